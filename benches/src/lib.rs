@@ -1,0 +1,1 @@
+//! Benches; see the folder beside this one.

@@ -1,0 +1,155 @@
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use crate::fetch::{Progress, hex};
+use crate::{DataError, PinnedFile};
+
+const CONNECT: Duration = Duration::from_secs(15);
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Why one mirror did not give the file.
+enum Failure {
+    /// The mirror's fault: the next one may do better.
+    Mirror(String),
+    /// This machine's fault: no mirror helps.
+    Here(DataError),
+}
+
+/// Downloads a file to `folder` from the first mirror that serves it whole and gives its bytes, or
+/// a line that says what each mirror answered.
+pub(crate) fn download(
+    file: &PinnedFile,
+    folder: &Path,
+    mirrors: &[String],
+    progress: &dyn Fn(&Progress),
+) -> Result<Result<Vec<u8>, String>, DataError> {
+    let mut answers = Vec::new();
+    for mirror in mirrors {
+        let url = format!("{mirror}{}", file.name);
+        match from_mirror(file, folder, &url, progress) {
+            Ok(bytes) => return Ok(Ok(bytes)),
+            Err(Failure::Here(error)) => return Err(error),
+            Err(Failure::Mirror(reason)) => {
+                answers.push(format!("{url}: {reason}"));
+                progress(&Progress::MirrorFailed { url, reason });
+            }
+        }
+    }
+    if answers.is_empty() {
+        answers.push("there is no mirror to ask".into());
+    }
+    Ok(Err(answers.join("; ")))
+}
+
+fn from_mirror(
+    file: &PinnedFile,
+    folder: &Path,
+    url: &str,
+    progress: &dyn Fn(&Progress),
+) -> Result<Vec<u8>, Failure> {
+    let mirror = |error: &dyn std::fmt::Display| Failure::Mirror(error.to_string());
+    let here = |action| {
+        move |source| {
+            Failure::Here(DataError::Io {
+                path: folder.into(),
+                action,
+                source,
+            })
+        }
+    };
+
+    let mut response = agent(url).get(url).call().map_err(|error| mirror(&error))?;
+    let mut body = response.body_mut().as_reader();
+
+    // The folder is made only once a mirror answers: a machine without network is left as it was.
+    std::fs::create_dir_all(folder).map_err(here("create the folder"))?;
+    let mut part = temporary(folder).map_err(here("write to the folder"))?;
+    let mut hash = Sha256::new();
+    let mut bytes = Vec::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let count = match body.read(&mut block) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let (found, expected) = (bytes.len(), file.bytes);
+                return Err(Failure::Mirror(format!(
+                    "broke off after {found} bytes, expected {expected}: {error}"
+                )));
+            }
+        };
+        bytes.extend_from_slice(&block[..count]);
+        if bytes.len() as u64 > file.bytes {
+            return Err(Failure::Mirror(format!(
+                "expected {} bytes, found more",
+                file.bytes
+            )));
+        }
+        hash.update(&block[..count]);
+        part.write_all(&block[..count])
+            .map_err(here("write to the folder"))?;
+        progress(&Progress::Downloading {
+            file: file.name.to_string(),
+            url: url.into(),
+            done: bytes.len() as u64,
+            total: file.bytes,
+        });
+    }
+    let found = hex(hash.finalize());
+    if found != file.sha256 {
+        return Err(Failure::Mirror(format!(
+            "{}: wrong SHA-256: expected {}, found {found} ({} of {} bytes)",
+            file.name,
+            file.sha256,
+            bytes.len(),
+            file.bytes
+        )));
+    }
+    let path = folder.join(&*file.name);
+    part.as_file()
+        .sync_all()
+        .map_err(here("write to the folder"))?;
+    part.persist(&path)
+        .map_err(|error| here("write to the folder")(error.error))?;
+    sync_folder(folder).map_err(here("write to the folder"))?;
+    progress(&Progress::Saved { path });
+    Ok(bytes)
+}
+
+fn agent(url: &str) -> ureq::Agent {
+    let mut config = ureq::Agent::config_builder()
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(SILENCE))
+        .timeout_per_read(Some(SILENCE));
+    if ["http://127.0.0.1", "http://localhost", "http://[::1]"]
+        .iter()
+        .any(|here| url.starts_with(here))
+    {
+        // A mirror on this machine is not behind the proxy.
+        config = config.proxy(None);
+    }
+    config.build().new_agent()
+}
+
+/// A file that removes itself unless it is renamed; readable as any file the user makes.
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".download-").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Makes the rename last through a power failure, where the system has a call for that.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    std::fs::File::open(folder)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}

@@ -1,0 +1,260 @@
+use std::path::PathBuf;
+
+/// What can be wrong with a data file, a download, or a request for data.
+///
+/// Each message names the value, the bound and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The operating system refused a file operation.
+    #[error("{path}: cannot {action}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The reason.
+        source: std::io::Error,
+    },
+
+    /// The file does not start as a gzip stream.
+    #[error(
+        "{file}: not a gzip file: expected the first bytes 1f 8b, found {found}; \
+         give the file as published, still compressed"
+    )]
+    NotGzip {
+        /// The file.
+        file: String,
+        /// Its first bytes, in hexadecimal.
+        found: String,
+    },
+
+    /// The gzip stream is damaged.
+    #[error("{file}: corrupt gzip stream ({source}); replace the file")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// What the decompressor said.
+        source: std::io::Error,
+    },
+
+    /// The idx magic number is another one.
+    #[error(
+        "{file}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found:#010x}; \
+         check that images and labels are not exchanged"
+    )]
+    Magic {
+        /// The file.
+        file: String,
+        /// The magic number of what was asked for.
+        expected: u32,
+        /// What that number stands for.
+        meaning: &'static str,
+        /// The magic number in the file.
+        found: u32,
+    },
+
+    /// The idx header asks for more, or for less, than a file may hold.
+    #[error("{file}: the header promises {found}, expected {expected}; replace the file")]
+    Header {
+        /// The file.
+        file: String,
+        /// What a header may promise.
+        expected: String,
+        /// What this one promises.
+        found: String,
+    },
+
+    /// The file ends before what its header promises.
+    #[error(
+        "{file}: truncated: expected {expected} bytes after decompression, found {found}; \
+         replace the file"
+    )]
+    Truncated {
+        /// The file.
+        file: String,
+        /// Bytes that the format needs, header included.
+        expected: u64,
+        /// Bytes in the file.
+        found: u64,
+    },
+
+    /// The file goes on after what its header promises.
+    #[error(
+        "{file}: oversized: expected {expected} bytes after decompression, found more; \
+         replace the file"
+    )]
+    Oversized {
+        /// The file.
+        file: String,
+        /// Bytes that the header promises, header included.
+        expected: u64,
+    },
+
+    /// A label is not a class.
+    #[error("{file}: label {found} at index {index}: expected 0 to {max}; replace the file")]
+    Label {
+        /// The file, or a word for where the labels came from.
+        file: String,
+        /// Position of the label, from 0.
+        index: usize,
+        /// Largest label allowed.
+        max: u8,
+        /// The label.
+        found: u8,
+    },
+
+    /// Images and labels do not belong together.
+    #[error(
+        "{labels_file} holds {labels} labels, expected {images}, one for each image of {images_file}; \
+         give files of the same split"
+    )]
+    Counts {
+        /// The file of images.
+        images_file: String,
+        /// Its number of images.
+        images: usize,
+        /// The file of labels.
+        labels_file: String,
+        /// Its number of labels.
+        labels: usize,
+    },
+
+    /// The parts of a set of images do not fit together.
+    #[error("labelled images: {what}: expected {expected}, found {found}")]
+    Shape {
+        /// The part.
+        what: &'static str,
+        /// Its bound.
+        expected: String,
+        /// Its value.
+        found: usize,
+    },
+
+    /// A file has not the pinned size.
+    #[error(
+        "{path}: expected {expected} bytes, found {found}; remove the file, or replace it with the \
+         one whose SHA-256 is {sha256}"
+    )]
+    FileSize {
+        /// The file.
+        path: PathBuf,
+        /// Its pinned size.
+        expected: u64,
+        /// Its size.
+        found: u64,
+        /// Its pinned SHA-256.
+        sha256: String,
+    },
+
+    /// A file has not the pinned SHA-256.
+    #[error(
+        "{path}: wrong SHA-256: expected {expected}, found {found}; remove the file, or replace it \
+         with the published one"
+    )]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// The pinned sum.
+        expected: String,
+        /// The sum of the file.
+        found: String,
+    },
+
+    /// A file is nowhere on this machine and no mirror gave it.
+    #[error(transparent)]
+    Unavailable(Box<Unavailable>),
+
+    /// There is no folder to download to.
+    #[error("no folder to keep {file} in: this user has no home folder; name one with --data-dir")]
+    NoFolder {
+        /// The file's name.
+        file: String,
+    },
+
+    /// A data set of another name.
+    #[error("unknown data set '{found}': expected one of {expected}")]
+    UnknownDataset {
+        /// The name that was given.
+        found: String,
+        /// The names that exist.
+        expected: String,
+    },
+
+    /// A number of records out of range.
+    #[error("{what}: {found} records asked for, expected 1 to {max}; change the number")]
+    Records {
+        /// The split.
+        what: String,
+        /// The number that was asked for.
+        found: usize,
+        /// The most that there can be.
+        max: usize,
+    },
+
+    /// A batch size out of range.
+    #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
+    Batch {
+        /// The whole data, or a group of it.
+        what: String,
+        /// The batch size.
+        batch: usize,
+        /// The number of records.
+        records: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// A group, or a list of groups, that has nothing to sample from.
+    #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
+    Empty {
+        /// The group or the list.
+        what: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+
+    /// Two lists that belong together have different lengths.
+    #[error("{found} batch sizes for {groups} groups: expected {groups}, one for each group")]
+    GroupCount {
+        /// The number of groups.
+        groups: usize,
+        /// The number of batch sizes.
+        found: usize,
+    },
+
+    /// A record that is in two groups, or twice in one.
+    #[error(
+        "record {record} is in the groups more than once (in {first} and {second}): \
+         expected each record in one group, once"
+    )]
+    SharedRecord {
+        /// The record's index.
+        record: usize,
+        /// A group that holds it.
+        first: usize,
+        /// A group that holds it too, or the same group.
+        second: usize,
+    },
+}
+
+/// A file that is nowhere on this machine and that no mirror gave, with where to put it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{file} not found in {looked}; downloading it failed: {attempts}; get the file with {bytes} \
+     bytes and SHA-256 {sha256} and put it at {put}, or name the folder that holds it with --data-dir \
+     or the environment variable SLIVER_DATA"
+)]
+pub struct Unavailable {
+    /// The file's name.
+    pub file: String,
+    /// Its pinned size.
+    pub bytes: u64,
+    /// Its pinned SHA-256.
+    pub sha256: String,
+    /// The folders that were searched.
+    pub looked: String,
+    /// What each mirror answered.
+    pub attempts: String,
+    /// Where the file is looked for.
+    pub put: PathBuf,
+}

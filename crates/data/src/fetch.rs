@@ -1,0 +1,217 @@
+//! Published files: found on this machine, or downloaded, and always checked.
+//!
+//! A file is looked for as `<folder>/<data set>/<name>` and `<folder>/<name>`, where `<folder>` is, in
+//! this order, the data directory that the user named, the environment variable `SLIVER_DATA`, and
+//! `sliver/` in the user's cache folder. A file that is there but has not its pinned size and SHA-256
+//! is refused by name, never replaced. A file that is nowhere is downloaded from the first mirror
+//! that serves it whole, to a temporary file in the destination folder that is renamed once its sum
+//! is right, so that no reader ever sees part of it.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::catalogue::is_published;
+use crate::error::Unavailable;
+use crate::{DataError, PinnedFile, download};
+
+/// The environment variable that names a folder of data files.
+pub const DATA_VARIABLE: &str = "SLIVER_DATA";
+
+/// Something to show while data is made ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// A file was found on this machine and its SHA-256 is right.
+    Found {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Bytes of a file have arrived.
+    Downloading {
+        /// The file's name.
+        file: String,
+        /// Its address.
+        url: String,
+        /// Bytes so far.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A mirror did not give the file; the next one is tried.
+    MirrorFailed {
+        /// The file's address.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// A downloaded file is in its place.
+    Saved {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Glyphs have been drawn.
+    Drawing {
+        /// Images so far.
+        done: usize,
+        /// Images in all.
+        total: usize,
+    },
+}
+
+/// Receives [`Progress`]; called on the thread that loads.
+pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
+
+/// The folders to search, in order, and the one to download to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchPath {
+    folders: Vec<PathBuf>,
+    destination: Option<PathBuf>,
+}
+
+impl SearchPath {
+    /// The user's data directory if there is one, `SLIVER_DATA` if set, the user's cache folder;
+    /// downloads go to the data directory if there is one, else to the cache folder.
+    pub fn from_environment(data_dir: Option<&Path>) -> Self {
+        let variable = std::env::var_os(DATA_VARIABLE)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from);
+        let cache = directories::ProjectDirs::from("", "", "sliver")
+            .map(|project| project.cache_dir().to_path_buf());
+        Self::new(data_dir.map(Path::to_path_buf), variable, cache)
+    }
+
+    /// The same search with each folder given.
+    pub fn new(
+        data_dir: Option<PathBuf>,
+        variable: Option<PathBuf>,
+        cache: Option<PathBuf>,
+    ) -> Self {
+        let destination = data_dir.clone().or_else(|| cache.clone());
+        Self {
+            folders: [data_dir, variable, cache].into_iter().flatten().collect(),
+            destination,
+        }
+    }
+}
+
+/// Gives the bytes of a published file: found by `search`, else downloaded from the first of
+/// `mirrors` (base addresses that end in `/`) that serves it whole; with no mirror, only found.
+///
+/// # Errors
+/// [`DataError::FileSize`] and [`DataError::Checksum`] for a file on this machine that is not the
+/// published one; [`DataError::Unavailable`] when no folder and no mirror has it, with where to put
+/// it; [`DataError::NoFolder`]; [`DataError::Io`].
+pub fn fetch(
+    file: &PinnedFile,
+    search: &SearchPath,
+    mirrors: &[String],
+    progress: &dyn Fn(&Progress),
+) -> Result<Vec<u8>, DataError> {
+    if let Some((path, bytes)) = find(file, search)? {
+        progress(&Progress::Found { path });
+        return Ok(bytes);
+    }
+    let Some(destination) = &search.destination else {
+        return Err(DataError::NoFolder {
+            file: file.name.to_string(),
+        });
+    };
+    let folder = destination.join(&*file.folder);
+    download::download(file, &folder, mirrors, progress)?.map_err(|attempts| {
+        let looked: Vec<_> = search
+            .folders
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
+        DataError::Unavailable(Box::new(Unavailable {
+            file: format!("{}/{}", file.folder, file.name),
+            bytes: file.bytes,
+            sha256: file.sha256.to_string(),
+            looked: looked.join(", "),
+            attempts,
+            put: folder.join(&*file.name),
+        }))
+    })
+}
+
+/// Looks for a file, and gives its path and bytes if it is there and right.
+fn find(file: &PinnedFile, search: &SearchPath) -> Result<Option<(PathBuf, Vec<u8>)>, DataError> {
+    for folder in &search.folders {
+        let sorted = folder.join(&*file.folder).join(&*file.name);
+        if let Some(bytes) = read(&sorted, file.bytes)? {
+            check(file, &sorted, &bytes)?;
+            return Ok(Some((sorted, bytes)));
+        }
+        let flat = folder.join(&*file.name);
+        if let Some(bytes) = read(&flat, file.bytes)? {
+            match check(file, &flat, &bytes) {
+                Ok(()) => return Ok(Some((flat, bytes))),
+                // MNIST and Fashion-MNIST share their file names: this one is the other set's.
+                Err(_) if is_other(&flat)? => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The bytes of a file, one more than `limit` at most, or `None` if it does not exist.
+fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, DataError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(unreadable(path, source)),
+    }
+}
+
+fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    if bytes.len() as u64 != file.bytes {
+        let found = std::fs::metadata(path).map_or(bytes.len() as u64, |data| data.len());
+        return Err(DataError::FileSize {
+            path: path.into(),
+            expected: file.bytes,
+            found,
+            sha256: file.sha256.to_string(),
+        });
+    }
+    let found = hex(Sha256::digest(bytes));
+    if found != file.sha256 {
+        return Err(DataError::Checksum {
+            path: path.into(),
+            expected: file.sha256.to_string(),
+            found,
+        });
+    }
+    Ok(())
+}
+
+fn is_other(path: &Path) -> Result<bool, DataError> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok(is_published(&hex(hash.finalize()))),
+            Ok(count) => hash.update(&block[..count]),
+            Err(source) => return Err(unreadable(path, source)),
+        }
+    }
+}
+
+fn unreadable(path: &Path, source: std::io::Error) -> DataError {
+    DataError::Io {
+        path: path.into(),
+        action: "read the file",
+        source,
+    }
+}
+
+pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
+}

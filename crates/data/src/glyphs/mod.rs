@@ -1,0 +1,142 @@
+//! Digits drawn by the program: 28 x 28 pixels, ten classes, any number, from a seed.
+//!
+//! Image i is drawn from a generator of its own, keyed by (seed, split, i), so that it does not depend
+//! on how many are drawn or by how many threads (between processor families a pixel may differ by the
+//! rounding of a sine):
+//!
+//! 1. `skeleton`: the pen's path, one of several ways in which people write that digit;
+//! 2. `distort`: unsteady control points, a smooth elastic field, slant, rotation and aspect, then
+//!    the size and centre of mass that MNIST's images are given;
+//! 3. `ink`: a pen of changing width along that path, soft edges, uneven ink.
+//!
+//! A *looseness* drawn for each image scales steps 1 and 2; its heavy upper tail gives the few digits
+//! that are hard to tell apart.
+
+mod distort;
+mod hand;
+mod ink;
+mod path;
+mod skeleton;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::{DataError, LabelledImages};
+use hand::Hand;
+
+/// An endless sequence of handwritten-looking digits, given by a seed.
+///
+/// Pixels are those of MNIST in kind: background 0, ink up to 255, the digit in a box of about 20
+/// pixels with its centre of mass in the middle. Each run of ten images that starts at a multiple of
+/// ten shows each class once, in an order of its own; so the class sizes of the first n images differ
+/// by at most one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glyphs {
+    seed: u64,
+    split: u64,
+}
+
+/// What is drawn: part of the key, so that orders and images share no randomness.
+const ORDER: u64 = 0;
+const IMAGE: u64 = 1;
+
+/// Images between two reports of progress.
+const BLOCK: usize = 4096;
+
+impl Glyphs {
+    /// Pixels along a side.
+    pub const SIDE: usize = 28;
+    /// The digits.
+    pub const CLASSES: usize = 10;
+    /// The most images in one set: 1 GiB of pixels.
+    pub const MAX_COUNT: usize = (1 << 30) / (Self::SIDE * Self::SIDE);
+    /// Training images unless another number is asked for, as many as MNIST has.
+    pub const DEFAULT_TRAIN: usize = 60_000;
+    /// Test images unless another number is asked for, as many as MNIST has.
+    pub const DEFAULT_TEST: usize = 10_000;
+
+    /// The training images of a seed.
+    pub fn train(seed: u64) -> Self {
+        Self { seed, split: 0 }
+    }
+
+    /// The test images of a seed; none of them is among its training images.
+    pub fn test(seed: u64) -> Self {
+        Self { seed, split: 1 }
+    }
+
+    /// Draws the first `count` training images of `seed`.
+    ///
+    /// # Errors
+    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    pub fn generate(count: usize, seed: u64) -> Result<LabelledImages, DataError> {
+        Self::train(seed).draw(count, &|_| ())
+    }
+
+    /// Draws the first `count` images, on all threads; `progress` is told how many are done.
+    ///
+    /// # Errors
+    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    pub fn draw(
+        &self,
+        count: usize,
+        progress: &dyn Fn(usize),
+    ) -> Result<LabelledImages, DataError> {
+        const SIZE: usize = Glyphs::SIDE * Glyphs::SIDE;
+        Self::check_count("glyphs", count)?;
+        let mut pixels = vec![0; count * SIZE];
+        for (number, block) in pixels.chunks_mut(BLOCK * SIZE).enumerate() {
+            let start = number * BLOCK;
+            let drawn = block.len() / SIZE;
+            block
+                .par_chunks_mut(SIZE)
+                .enumerate()
+                .for_each(|(i, image)| image.copy_from_slice(&self.image((start + i) as u64)));
+            progress(start + drawn);
+        }
+        let labels = (0..count as u64).map(|index| self.label(index)).collect();
+        LabelledImages::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)
+    }
+
+    /// The digit that image `index` shows.
+    pub fn label(&self, index: u64) -> u8 {
+        let mut order: [u8; Self::CLASSES] = std::array::from_fn(|digit| digit as u8);
+        let (block, place) = (index / 10, index % 10);
+        order.shuffle(&mut self.generator(ORDER, block));
+        order[place as usize]
+    }
+
+    /// Image `index`, row by row.
+    pub fn image(&self, index: u64) -> [u8; Self::SIDE * Self::SIDE] {
+        let mut generator = self.generator(IMAGE, index);
+        let mut hand = Hand::new(&mut generator);
+        let mut strokes = skeleton::digit(self.label(index), &mut hand);
+        distort::unsteady(&mut strokes, &mut hand);
+        let mut lines = path::trace(&strokes);
+        distort::place(&mut lines, &mut hand);
+        ink::draw(&lines, &mut hand)
+    }
+
+    pub(crate) fn check_count(what: &str, count: usize) -> Result<(), DataError> {
+        if (1..=Self::MAX_COUNT).contains(&count) {
+            return Ok(());
+        }
+        Err(DataError::Records {
+            what: what.into(),
+            found: count,
+            max: Self::MAX_COUNT,
+        })
+    }
+
+    fn generator(&self, purpose: u64, stream: u64) -> ChaCha8Rng {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&self.seed.to_le_bytes());
+        key[8..16].copy_from_slice(&self.split.to_le_bytes());
+        key[16..24].copy_from_slice(&purpose.to_le_bytes());
+        let mut generator = ChaCha8Rng::from_seed(key);
+        generator.set_stream(stream);
+        generator
+    }
+}

@@ -1,0 +1,36 @@
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{IMAGES, LABELS};
+use crate::LabelledImages;
+
+/// Writes the images as a gzip idx3 file of bytes.
+///
+/// # Errors
+/// What the writer says, and `InvalidInput` when a dimension does not fit the format's 32 bits.
+pub fn write_images(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
+    let sides = [images.len(), images.height(), images.width()];
+    write(writer, IMAGES, &sides, images.pixels())
+}
+
+/// Writes the labels as a gzip idx1 file of bytes.
+///
+/// # Errors
+/// As [`write_images`].
+pub fn write_labels(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
+    write(writer, LABELS, &[images.len()], images.labels())
+}
+
+fn write(writer: impl Write, magic: u32, sides: &[usize], body: &[u8]) -> io::Result<()> {
+    let mut gzip = GzEncoder::new(writer, Compression::default());
+    gzip.write_all(&magic.to_be_bytes())?;
+    for &side in sides {
+        let side = u32::try_from(side)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        gzip.write_all(&side.to_be_bytes())?;
+    }
+    gzip.write_all(body)?;
+    gzip.finish()?.flush()
+}

@@ -1,0 +1,213 @@
+use std::path::Path;
+
+use crate::{DataError, idx};
+
+/// Grey images of one size, each with a class label.
+///
+/// A pixel is one byte, 0 for the background to 255; accessors that give `f32` divide by 255, so
+/// that values lie in [0, 1].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelledImages {
+    pixels: Vec<u8>,
+    labels: Vec<u8>,
+    height: usize,
+    width: usize,
+    classes: usize,
+}
+
+impl LabelledImages {
+    /// Puts together `n` images: `pixels` holds `n * height * width` bytes, image by image and row by
+    /// row, `labels` holds `n` values below `classes`.
+    ///
+    /// # Errors
+    /// [`DataError::Shape`] when there is no image, a side is 0, `classes` is not in 1..=256 or the
+    /// lengths disagree; [`DataError::Label`] for a label that is no class.
+    pub fn new(
+        pixels: Vec<u8>,
+        labels: Vec<u8>,
+        height: usize,
+        width: usize,
+        classes: usize,
+    ) -> Result<Self, DataError> {
+        let shape = |what, expected: String, found| {
+            Err(DataError::Shape {
+                what,
+                expected,
+                found,
+            })
+        };
+        if labels.is_empty() {
+            return shape("number of labels", "at least 1".into(), 0);
+        }
+        if height == 0 || width == 0 {
+            return shape("side of an image", "at least 1".into(), 0);
+        }
+        if !(1..=256).contains(&classes) {
+            return shape("number of classes", "1 to 256".into(), classes);
+        }
+        let expected = labels
+            .len()
+            .checked_mul(height)
+            .and_then(|n| n.checked_mul(width));
+        if expected != Some(pixels.len()) {
+            let expected = format!("{} x {height} x {width}", labels.len());
+            return shape("number of pixels", expected, pixels.len());
+        }
+        if let Some(index) = labels.iter().position(|&l| usize::from(l) >= classes) {
+            return Err(DataError::Label {
+                file: "labelled images".into(),
+                index,
+                max: (classes - 1) as u8,
+                found: labels[index],
+            });
+        }
+        Ok(Self {
+            pixels,
+            labels,
+            height,
+            width,
+            classes,
+        })
+    }
+
+    /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
+    ///
+    /// # Errors
+    /// As [`idx::read_images`] and [`idx::read_labels`]; [`DataError::Counts`] when the files do not
+    /// hold the same number of records.
+    pub fn read_idx(images: &Path, labels: &Path) -> Result<Self, DataError> {
+        Self::from_idx(
+            &images.display().to_string(),
+            idx::read_images(images)?,
+            &labels.display().to_string(),
+            idx::read_labels(labels)?,
+        )
+    }
+
+    pub(crate) fn from_idx(
+        images_file: &str,
+        images: idx::IdxImages,
+        labels_file: &str,
+        labels: Vec<u8>,
+    ) -> Result<Self, DataError> {
+        if images.count != labels.len() {
+            return Err(DataError::Counts {
+                images_file: images_file.into(),
+                images: images.count,
+                labels_file: labels_file.into(),
+                labels: labels.len(),
+            });
+        }
+        let classes = usize::from(idx::MAX_LABEL) + 1;
+        Self::new(images.pixels, labels, images.height, images.width, classes)
+    }
+
+    /// The number of images; at least 1.
+    #[allow(clippy::len_without_is_empty)] // there is always one
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Rows of an image.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Columns of an image.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Pixels of an image, `height * width`.
+    pub fn image_size(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// The number of classes; a class may have no record.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// All pixels, 0 to 255, shape `[len, height, width]` in row-major order.
+    pub fn pixels(&self) -> &[u8] {
+        &self.pixels
+    }
+
+    /// All labels, shape `[len]`.
+    pub fn labels(&self) -> &[u8] {
+        &self.labels
+    }
+
+    /// The label of one image, `None` past the end.
+    pub fn label(&self, index: usize) -> Option<usize> {
+        self.labels.get(index).map(|&label| usize::from(label))
+    }
+
+    /// One image as bytes, shape `[height, width]` in row-major order, `None` past the end.
+    pub fn image_bytes(&self, index: usize) -> Option<&[u8]> {
+        let size = self.image_size();
+        let start = index.checked_mul(size)?;
+        self.pixels.get(start..start.checked_add(size)?)
+    }
+
+    /// One image in [0, 1], shape `[height, width]` in row-major order, `None` past the end.
+    pub fn image(&self, index: usize) -> Option<Vec<f32>> {
+        let bytes = self.image_bytes(index)?;
+        Some(bytes.iter().copied().map(unit).collect())
+    }
+
+    /// The images at `indices` in [0, 1], in that order, shape `[indices.len(), height, width]` in
+    /// row-major order, `None` if one is past the end.
+    pub fn gather(&self, indices: &[usize]) -> Option<Vec<f32>> {
+        let mut values = Vec::with_capacity(indices.len() * self.image_size());
+        for &index in indices {
+            values.extend(self.image_bytes(index)?.iter().copied().map(unit));
+        }
+        Some(values)
+    }
+
+    /// The number of records of each class, shape `[classes]`.
+    pub fn class_sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.classes];
+        for &label in &self.labels {
+            sizes[usize::from(label)] += 1;
+        }
+        sizes
+    }
+
+    /// The indices of the records of each class, ascending, one list for each class.
+    pub fn indices_by_class(&self) -> Vec<Vec<usize>> {
+        let mut indices = vec![Vec::new(); self.classes];
+        for (index, &label) in self.labels.iter().enumerate() {
+            indices[usize::from(label)].push(index);
+        }
+        indices
+    }
+
+    /// The index of the first record of each class, `None` for a class without records.
+    pub fn first_of_each_class(&self) -> Vec<Option<usize>> {
+        let first = |class| self.labels.iter().position(|&l| usize::from(l) == class);
+        (0..self.classes).map(first).collect()
+    }
+
+    /// Keeps the first `count` records.
+    ///
+    /// # Errors
+    /// [`DataError::Records`] when `count` is 0 or larger than the number of records.
+    pub fn truncate(&mut self, count: usize) -> Result<(), DataError> {
+        if !(1..=self.len()).contains(&count) {
+            return Err(DataError::Records {
+                what: "images".into(),
+                found: count,
+                max: self.len(),
+            });
+        }
+        self.labels.truncate(count);
+        self.pixels.truncate(count * self.image_size());
+        Ok(())
+    }
+}
+
+fn unit(pixel: u8) -> f32 {
+    f32::from(pixel) / 255.0
+}

@@ -1,0 +1,34 @@
+//! Public data sets, synthetic digits and the fixed-size sampler.
+//!
+//! [`Dataset::load`] gives labelled images for training and for evaluation:
+//!
+//! | kind | where the images come from |
+//! |---|---|
+//! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
+//! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
+//!
+//! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
+//! number of distinct records, afresh each step, independently of what the records hold.
+//!
+//! Every random function takes its generator, or a seed, as an argument; nothing here panics on
+//! input; every error is a [`DataError`] that names the value, the bound and what to do.
+
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod dataset;
+mod download;
+mod error;
+pub mod fetch;
+pub mod glyphs;
+pub mod idx;
+mod images;
+mod sampler;
+
+pub use catalogue::PinnedFile;
+pub use dataset::{Dataset, DatasetKind, LoadOptions};
+pub use error::{DataError, Unavailable};
+pub use fetch::{Progress, ProgressFn};
+pub use glyphs::Glyphs;
+pub use images::LabelledImages;
+pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};

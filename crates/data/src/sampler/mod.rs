@@ -1,0 +1,78 @@
+//! Batches of a fixed, public size, drawn without replacement, afresh each step.
+
+mod groups;
+mod split;
+
+pub use groups::GroupSampler;
+pub use split::split_batch;
+
+use rand::Rng;
+use rand::seq::index;
+
+use crate::DataError;
+
+/// Draws a uniformly random set of exactly `batch` of the records `0..records`.
+///
+/// Each of the C(records, batch) sets is equally likely at each call, independently of the calls
+/// before and of what the records hold, so each record is drawn with probability
+/// [`rate`](Self::rate) = batch / records. This is the sampling that accountants for fixed-size
+/// batches without replacement assume.
+///
+/// That probability hides a record only from someone who does not know the batches: private training
+/// needs a generator seeded by the operating system, and no publication of what it draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSizeSampler {
+    records: usize,
+    batch: usize,
+}
+
+impl FixedSizeSampler {
+    /// A sampler of `batch` out of `records`.
+    ///
+    /// # Errors
+    /// [`DataError::Batch`] unless `batch` is in 1..=`records`.
+    pub fn new(records: usize, batch: usize) -> Result<Self, DataError> {
+        check_batch("the data", records, batch)?;
+        Ok(Self { records, batch })
+    }
+
+    /// The number of records.
+    pub fn records(&self) -> usize {
+        self.records
+    }
+
+    /// The number of records in each batch.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// The probability that a record is in a batch, batch / records.
+    pub fn rate(&self) -> f64 {
+        self.batch as f64 / self.records as f64
+    }
+
+    /// Draws a batch: distinct indices in ascending order.
+    ///
+    /// The order is that of the indices, so it tells nothing that the set does not.
+    pub fn sample<R: Rng + ?Sized>(&self, generator: &mut R) -> Vec<usize> {
+        let mut indices = index::sample(generator, self.records, self.batch).into_vec();
+        indices.sort_unstable();
+        indices
+    }
+}
+
+fn check_batch(what: &str, records: usize, batch: usize) -> Result<(), DataError> {
+    if (1..=records).contains(&batch) {
+        return Ok(());
+    }
+    Err(DataError::Batch {
+        what: what.into(),
+        batch,
+        records,
+        advice: match (records, batch) {
+            (0, _) => "give it records",
+            (_, 0) => "take at least one record a step",
+            _ => "take a smaller batch, or more records",
+        },
+    })
+}

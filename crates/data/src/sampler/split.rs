@@ -1,0 +1,52 @@
+use std::cmp::Reverse;
+
+use super::check_batch;
+use crate::DataError;
+
+/// Splits a batch over groups in proportion to their public sizes, by the largest remainder.
+///
+/// Group j gets floor(batch n_j / n) records, n the sum of the sizes, and the records that are left go
+/// one each to the groups with the largest remainders, the lower group first among equals. The result
+/// sums to `batch`, and no group gets more than it has.
+///
+/// # Errors
+/// [`DataError::Empty`] without groups or with an empty one; [`DataError::Batch`] unless `batch` is in
+/// 1..=n, and when a group would get no record.
+pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataError> {
+    if sizes.is_empty() {
+        return Err(DataError::Empty {
+            what: "the list of group sizes".into(),
+            expected: "group",
+        });
+    }
+    if let Some(group) = sizes.iter().position(|&size| size == 0) {
+        return Err(DataError::Empty {
+            what: format!("group {group}"),
+            expected: "record",
+        });
+    }
+    let total: u128 = sizes.iter().map(|&size| size as u128).sum();
+    let records = usize::try_from(total).unwrap_or(usize::MAX);
+    check_batch("the data", records, batch)?;
+
+    let quota = |group: usize| batch as u128 * sizes[group] as u128;
+    let mut parts: Vec<usize> = (0..sizes.len())
+        .map(|group| (quota(group) / total) as usize)
+        .collect();
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&group| Reverse(quota(group) % total));
+    let left = batch - parts.iter().sum::<usize>();
+    for &group in &order[..left] {
+        parts[group] += 1;
+    }
+
+    match parts.iter().position(|&part| part == 0) {
+        None => Ok(parts),
+        Some(group) => Err(DataError::Batch {
+            what: format!("group {group}, the share of a total batch of {batch}"),
+            batch: 0,
+            records: sizes[group],
+            advice: "take a larger total batch, or merge small groups",
+        }),
+    }
+}

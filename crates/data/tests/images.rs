@@ -1,0 +1,80 @@
+//! Labelled images: shapes, accessors and what is refused.
+
+use data::{DataError, LabelledImages};
+
+fn three() -> LabelledImages {
+    LabelledImages::new(vec![0, 51, 102, 153, 204, 255], vec![2, 0, 2], 1, 2, 4).unwrap()
+}
+
+#[test]
+fn accessors_agree() {
+    let set = three();
+    assert_eq!((set.len(), set.height(), set.width()), (3, 1, 2));
+    assert_eq!((set.image_size(), set.classes()), (2, 4));
+    assert_eq!(set.label(1), Some(0));
+    assert_eq!(set.image_bytes(2), Some(&[204, 255][..]));
+    assert_eq!(set.image(0), Some(vec![0.0, 0.2]));
+    assert_eq!(set.gather(&[2, 0]), Some(vec![0.8, 1.0, 0.0, 0.2]));
+    assert_eq!(set.class_sizes(), [1, 0, 2, 0]);
+    assert_eq!(
+        set.indices_by_class(),
+        [vec![1], vec![], vec![0, 2], vec![]]
+    );
+    assert_eq!(set.first_of_each_class(), [Some(1), None, Some(0), None]);
+}
+
+#[test]
+fn past_the_end_there_is_nothing() {
+    let set = three();
+    for index in [3, usize::MAX / 2, usize::MAX] {
+        assert_eq!(set.label(index), None);
+        assert_eq!(set.image(index), None);
+        assert_eq!(set.gather(&[0, index]), None);
+    }
+    assert_eq!(set.gather(&[]), Some(vec![]));
+}
+
+#[test]
+fn truncation_keeps_the_first() {
+    let mut set = three();
+    set.truncate(2).unwrap();
+    assert_eq!(
+        (set.pixels(), set.labels()),
+        (&[0, 51, 102, 153][..], &[2, 0][..])
+    );
+    for count in [0, 3] {
+        let error = set.truncate(count).unwrap_err();
+        assert!(
+            matches!(error, DataError::Records { max: 2, .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let refused = |pixels: usize, labels: &[u8], height, width, classes| {
+        LabelledImages::new(vec![0; pixels], labels.to_vec(), height, width, classes).unwrap_err()
+    };
+    for error in [
+        refused(0, &[], 1, 1, 2),
+        refused(0, &[0], 0, 1, 2),
+        refused(0, &[0], 1, 0, 2),
+        refused(1, &[0], 1, 1, 0),
+        refused(1, &[0], 1, 1, 257),
+        refused(3, &[0], 2, 2, 1),
+        refused(3, &[0; 3], usize::MAX, 2, 1),
+    ] {
+        assert!(matches!(error, DataError::Shape { .. }), "{error}");
+    }
+    let error = refused(2, &[1, 5], 1, 1, 5);
+    assert!(matches!(
+        error,
+        DataError::Label {
+            index: 1,
+            found: 5,
+            max: 4,
+            ..
+        }
+    ));
+}

@@ -1,0 +1,210 @@
+//! Adaptive composition: powers of the tilted loss laws by FFT, every error bounded and counted.
+
+use realfft::RealFftPlanner;
+use realfft::num_complex::Complex;
+
+use super::collapse::lower;
+use super::error::Result;
+use super::lattice::{Focus, Lattice};
+use super::pair::Pair;
+use super::plan::Plan;
+use super::profile::Profile;
+
+/// Which side of the truth a composition is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Delta is never below the truth.
+    Upper,
+    /// Delta is never above the truth.
+    Lower,
+}
+
+impl Side {
+    /// The better of two bounds on this side.
+    pub fn tighter(self, best: Option<f64>, value: f64) -> f64 {
+        match (self, best) {
+            (_, None) => value,
+            (Self::Upper, Some(best)) => best.min(value),
+            (Self::Lower, Some(best)) => best.max(value),
+        }
+    }
+}
+
+/// Unit round-off.
+const UNIT: f64 = f64::EPSILON / 2.0;
+
+/// Round-off of one output of a transform, per level and unit of the l1 norm of its input: a
+/// complex product, a sum and a tabulated twiddle factor in each level.
+const PER_LEVEL: f64 = 6.0;
+
+/// Composes the counted pairs (at least one) as planned.
+pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<Profile> {
+    let n = plan.points;
+    let h = plan.spacing;
+    let mut planner = RealFftPlanner::<f64>::new();
+    let forward = planner.plan_fft_forward(n);
+    let transform_error = PER_LEVEL * UNIT * (n as f64).log2();
+
+    let mut spectrum = Spectrum::new(n / 2 + 1);
+    let mut input = forward.make_input_vec();
+    let mut output = forward.make_output_vec();
+    let mut scratch = forward.make_scratch_vec();
+    let mut sums = Sums::default();
+    for ((pair, count), ln_scale) in pairs.iter().zip(&plan.ln_scales) {
+        let focus = Focus {
+            spacing: h,
+            tilt: plan.tilt,
+            ln_scale: *ln_scale,
+            ln_tail: plan.ln_tail,
+            widest: plan.widest,
+        };
+        let lattice = match side {
+            Side::Upper => Lattice::upper(pair, &focus)?,
+            Side::Lower => lower(pair, &focus)?,
+        };
+        let count = *count as f64;
+        let ln_scale = lattice.cumulant(plan.tilt);
+        sums.ln_scale += count * ln_scale;
+        sums.tail_cumulant += count * lattice.cumulant(plan.tail_tilt);
+        sums.bottom_cumulant += count * lattice.cumulant(plan.bottom_tilt);
+        if let (Some(low), Some(high)) = (lattice.masses.first(), lattice.masses.last()) {
+            sums.lowest += count * low.0 as f64;
+            sums.highest += count * high.0 as f64;
+        }
+        sums.offset += count * lattice.offset;
+        sums.infinite += count * lattice.infinite;
+        sums.relative += count * (lattice.defect + 1e-14);
+        input.fill(0.0);
+        for (index, mass) in &lattice.masses {
+            let loss = *index as f64 * h + lattice.offset;
+            let at = index.rem_euclid(n as i64) as usize;
+            input[at] += (mass.ln() + plan.tilt * loss - ln_scale).exp();
+        }
+        // Lengths come from the planner, so the transform cannot fail.
+        let _ = forward.process_with_scratch(&mut input, &mut output, &mut scratch);
+        spectrum.multiply(&output, count, transform_error);
+    }
+    let (mut values, noise) = spectrum.into_values(n, transform_error, &mut planner);
+
+    // Rotate so that index 0 is the first point of the window.
+    values.rotate_left(plan.first.rem_euclid(n as i64) as usize);
+    let bottom = plan.first as f64 * h + sums.offset;
+    let top = (plan.first + n as i64 - 1) as f64 * h + sums.offset;
+    // Chernoff bounds: of P's mass above the window, of the tilted mass on either side of it.
+    let (mut above, mut tilted_above, mut tilted_below) = (0.0, 0.0, 0.0);
+    if sums.highest > (plan.first + n as i64 - 1) as f64 {
+        above = (sums.tail_cumulant - plan.tail_tilt * top).exp();
+        tilted_above =
+            (sums.tail_cumulant - sums.ln_scale - (plan.tail_tilt - plan.tilt) * top).exp();
+    }
+    if sums.lowest < plan.first as f64 {
+        tilted_below =
+            (sums.bottom_cumulant - sums.ln_scale - (plan.bottom_tilt - plan.tilt) * bottom).exp();
+    }
+    Ok(Profile {
+        side,
+        tilt: plan.tilt,
+        ln_scale: sums.ln_scale,
+        spacing: h,
+        bottom,
+        values,
+        noise,
+        aliased: tilted_above + tilted_below,
+        extra: above + sums.infinite,
+        ln_relative: sums.relative,
+    })
+}
+
+#[derive(Default)]
+struct Sums {
+    ln_scale: f64,
+    tail_cumulant: f64,
+    bottom_cumulant: f64,
+    lowest: f64,
+    highest: f64,
+    offset: f64,
+    infinite: f64,
+    relative: f64,
+}
+
+/// A product of powers of transforms, as logarithms, with a bound on its relative error.
+struct Spectrum {
+    ln_abs: Vec<f64>,
+    argument: Vec<f64>,
+    ln_error: Vec<f64>,
+}
+
+impl Spectrum {
+    fn new(len: usize) -> Self {
+        Self {
+            ln_abs: vec![0.0; len],
+            argument: vec![0.0; len],
+            ln_error: vec![0.0; len],
+        }
+    }
+
+    /// Below this logarithm of its magnitude a coefficient is dropped, and counted as error.
+    const NEGLIGIBLE: f64 = -70.0;
+
+    fn multiply(&mut self, factor: &[Complex<f64>], count: f64, error: f64) {
+        // Cheap test before logarithms and angles are taken.
+        let least = (2.0 * Self::NEGLIGIBLE / count).exp();
+        for (k, z) in factor.iter().enumerate() {
+            let square = z.norm_sqr();
+            if self.ln_abs[k] < Self::NEGLIGIBLE {
+                continue;
+            }
+            if square <= least {
+                // |z| + error bounds the true coefficient.
+                self.ln_abs[k] = f64::NEG_INFINITY;
+                self.ln_error[k] = count * (square.sqrt() + error).ln();
+                continue;
+            }
+            self.ln_abs[k] += 0.5 * count * square.ln();
+            self.argument[k] += count * z.im.atan2(z.re);
+            // Transform, logarithm and angle; then |(z + e)^T - z^T| <= (|z| + e)^T - |z|^T.
+            self.ln_error[k] += count * ((error + 8.0 * UNIT) / square.sqrt()).ln_1p();
+        }
+    }
+
+    /// The inverse transform, and a bound on the error of each of its values.
+    fn into_values(
+        self,
+        n: usize,
+        transform_error: f64,
+        planner: &mut RealFftPlanner<f64>,
+    ) -> (Vec<f64>, f64) {
+        let inverse = planner.plan_fft_inverse(n);
+        let mut input = inverse.make_input_vec();
+        let mut error = 0.0;
+        let mut total = 0.0;
+        for (k, value) in input.iter_mut().enumerate() {
+            let ln_abs = self.ln_abs[k];
+            if ln_abs < Self::NEGLIGIBLE {
+                let dropped = if ln_abs == f64::NEG_INFINITY {
+                    self.ln_error[k].max(Self::NEGLIGIBLE)
+                } else {
+                    ln_abs + self.ln_error[k]
+                };
+                error += 2.0 * dropped.exp();
+                continue;
+            }
+            let abs = ln_abs.exp();
+            total += 2.0 * abs;
+            error += 2.0 * abs * (self.ln_error[k] + 4.0 * UNIT * (1.0 - ln_abs)).exp_m1();
+            *value = Complex::from_polar(abs, self.argument[k]);
+        }
+        // The transform of a real sequence is real at both ends.
+        let last = input.len() - 1;
+        input[0].im = 0.0;
+        input[last].im = 0.0;
+        let mut values = inverse.make_output_vec();
+        let mut scratch = inverse.make_scratch_vec();
+        let _ = inverse.process_with_scratch(&mut input, &mut values, &mut scratch);
+        let scale = 1.0 / n as f64;
+        for value in &mut values {
+            *value *= scale;
+        }
+        (values, (error + transform_error * total) * scale)
+    }
+}

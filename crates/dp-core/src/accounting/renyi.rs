@@ -1,0 +1,285 @@
+//! Renyi divergences of one step.
+
+use std::cell::RefCell;
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
+
+use super::steps::{Base, Sampling, Step};
+
+/// Largest order at which batches without replacement use the strengthened bound.
+const STRENGTHENED: f64 = 256.0;
+
+/// Upper bounds on the Renyi divergences of one step.
+pub(crate) struct Renyi {
+    step: Step,
+    /// `ln B(j)` at j = 2, 4, 6, ... as far as needed so far.
+    central: RefCell<Vec<f64>>,
+}
+
+impl Renyi {
+    pub fn new(step: Step) -> Self {
+        Self {
+            step,
+            central: RefCell::default(),
+        }
+    }
+
+    /// The bound at an order above 1.
+    pub fn divergence(&self, order: f64) -> f64 {
+        match (self.step.base, self.step.sampling) {
+            (base, Sampling::None) => plain(base, order),
+            (base, Sampling::Poisson { rate }) => {
+                let removed = ln_moment(base, rate, order, Half::Whole);
+                let added = ln_moment(base, rate, 1.0 - order, Half::Whole);
+                removed.max(added).max(0.0) / (order - 1.0)
+            }
+            (Base::Gaussian { mu }, Sampling::Fixed { rate }) => {
+                let pair = dominating(self.step.base, rate, order);
+                self.without_replacement(mu, rate, order).max(pair)
+            }
+            (base, Sampling::Fixed { rate }) => dominating(base, rate, order),
+        }
+    }
+
+    /// Wang, Balle and Kasiviswanathan 2019, theorem 27, for Gaussian noise: at whole orders
+    /// `1 + sum over j of C(order, j) rate^j t_j` with `t_2 = min(4 B(2), 2 e^D(2))` and
+    /// `t_j = min(4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), 2 e^((j-1) D(j)))`, where
+    /// `B(j) = E_Q[(dP/dQ - 1)^j]`; between them by convexity of the cumulant (corollary 10).
+    fn without_replacement(&self, mu: f64, rate: f64, order: f64) -> f64 {
+        let (below, above) = (order.floor(), order.ceil());
+        let share = order - below;
+        let low = self.without_replacement_whole(mu, rate, below);
+        let total = if share == 0.0 {
+            low
+        } else {
+            (1.0 - share) * low + share * self.without_replacement_whole(mu, rate, above)
+        };
+        total / (order - 1.0)
+    }
+
+    /// The cumulant `(order - 1) D(order)` of the bound at a whole order.
+    fn without_replacement_whole(&self, mu: f64, rate: f64, order: f64) -> f64 {
+        let mut terms = vec![0.0];
+        let mut ln_choose = order.ln();
+        for j in 2..=order as u32 {
+            let count = f64::from(j);
+            ln_choose += ((order - count + 1.0) / count).ln();
+            let capped = LN_2 + 0.5 * count * (count - 1.0) * mu * mu;
+            let term = if order <= STRENGTHENED {
+                let central = 0.5 * (self.central(mu, j / 2) + self.central(mu, j.div_ceil(2)));
+                capped.min(2.0 * LN_2 + central)
+            } else {
+                capped
+            };
+            terms.push(ln_choose + count * rate.ln() + term);
+        }
+        ln_sums(&terms)
+    }
+
+    /// `ln B(2 half)` for `half >= 1`.
+    fn central(&self, mu: f64, half: u32) -> f64 {
+        let mut known = self.central.borrow_mut();
+        while (known.len() as u32) < half {
+            let next = 2 * (known.len() as u32 + 1);
+            known.push(ln_central(mu, next));
+        }
+        known[half as usize - 1]
+    }
+}
+
+/// Closed forms without sampling (Mironov 2017, table II).
+fn plain(base: Base, order: f64) -> f64 {
+    match base {
+        Base::Gaussian { mu } => 0.5 * order * mu * mu,
+        Base::Laplace { scale } => {
+            let far = (order / (2.0 * order - 1.0)).ln() + (order - 1.0) / scale;
+            let near = ((order - 1.0) / (2.0 * order - 1.0)).ln() - order / scale;
+            ln_sum(far, near).max(0.0) / (order - 1.0)
+        }
+    }
+}
+
+/// The divergence of the dominating pair of a batch without replacement.
+fn dominating(base: Base, rate: f64, order: f64) -> f64 {
+    let apart = match base {
+        Base::Gaussian { mu } => libm::erf(0.5 * mu * FRAC_1_SQRT_2),
+        Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
+    };
+    let atom = ((1.0 - rate) * apart).ln();
+    let positive = ln_moment(base, rate, order, Half::Positive);
+    let negative = ln_moment(base, rate, 1.0 - order, Half::Positive);
+    ln_sum(ln_sum(positive, negative), atom).max(0.0) / (order - 1.0)
+}
+
+/// `ln E_Q[(dP/dQ - 1)^j]` for even `j`.
+fn ln_central(mu: f64, j: u32) -> f64 {
+    let j = f64::from(j);
+    integrate(mu, -14.0, mu * j + 14.0, |x| {
+        let loss = mu * (x - 0.5 * mu);
+        let ln_ratio = if loss > 30.0 {
+            loss
+        } else {
+            loss.exp_m1().abs().ln()
+        };
+        j * ln_ratio - 0.5 * x * x
+    }) - 0.5 * (2.0 * PI).ln()
+}
+
+/// Part of the losses that a moment is taken over.
+#[derive(Clone, Copy, PartialEq)]
+enum Half {
+    Whole,
+    Positive,
+}
+
+/// `ln E_Q[(1 - rate + rate dP/dQ)^power]`, over all or over the positive losses.
+fn ln_moment(base: Base, rate: f64, power: f64, half: Half) -> f64 {
+    let ln_ratio = |loss: f64| {
+        if loss > 30.0 {
+            loss + rate.ln() + ((1.0 - rate) / rate * (-loss).exp()).ln_1p()
+        } else {
+            (rate * loss.exp_m1()).ln_1p()
+        }
+    };
+    match base {
+        Base::Gaussian { mu } => {
+            let low = if half == Half::Positive { 0.5 * mu } else { -14.0 };
+            let high = mu * power.max(0.0) + mu + 14.0;
+            integrate(mu, low, high, |x| {
+                power * ln_ratio(mu * (x - 0.5 * mu)) - 0.5 * x * x
+            }) - 0.5 * (2.0 * PI).ln()
+        }
+        Base::Laplace { scale } => {
+            // Q is centred at 0 and P at 1; outside of [0, 1] the loss is constant.
+            let low = if half == Half::Positive { 0.5 } else { 0.0 };
+            let middle = integrate(power.abs() / scale, low, 1.0, |x| {
+                power * ln_ratio((2.0 * x - 1.0) / scale) - x / scale - (2.0 * scale).ln()
+            });
+            let right = power * ln_ratio(1.0 / scale) - 1.0 / scale - LN_2;
+            let total = ln_sum(middle, right);
+            if half == Half::Positive {
+                total
+            } else {
+                ln_sum(total, power * ln_ratio(-1.0 / scale) - LN_2)
+            }
+        }
+    }
+}
+
+/// `ln` of the integral of `exp(ln_f)`, by five Gauss-Legendre nodes on panels short against 1 and
+/// against `1 / slope`.
+fn integrate(slope: f64, low: f64, high: f64, ln_f: impl Fn(f64) -> f64) -> f64 {
+    const NODES: [(f64, f64); 5] = [
+        (-0.906_179_845_938_664, 0.236_926_885_056_189_08),
+        (-0.538_469_310_105_683_1, 0.478_628_670_499_366_47),
+        (0.0, 128.0 / 225.0),
+        (0.538_469_310_105_683_1, 0.478_628_670_499_366_47),
+        (0.906_179_845_938_664, 0.236_926_885_056_189_08),
+    ];
+    let panels = ((high - low) * 4.0 * slope.max(1.0)).ceil().clamp(8.0, 20_000.0);
+    let half = 0.5 * (high - low) / panels;
+    let mut values = Vec::with_capacity(5 * panels as usize);
+    for panel in 0..panels as u32 {
+        let centre = low + (2.0 * f64::from(panel) + 1.0) * half;
+        for (node, weight) in NODES {
+            values.push(ln_f(centre + half * node) + (half * weight).ln());
+        }
+    }
+    ln_sums(&values)
+}
+
+fn ln_sum(a: f64, b: f64) -> f64 {
+    ln_sums(&[a, b])
+}
+
+fn ln_sums(terms: &[f64]) -> f64 {
+    let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if largest.is_infinite() {
+        return largest;
+    }
+    let sum: f64 = terms.iter().map(|term| (term - largest).exp()).sum();
+    largest + sum.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{value} {expected}");
+    }
+
+    /// Mironov, Talwar and Zhang 2019: `sum C(a, k) (1 - p)^(a - k) p^k e^(k (k - 1) / (2 z^2))`.
+    fn binomial(mu: f64, rate: f64, order: u32) -> f64 {
+        let mut ln_choose = 0.0;
+        let mut terms = vec![];
+        for k in 0..=order {
+            if k > 0 {
+                ln_choose += (f64::from(order - k + 1) / f64::from(k)).ln();
+            }
+            let count = f64::from(k);
+            terms.push(
+                ln_choose
+                    + f64::from(order - k) * (1.0 - rate).ln()
+                    + count * rate.ln()
+                    + 0.5 * count * (count - 1.0) * mu * mu,
+            );
+        }
+        ln_sums(&terms)
+    }
+
+    #[test]
+    fn poisson_moments_are_the_binomial_sums() {
+        for (mu, rate, order) in [(1.0, 0.01, 2), (0.5, 0.2, 16), (2.0, 0.1, 40), (0.1, 0.5, 100)] {
+            let value = ln_moment(Base::Gaussian { mu }, rate, f64::from(order), Half::Whole);
+            close(value, binomial(mu, rate, order));
+        }
+    }
+
+    #[test]
+    fn full_rate_gives_the_closed_forms() {
+        for order in [1.5, 2.0, 7.0, 33.0] {
+            for base in [Base::Gaussian { mu: 0.7 }, Base::Laplace { scale: 1.3 }] {
+                close(dominating(base, 1.0, order), plain(base, order));
+                let moment = ln_moment(base, 1.0, order, Half::Whole);
+                close(moment / (order - 1.0), plain(base, order));
+            }
+        }
+    }
+
+    #[test]
+    fn removing_a_record_is_the_worse_direction_for_gaussian_noise() {
+        for (mu, rate) in [(1.0, 0.01), (0.3, 0.5), (3.0, 0.1)] {
+            for order in [1.5, 2.0, 10.0, 60.0] {
+                let base = Base::Gaussian { mu };
+                let removed = ln_moment(base, rate, order, Half::Whole);
+                let added = ln_moment(base, rate, 1.0 - order, Half::Whole);
+                assert!(added <= removed + 1e-12, "{mu} {rate} {order}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_bound_is_never_below_the_dominating_pair() {
+        for mu in [0.05, 0.3, 1.0, 3.0] {
+            for rate in [1e-4, 0.01, 0.1, 0.7] {
+                let base = Base::Gaussian { mu };
+                let renyi = Renyi::new(Step {
+                    base,
+                    sampling: Sampling::Fixed { rate },
+                });
+                for order in [2.0, 2.5, 3.0, 5.0, 17.0, 64.0] {
+                    let pair = dominating(base, rate, order);
+                    let bound = renyi.without_replacement(mu, rate, order);
+                    assert!(bound >= pair * (1.0 - 1e-10) - 1e-14, "{mu} {rate} {order}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn second_central_moment_has_its_closed_form() {
+        for mu in [0.01_f64, 0.5, 2.0] {
+            close(ln_central(mu, 2), (mu * mu).exp_m1().ln());
+        }
+    }
+}

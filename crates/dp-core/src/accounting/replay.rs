@@ -1,0 +1,110 @@
+//! From a ledger of releases back to one event.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{AccountingError, Result};
+use super::event::{Event, Neighbours};
+
+/// What an accountant reads of one ledger line; other fields are ignored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Release {
+    /// What was released.
+    pub event: Event,
+    /// How often.
+    #[serde(default = "once")]
+    pub count: u64,
+    /// The neighbour relation that the sensitivity was taken under.
+    pub neighbours: Neighbours,
+    /// False where the noise came from a known seed, so that nothing is private.
+    #[serde(default = "yes")]
+    pub secret_noise: bool,
+}
+
+fn once() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The releases of a ledger, with what was passed over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// The releases, one for each line.
+    pub releases: Vec<Release>,
+    /// Line numbers, from 1, of lines that a kill cut short: their releases never left.
+    pub torn: Vec<usize>,
+}
+
+/// Reads a ledger in JSON lines.
+///
+/// A line that ends in the middle of its object was cut short by a kill before its release left,
+/// and is passed over; it is listed in [`Replay::torn`].
+///
+/// # Errors
+/// [`AccountingError::Ledger`] for any other line that is not a release.
+pub fn read_ledger(text: &str) -> Result<Replay> {
+    let mut releases = Vec::new();
+    let mut torn = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str(line) {
+            Ok(release) => releases.push(release),
+            Err(error) if error.is_eof() => torn.push(number + 1),
+            Err(error) => {
+                return Err(AccountingError::Ledger {
+                    line: number + 1,
+                    reason: error.to_string(),
+                });
+            }
+        }
+    }
+    Ok(Replay { releases, torn })
+}
+
+/// One event for all releases: equal ones are counted together, so that a ledger with one line a
+/// step costs no more than the event it came from.
+///
+/// # Errors
+/// [`AccountingError::MixedNeighbours`] when a release is claimed, or made, under neighbours that
+/// do not fit the others; [`AccountingError::TooManySteps`].
+pub fn replay<'r>(releases: impl IntoIterator<Item = &'r Release>) -> Result<Event> {
+    let mut runs: Vec<(Event, u64)> = Vec::new();
+    let mut neighbours: Option<Neighbours> = None;
+    for release in releases {
+        let mut claimed = release.neighbours;
+        if let Some(own) = release.event.neighbours()? {
+            // A step amplified for records that stay in their group says nothing about others.
+            if own == Neighbours::KEnd && claimed == Neighbours::ReplaceOne {
+                return Err(AccountingError::MixedNeighbours {
+                    first: claimed,
+                    second: own,
+                });
+            }
+            claimed = claimed.both(own)?;
+        }
+        neighbours = Some(match neighbours {
+            Some(others) => others.both(claimed)?,
+            None => claimed,
+        });
+        match runs.iter_mut().find(|(event, _)| *event == release.event) {
+            Some((_, count)) => {
+                *count = count
+                    .checked_add(release.count)
+                    .ok_or(AccountingError::TooManySteps {
+                        bound: super::MAX_STEPS,
+                    })?;
+            }
+            None => runs.push((release.event.clone(), release.count)),
+        }
+    }
+    Ok(Event::Composed {
+        events: runs
+            .into_iter()
+            .map(|(event, count)| event.repeated(count))
+            .collect(),
+    })
+}

@@ -1,0 +1,277 @@
+//! Events taken apart into counted steps that an accountant can compose.
+
+use std::collections::BTreeMap;
+
+use super::error::{AccountingError, Result, check};
+use super::event::Event;
+
+/// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
+pub const MAX_STEPS: u64 = 1 << 52;
+
+/// The most combinations of partition groups that one event may need.
+const MAX_COMBINATIONS: usize = 1024;
+
+/// A mechanism before sampling, scaled to sensitivity 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Base {
+    /// `N(0, 1)` against `N(mu, 1)`.
+    Gaussian { mu: f64 },
+    /// Laplace noise of this scale, shifted by 1.
+    Laplace { scale: f64 },
+}
+
+/// How a base is amplified.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Sampling {
+    /// Every record is seen.
+    None,
+    /// Fixed size without replacement, replace-one or k-end neighbours.
+    Fixed { rate: f64 },
+    /// Poisson, add-remove neighbours.
+    Poisson { rate: f64 },
+}
+
+/// One kind of step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Step {
+    pub base: Base,
+    pub sampling: Sampling,
+}
+
+impl Step {
+    fn key(&self) -> (u8, u64, u8, u64) {
+        let (sampling, rate) = match self.sampling {
+            Sampling::None => (0, 0.0),
+            Sampling::Fixed { rate } => (1, rate),
+            Sampling::Poisson { rate } => (2, rate),
+        };
+        let (base, parameter) = match self.base {
+            Base::Gaussian { mu } => (0, mu),
+            Base::Laplace { scale } => (1, scale),
+        };
+        (sampling, rate.to_bits(), base, parameter.to_bits())
+    }
+}
+
+/// What has to be composed for one choice of the group that the record is in.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Steps {
+    /// Distinct steps with their counts, each count at least 1.
+    pub counted: Vec<(Step, u64)>,
+    /// Whether something was released without noise.
+    pub non_private: bool,
+}
+
+impl Steps {
+    /// The total `mu` when nothing but unsampled Gaussian releases is left.
+    pub fn gaussian_mu(&self) -> Option<f64> {
+        match self.counted.as_slice() {
+            [] => Some(0.0),
+            [(step, 1)] if step.sampling == Sampling::None => match step.base {
+                Base::Gaussian { mu } => Some(mu),
+                Base::Laplace { .. } => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Checks an event and takes it apart: one [`Steps`] for each combination of partition groups.
+pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Vec<Steps>> {
+    event.neighbours()?;
+    let mut sizes = BTreeMap::new();
+    partitions(event, &mut sizes)?;
+    let names: Vec<&str> = sizes.keys().copied().collect();
+    let total = sizes
+        .values()
+        .try_fold(1usize, |product, size| product.checked_mul(*size))
+        .filter(|total| *total <= MAX_COMBINATIONS)
+        .ok_or_else(|| AccountingError::Partition {
+            partition: names.join(", "),
+            reason: "more than 1024 combinations of groups",
+        })?;
+    let mut found = Vec::with_capacity(total);
+    for combination in 0..total {
+        let mut rest = combination;
+        let mut choice = BTreeMap::new();
+        for (name, size) in &sizes {
+            choice.insert(*name, rest % size);
+            rest /= size;
+        }
+        let mut walk = Walk {
+            accountant,
+            choice,
+            counted: BTreeMap::new(),
+            gaussian_mu2: 0.0,
+            non_private: false,
+        };
+        walk.visit(event, 1)?;
+        found.push(walk.finish());
+    }
+    Ok(found)
+}
+
+fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Result<()> {
+    match event {
+        Event::Gaussian { .. } | Event::Laplace { .. } | Event::NonPrivate => Ok(()),
+        Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
+            partitions(event, sizes)
+        }
+        Event::Composed { events } => events.iter().try_for_each(|e| partitions(e, sizes)),
+        Event::Parallel { partition, events } => {
+            let refuse = |reason| AccountingError::Partition {
+                partition: partition.clone(),
+                reason,
+            };
+            if events.is_empty() {
+                return Err(refuse("has no group"));
+            }
+            let size = sizes.entry(partition.as_str()).or_insert(events.len());
+            if *size != events.len() {
+                return Err(refuse("is used with different numbers of groups"));
+            }
+            events.iter().try_for_each(|e| partitions(e, sizes))
+        }
+    }
+}
+
+struct Walk<'e> {
+    accountant: &'static str,
+    choice: BTreeMap<&'e str, usize>,
+    counted: BTreeMap<(u8, u64, u8, u64), (Step, u64)>,
+    gaussian_mu2: f64,
+    non_private: bool,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, event: &Event, count: u64) -> Result<()> {
+        match event {
+            Event::Gaussian { .. } | Event::Laplace { .. } => {
+                self.push(base(event)?, Sampling::None, count)
+            }
+            Event::NonPrivate => {
+                self.non_private |= count > 0;
+                Ok(())
+            }
+            Event::SelfComposed {
+                event,
+                count: inner,
+            } => {
+                let count = count
+                    .checked_mul(*inner)
+                    .filter(|count| *count <= MAX_STEPS)
+                    .ok_or(AccountingError::TooManySteps { bound: MAX_STEPS })?;
+                self.visit(event, count)
+            }
+            Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, count)),
+            Event::Parallel { partition, events } => {
+                let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
+                events.get(group).map_or(Ok(()), |e| self.visit(e, count))
+            }
+            Event::Sampled { sampler, event } => {
+                let rate = sampler.rate()?;
+                let Some(inner) = self.sampled_base(event)? else {
+                    return Ok(());
+                };
+                let sampling = if rate == 1.0 {
+                    Sampling::None
+                } else if sampler.is_poisson() {
+                    Sampling::Poisson { rate }
+                } else {
+                    Sampling::Fixed { rate }
+                };
+                self.push(inner, sampling, count)
+            }
+        }
+    }
+
+    /// The one base that a sampled event amounts to; `None` if it releases nothing that counts.
+    fn sampled_base(&mut self, event: &Event) -> Result<Option<Base>> {
+        let mut inner = Walk {
+            accountant: self.accountant,
+            choice: self.choice.clone(),
+            counted: BTreeMap::new(),
+            gaussian_mu2: 0.0,
+            non_private: false,
+        };
+        inner.visit(event, 1)?;
+        let inner = inner.finish();
+        if inner.non_private {
+            self.non_private = true;
+            return Ok(None);
+        }
+        match inner.counted.as_slice() {
+            [] => Ok(None),
+            [(step, 1)] if step.sampling == Sampling::None => Ok(Some(step.base)),
+            [(step, _)] if step.sampling == Sampling::None => Err(self.refuse(
+                event,
+                "several Laplace releases on one sample; use Gaussian noise or one release a sample",
+            )),
+            [(_, _)] => Err(self.refuse(event, "a sample of a sample; say the product of the rates")),
+            _ => Err(self.refuse(
+                event,
+                "different kinds of release on one sample; use Gaussian noise or one release a sample",
+            )),
+        }
+    }
+
+    fn refuse(&self, event: &Event, reason: &'static str) -> AccountingError {
+        AccountingError::NotCovered {
+            accountant: self.accountant,
+            event: event.describe(),
+            reason,
+        }
+    }
+
+    fn push(&mut self, base: Base, sampling: Sampling, count: u64) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if let (Base::Gaussian { mu }, Sampling::None) = (base, sampling) {
+            // Gaussian steps compose exactly: their squared mu add up.
+            self.gaussian_mu2 += mu * mu * count as f64;
+            return Ok(());
+        }
+        let step = Step { base, sampling };
+        let entry = self.counted.entry(step.key()).or_insert((step, 0));
+        entry.1 = entry
+            .1
+            .checked_add(count)
+            .filter(|count| *count <= MAX_STEPS)
+            .ok_or(AccountingError::TooManySteps { bound: MAX_STEPS })?;
+        Ok(())
+    }
+
+    fn finish(self) -> Steps {
+        let mut counted: Vec<_> = self.counted.into_values().collect();
+        if self.gaussian_mu2 > 0.0 {
+            let mu = self.gaussian_mu2.sqrt();
+            let step = Step {
+                base: Base::Gaussian { mu },
+                sampling: Sampling::None,
+            };
+            counted.push((step, 1));
+        }
+        Steps {
+            counted,
+            non_private: self.non_private,
+        }
+    }
+}
+
+fn base(event: &Event) -> Result<Base> {
+    const BOUND: &str = "between 1e-3 and 1e9";
+    let covered = |z: f64| {
+        check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z)
+    };
+    match event {
+        Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
+            scale: covered(*noise_multiplier)?,
+        }),
+        Event::Gaussian { noise_multiplier } => Ok(Base::Gaussian {
+            mu: 1.0 / covered(*noise_multiplier)?,
+        }),
+        // Only called for the two kinds above.
+        _ => Ok(Base::Gaussian { mu: 0.0 }),
+    }
+}

@@ -1,0 +1,152 @@
+//! The record of everything that was released, one JSON object a line.
+//!
+//! Each line is written and flushed to the device **before** the noisy value leaves the mechanism,
+//! so a run that is killed at any instant has a ledger that shows at least as many releases as were
+//! made. Lines hold public values only: the event, the sensitivity and the noise.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::DpError;
+use crate::accounting::{Event, Neighbours};
+
+/// One line of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// What was released, as the accountants read it.
+    pub event: Event,
+    /// How many times.
+    pub count: u64,
+    /// Under which neighbour relation the sensitivity holds.
+    pub neighbours: Neighbours,
+    /// The L2 sensitivity, slack included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<f64>,
+    /// The standard deviation of the noise on each coordinate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+    /// False where the noise came from a known seed, so that nothing was private.
+    #[serde(default = "yes")]
+    pub secret_noise: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A ledger file open for appending.
+pub struct Ledger {
+    file: File,
+    path: PathBuf,
+    entries: u64,
+}
+
+impl Ledger {
+    /// Creates a new ledger; an existing file is refused, never overwritten.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where the file exists or cannot be created.
+    pub fn create(path: &Path) -> Result<Self, DpError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|source| ledger_error(path, source))?;
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            entries: 0,
+        })
+    }
+
+    /// Opens an existing ledger to append to it. A torn last line, left by a kill in the middle of
+    /// a write, is ended so that new lines stay readable.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where the file cannot be read or written.
+    pub fn open(path: &Path) -> Result<Self, DpError> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(|source| ledger_error(path, source))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)
+            .map_err(|source| ledger_error(path, source))?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n")
+                .map_err(|source| ledger_error(path, source))?;
+        }
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            entries: text.lines().count() as u64,
+        })
+    }
+
+    /// Appends one entry and flushes it to the device.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where it cannot be written: the caller must then release nothing.
+    pub fn append(&mut self, entry: &LedgerEntry) -> Result<(), DpError> {
+        let mut line = serde_json::to_string(entry)
+            .map_err(|e| ledger_error(&self.path, std::io::Error::other(e)))?;
+        line.push('\n');
+        self.file
+            .write_all(line.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|source| ledger_error(&self.path, source))?;
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Lines written so far, those found at opening included.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The ledger's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads a ledger back.
+    ///
+    /// A line torn by a kill in the middle of its write is passed over: the value that it announced
+    /// waits for the flush, so it never left.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::LedgerFormat`] names the first line that cannot be read.
+    pub fn read(path: &Path) -> Result<Vec<LedgerEntry>, DpError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ledger_error(path, source))?;
+        let mut entries: Vec<LedgerEntry> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            match serde_json::from_str(line) {
+                Ok(entry) => entries.push(entry),
+                Err(error) if error.is_eof() => {}
+                Err(error) => {
+                    return Err(DpError::LedgerFormat {
+                        path: path.display().to_string(),
+                        line: index + 1,
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(entries)
+    }
+}
+
+fn ledger_error(path: &Path, source: std::io::Error) -> DpError {
+    DpError::Ledger {
+        path: path.display().to_string(),
+        source,
+    }
+}

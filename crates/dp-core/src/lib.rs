@@ -1,0 +1,22 @@
+//! Differential privacy for [burn](https://burn.dev), with no idea of what is being learned.
+//!
+//! Three parts, each usable alone:
+//!
+//! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
+//!   (book-keeping), and the clipping that they allow;
+//! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
+//!   optimizer: a Gaussian release that is written to the [`ledger`] before the noise leaves;
+//! - [`accounting`]: from what the ledger holds to epsilon and delta.
+//!
+//! A [`plan`] couples sampler, neighbours, noise and accountant, and is checked once.
+
+#![forbid(unsafe_code)]
+
+pub mod accounting;
+pub mod error;
+pub mod ledger;
+pub mod mechanism;
+pub mod per_sample;
+pub mod plan;
+
+pub use error::DpError;

@@ -1,0 +1,106 @@
+//! Clipping from Gram matrices alone.
+//!
+//! Inner clipping (paper 004, section 5.1) replaces the Jacobian `J` (`d x r`) of a record by its
+//! projection onto matrices of spectral norm at most `L`, then applies the cotangent `c`. Both
+//! forms below are maps `c -> c'` with `||J^T c'|| <= L ||c||`, computed from `G = J J^T`:
+//!
+//! - `rows`: each row is clipped to `L / sqrt(d)`, so `c'_r = min(1, L / (sqrt(d) sqrt(G_rr))) c_r`
+//!   (paper 004, remark A.2);
+//! - `spectral`: each singular value is clipped to `L`, so `c' = f(G) c` with
+//!   `f(e) = min(1, L / sqrt(e))` on the eigenvalues of `G`.
+
+//!
+//! # Rounding
+//!
+//! `G` reaches this page in `f32`. Where its largest eigenvalue is far above `L^2`, rounding of
+//! relative size [`GRAM_ROUNDING`] in the large part is not small against `L^2`, so every
+//! eigenvalue is raised by `GRAM_ROUNDING * trace(G)` before it is compared: with
+//! `G' = G + eta tr(G) I >= G_exact`, `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`.
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+/// The relative rounding error allowed for in a Gram matrix computed in `f32`, against its trace.
+pub const GRAM_ROUNDING: f64 = 1.0 / 65536.0;
+
+/// How a record's Jacobian is bounded in spectral norm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JacobianClip {
+    /// Each of the `d` rows to `L / sqrt(d)`: the paper's.
+    Rows,
+    /// Each singular value to `L`: the orthogonal projection, which keeps more of the gradient.
+    Spectral,
+}
+
+impl JacobianClip {
+    /// Maps the cotangent `c` of one record to `c'` with `||J^T c'||_2 <= L ||c||_2`.
+    ///
+    /// - `gram`: `G = J J^T`, `d x d` row-major;
+    /// - `cotangent`: `c`, length `d`;
+    /// - `bound`: `L > 0`.
+    ///
+    /// A Gram matrix or cotangent that is not finite gives the zero vector: the record contributes
+    /// nothing, which is inside every bound.
+    pub fn apply(self, gram: &[f32], cotangent: &[f32], bound: f64) -> Vec<f32> {
+        let d = cotangent.len();
+        if !gram.iter().chain(cotangent).all(|x| x.is_finite()) {
+            return vec![0.0; d];
+        }
+        match self {
+            Self::Rows => {
+                let limit = bound / (d as f64).sqrt();
+                (0..d)
+                    .map(|r| {
+                        let norm = f64::from(gram[r * d + r]).max(0.0).sqrt();
+                        let scale = if norm > limit { limit / norm } else { 1.0 };
+                        (f64::from(cotangent[r]) * scale) as f32
+                    })
+                    .collect()
+            }
+            Self::Spectral => {
+                // f32 sums leave G symmetric only to rounding.
+                let matrix = DMatrix::from_fn(d, d, |r, s| {
+                    0.5 * (f64::from(gram[r * d + s]) + f64::from(gram[s * d + r]))
+                });
+                let trace = matrix.trace();
+                let raised = GRAM_ROUNDING * trace;
+                // Below the bound in trace is below it in every eigenvalue.
+                if trace + raised <= bound * bound {
+                    return cotangent.to_vec();
+                }
+                let eigen = SymmetricEigen::new(matrix);
+                let mut result = vec![0.0f64; d];
+                for (k, &value) in eigen.eigenvalues.iter().enumerate() {
+                    let singular = (value.max(0.0) + raised).sqrt();
+                    let scale = if singular > bound {
+                        bound / singular
+                    } else {
+                        1.0
+                    };
+                    let v = eigen.eigenvectors.column(k);
+                    let along: f64 = v.iter().zip(cotangent).map(|(v, &c)| v * f64::from(c)).sum();
+                    for (out, v) in result.iter_mut().zip(v.iter()) {
+                        *out += scale * along * v;
+                    }
+                }
+                result.into_iter().map(|x| x as f32).collect()
+            }
+        }
+    }
+}
+
+/// The weight `min(1, C / norm)` that brings a gradient of norm `sqrt(norm_squared)` to at most `C`.
+///
+/// Zero where the norm is not finite: such a record contributes nothing, and how many there are is
+/// never released.
+pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
+    if !norm_squared.is_finite() {
+        return 0.0;
+    }
+    let norm = norm_squared.max(0.0).sqrt();
+    if norm > bound {
+        (bound / norm) as f32
+    } else {
+        1.0
+    }
+}

@@ -1,0 +1,72 @@
+//! What a layer must know for its per-record gradients to be bounded.
+
+use burn::module::ParamId;
+use burn::tensor::Tensor;
+
+use super::HostLayer;
+
+/// One parameter of a layer: who it is, and its shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterSlot {
+    /// The parameter's identity in its burn module.
+    pub id: ParamId,
+    /// The parameter's shape.
+    pub shape: Vec<usize>,
+}
+
+impl ParameterSlot {
+    /// The number of scalars in the parameter.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether the parameter holds no scalar at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What a backward pass is asked for besides the cotangents of the parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// The Gram matrices; without them the pass is an ordinary backward pass.
+    pub gram: bool,
+    /// The cotangents at the input of the stack.
+    pub input: bool,
+}
+
+/// A layer whose per-record gradients can be bounded without being formed.
+///
+/// Activations are matrices `[n, features]`: one row a record, whatever the geometry inside.
+/// Cotangents are `[n, g, features]`: `g` rows for each record, pulled back together.
+///
+/// # Contract
+///
+/// A layer treats records independently: row `i` of the output depends on row `i` of the input
+/// alone. A layer that mixes records (batch normalisation) has no per-record gradient and must not
+/// implement this trait.
+pub trait Layer {
+    /// The layer's name, for errors.
+    fn name(&self) -> &'static str;
+
+    /// The layer's parameters, in the order in which [`Layer::gradient`] answers.
+    fn parameters(&self) -> Vec<ParameterSlot>;
+
+    /// The output for `input`: `[n, d_in] -> [n, d_out]`.
+    fn forward(&self, input: Tensor<2>) -> Tensor<2>;
+
+    /// The cotangents at the input for those at the output: `[n, g, d_out] -> [n, g, d_in]`.
+    fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3>;
+
+    /// This layer's part of `G_i = J_i J_i^T`, `[n, g, g]`; `None` without parameters.
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>>;
+
+    /// The gradient summed over records for one cotangent a record, `[n, d_out]`: one flat tensor
+    /// for each of [`Layer::parameters`].
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>>;
+
+    /// The same layer as host kernels over a snapshot of its weights, where it has them.
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        None
+    }
+}

@@ -1,0 +1,20 @@
+//! Per-record gradients by book-keeping: norms and Gram matrices without the gradients.
+//!
+//! Let `J_i` be the `g x r` matrix whose rows are the gradients of `g` outputs of record `i` with
+//! respect to the `r` parameters. Clipping needs only `G_i = J_i J_i^T`, and every layer adds its
+//! own part of `G_i` from what an ordinary forward and backward pass already hold: its input and
+//! the cotangents at its output. The weighted sum `sum_i J_i^T w_i` then costs one more
+//! weight-gradient pass, so no per-record gradient ever exists in memory.
+//!
+//! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
+//! slices, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
+
+mod clip;
+mod host;
+mod layer;
+mod stack;
+
+pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight};
+pub use host::{HostActivations, HostLayer, HostPullBack, HostStack};
+pub use layer::{Layer, Needs, ParameterSlot};
+pub use stack::{Activations, PullBack, Stack};

@@ -1,0 +1,147 @@
+//! Layers in sequence, on any backend.
+
+use burn::tensor::Tensor;
+
+use super::{HostLayer, HostStack, Layer, Needs, ParameterSlot};
+use crate::DpError;
+
+/// Layers applied one after the other.
+pub struct Stack<'a> {
+    layers: Vec<&'a dyn Layer>,
+}
+
+/// What a forward pass keeps: the input, then the output of each layer.
+pub struct Activations {
+    values: Vec<Tensor<2>>,
+}
+
+impl Activations {
+    /// The output of the last layer, `[n, d_out]`.
+    pub fn output(&self) -> Tensor<2> {
+        self.values[self.values.len() - 1].clone()
+    }
+}
+
+/// What a backward pass of `g` rows a record keeps.
+pub struct PullBack {
+    /// `G_i = J_i J_i^T` over all parameters of the stack, `[n, g, g]`.
+    pub gram: Tensor<3>,
+    /// The cotangents at the stack's input, `[n, g, d_in]`, where asked for.
+    pub input: Option<Tensor<3>>,
+    /// The cotangents at the output of each layer that has parameters.
+    deltas: Vec<Option<Tensor<3>>>,
+}
+
+impl<'a> Stack<'a> {
+    /// A stack of `layers`, first to last.
+    pub fn new(layers: Vec<&'a dyn Layer>) -> Self {
+        Self { layers }
+    }
+
+    /// All parameters, layer by layer.
+    pub fn parameters(&self) -> Vec<ParameterSlot> {
+        self.layers.iter().flat_map(|l| l.parameters()).collect()
+    }
+
+    /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
+    pub fn forward(&self, input: Tensor<2>) -> Activations {
+        let mut values = vec![input];
+        for layer in &self.layers {
+            let output = layer.forward(values[values.len() - 1].clone());
+            values.push(output);
+        }
+        Activations { values }
+    }
+
+    /// The output alone, `[n, d_out]`.
+    pub fn output(&self, input: Tensor<2>) -> Tensor<2> {
+        self.layers.iter().fold(input, |x, layer| layer.forward(x))
+    }
+
+    /// Pulls `delta`, `[n, g, d_out]`, back through the stack and collects the Gram matrices.
+    pub fn pull_back(
+        &self,
+        activations: &Activations,
+        delta: Tensor<3>,
+        needs: Needs,
+    ) -> PullBack {
+        let [n, g, _] = delta.dims();
+        let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device());
+        let mut deltas: Vec<Option<Tensor<3>>> = vec![None; self.layers.len()];
+        let mut delta = Some(delta);
+        // Below the first layer with parameters nothing is owed unless the caller wants the
+        // cotangent at the input.
+        let first = self
+            .layers
+            .iter()
+            .position(|l| !l.parameters().is_empty())
+            .unwrap_or(0);
+        for (index, layer) in self.layers.iter().enumerate().rev() {
+            let Some(current) = delta.take() else { break };
+            let input = &activations.values[index];
+            if !layer.parameters().is_empty() {
+                if needs.gram
+                    && let Some(part) = layer.gram(input, &current)
+                {
+                    gram = gram + part;
+                }
+                deltas[index] = Some(current.clone());
+            }
+            if needs.input || index > first {
+                let output = &activations.values[index + 1];
+                delta = Some(layer.backward(input, output, current));
+            }
+        }
+        PullBack {
+            gram,
+            input: delta.filter(|_| needs.input),
+            deltas,
+        }
+    }
+
+    /// `sum_i J_i^T w_i` for weights `[n, g]`: one flat tensor for each of
+    /// [`Stack::parameters`].
+    pub fn gradient(
+        &self,
+        activations: &Activations,
+        pulled: &PullBack,
+        weights: Tensor<2>,
+    ) -> Vec<Tensor<1>> {
+        // A record of weight zero must contribute exact zeros even where its activations or
+        // cotangents are not finite: 0 * NaN would spread to every record's sum.
+        let dead = weights.clone().abs().sum_dim(1).equal_elem(0.0);
+        let mut parts = Vec::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            if let Some(delta) = &pulled.deltas[index] {
+                let [n, _, features] = delta.dims();
+                let combined = (delta.clone() * weights.clone().unsqueeze_dim::<3>(2))
+                    .sum_dim(1)
+                    .reshape([n, features])
+                    .mask_fill(dead.clone().expand([n, features]), 0.0);
+                let input = activations.values[index].clone();
+                let shape = input.dims();
+                let input = input.mask_fill(dead.clone().expand(shape), 0.0);
+                parts.extend(layer.gradient(&input, combined));
+            }
+        }
+        parts
+    }
+
+    /// The same stack as host kernels over a snapshot of the weights.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::NoHostKernels`] names the first layer that offers none.
+    pub fn host(&self) -> Result<HostStack, DpError> {
+        let layers: Result<Vec<Box<dyn HostLayer>>, DpError> = self
+            .layers
+            .iter()
+            .map(|layer| {
+                layer.host().ok_or_else(|| DpError::NoHostKernels {
+                    layer: layer.name().to_string(),
+                })
+            })
+            .collect();
+        Ok(HostStack::new(layers?))
+    }
+}

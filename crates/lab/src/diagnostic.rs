@@ -1,0 +1,62 @@
+//! Errors as people meet them: what was refused, its value, the bound, and what to do.
+
+use std::process::ExitCode;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+
+/// A failure of a binary.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Failure {
+    /// Bad input: exit code 2, nothing was started and nothing was overwritten.
+    #[error("{message}")]
+    #[diagnostic(code(sliver::bad_input))]
+    BadInput {
+        /// What was refused, with its value and bound.
+        message: String,
+        /// What to do.
+        #[help]
+        help: Option<String>,
+    },
+    /// A run that failed: exit code 1.
+    #[error("{message}")]
+    #[diagnostic(code(sliver::failed))]
+    Failed {
+        /// What happened.
+        message: String,
+        /// What to do.
+        #[help]
+        help: Option<String>,
+    },
+}
+
+impl Failure {
+    /// Bad input, with advice.
+    pub fn input(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::BadInput {
+            message: message.into(),
+            help: Some(help.into()),
+        }
+    }
+
+    /// A failed run, without advice.
+    pub fn run(error: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            message: error.to_string(),
+            help: None,
+        }
+    }
+
+    /// Prints the diagnostic to standard error and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+        if handler.render_report(&mut text, self).is_err() {
+            text = self.to_string();
+        }
+        eprintln!("{text}");
+        match self {
+            Self::BadInput { .. } => ExitCode::from(2),
+            Self::Failed { .. } => ExitCode::from(1),
+        }
+    }
+}

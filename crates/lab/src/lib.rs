@@ -1,0 +1,9 @@
+//! What every experiment shares: backends, run folders, progress, pictures, errors for people.
+
+#![forbid(unsafe_code)]
+
+pub mod backend;
+pub mod diagnostic;
+pub mod pictures;
+pub mod progress;
+pub mod run_folder;

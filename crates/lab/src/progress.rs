@@ -1,0 +1,45 @@
+//! The progress bar of a training run.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Steps done, steps per second, time left, and a message such as the epsilon spent so far.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar over `steps` steps; silent where standard error is no terminal.
+    pub fn new(steps: u64) -> Self {
+        let bar = ProgressBar::new(steps);
+        let style = ProgressStyle::with_template(
+            "{bar:30} {pos}/{len} steps  {per_sec}  left {eta}  {msg}",
+        )
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        Self { bar }
+    }
+
+    /// One more step is done.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Shows `message` beside the bar.
+    pub fn message(&self, message: String) {
+        self.bar.set_message(message);
+    }
+
+    /// Prints a line above the bar, or plainly where there is no terminal.
+    pub fn line(&self, text: &str) {
+        if self.bar.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+
+    /// Ends the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

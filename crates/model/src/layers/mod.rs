@@ -1,0 +1,48 @@
+//! Layers that are burn modules and know their per-record gradients.
+//!
+//! Each file holds one layer: a burn `Module`, its tensor form for every backend, and its host
+//! kernels for the CPU. Activations are `[n, features]`; images are channel-major inside a row.
+
+mod activation;
+mod conv;
+mod conv_kernels;
+mod linear;
+mod resample;
+
+pub use activation::LeakyRelu;
+pub use conv::Conv;
+pub use linear::Linear;
+pub use resample::{AvgPool, Upsample};
+
+use burn::module::Param;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// A parameter drawn from `N(0, deviation^2)` on the host, so that a seed means the same on every
+/// backend.
+fn gaussian_parameter<const D: usize>(
+    shape: [usize; D],
+    deviation: f64,
+    rng: &mut impl Rng,
+    device: &Device,
+) -> Param<Tensor<D>> {
+    let count = shape.iter().product();
+    let values: Vec<f32> = (0..count)
+        .map(|_| {
+            let x: f64 = StandardNormal.sample(rng);
+            (x * deviation) as f32
+        })
+        .collect();
+    Param::from_data(TensorData::new(values, shape), device)
+}
+
+/// A bias of one value.
+fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
+    Param::from_data(TensorData::new(vec![value; length], [length]), device)
+}
+
+/// The values of a parameter on the host.
+fn host_values<const D: usize>(param: &Param<Tensor<D>>) -> Vec<f32> {
+    param.val().into_data().iter::<f32>().collect()
+}

@@ -1,0 +1,13 @@
+//! Layers that know their per-record gradients, and the architectures built from them.
+//!
+//! Everything here is a burn `Module`: burn's optimizers, autodiff and checkpoints work on it.
+//! What is added is [`dp_core::per_sample::Layer`], so that the same weights can also be trained on
+//! private records.
+
+pub mod ema;
+pub mod error;
+pub mod layers;
+pub mod swae;
+pub mod weights;
+
+pub use error::ModelError;

@@ -1,0 +1,51 @@
+//! All weights of a module as one flat vector on the host.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Tensor, TensorData};
+
+use crate::ModelError;
+
+struct Collect(Vec<f32>);
+
+impl ModuleVisitor for Collect {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.extend(param.val().into_data().iter::<f32>());
+    }
+}
+
+struct Place<'a>(&'a [f32]);
+
+impl ModuleMapper for Place<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|old| {
+            let shape = old.dims();
+            let (here, rest) = self.0.split_at(shape.iter().product());
+            self.0 = rest;
+            Tensor::from_data(TensorData::new(here.to_vec(), shape), &old.device())
+        })
+    }
+}
+
+/// The weights of `module` in the order in which burn visits them.
+pub fn to_host<M: Module>(module: &M) -> Vec<f32> {
+    let mut collect = Collect(Vec::new());
+    module.visit(&mut collect);
+    collect.0
+}
+
+/// `module` with the weights `flat`, in the order of [`to_host`].
+///
+/// # Errors
+///
+/// [`ModelError::Shape`] where the number of weights differs.
+pub fn from_host<M: Module>(module: M, flat: &[f32]) -> Result<M, ModelError> {
+    let expected = module.num_params();
+    if expected != flat.len() {
+        return Err(ModelError::Shape {
+            what: "weights of a module",
+            expected,
+            found: flat.len(),
+        });
+    }
+    Ok(module.map(&mut Place(flat)))
+}

@@ -1,0 +1,327 @@
+//! Quantile cells: what each rank of one sample is transported to.
+//!
+//! The cell of rank `r = 1..n` is the mean of the target's quantile function over the `r`-th of `n`
+//! equal parts, `q_r = n * integral over ((r-1)/n, r/n] of G^-1`. Then
+//! `W_2^2(u, v) = (1/n) sum_r (u_(r) - q_r)^2 + within`, where `within` is the mean variance of the
+//! target inside its cells: no function of `u`, so the gradient does not see it, but part of the
+//! distance.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use rayon::prelude::*;
+
+use crate::breakpoints::overlaps;
+use crate::sort::check_rows;
+use crate::{Slices, SwdError};
+
+/// The `n` quantile cells of the `m` values of a sorted sample, for any `n` and `m`.
+///
+/// `q_r = n * integral over ((r-1)/n, r/n] of G^-1`, in the units of the values; for `n = m` the
+/// values themselves. The cells never decrease, rounding included: the sensitivity rests on that.
+///
+/// # Errors
+/// No values, `n = 0`, a value that is not finite, or values that decrease.
+///
+/// Source: paper 004, proposition 3.2 (`q_r = n sum_j R_rj v_(j)`).
+pub fn quantile_cells(sorted: &[f64], n: usize) -> Result<Vec<f64>, SwdError> {
+    check_sorted("sorted sample", sorted, sorted.len())?;
+    let mut cells = vec![0.0; n];
+    let m = sorted.len();
+    check_rows(n, n)?;
+    if n == 0 {
+        return Err(SwdError::Empty {
+            what: "number of cells",
+        });
+    }
+    for o in overlaps(n, m) {
+        cells[o.i] += o.weight as f64 / m as f64 * sorted[o.j];
+    }
+    make_monotone(&mut cells);
+    Ok(cells)
+}
+
+/// The mean, over the mass of a sorted sample, of its squared distance to its own cells.
+///
+/// `within = sum_rj R_rj (v_(j) - q_r)^2`, in squared units of the values: the part of
+/// `W_2^2(u, v)` that the residuals `u_(r) - q_r` lack. Zero for `n = m`.
+///
+/// # Errors
+/// As [`quantile_cells`]; `cells` must be its answer for the same sample.
+///
+/// Source: paper 004, proposition 3.1.
+pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdError> {
+    check_sorted("sorted sample", sorted, sorted.len())?;
+    check_sorted("cells", cells, cells.len())?;
+    let (n, m) = (cells.len(), sorted.len());
+    let sum: f64 = overlaps(n, m)
+        .map(|o| o.weight as f64 * (sorted[o.j] - cells[o.i]).powi(2))
+        .sum();
+    Ok(sum / (n as f64 * m as f64))
+}
+
+/// The targets of all slices: `n` cells each, or one row of `n` that all slices share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cells {
+    n: usize,
+    values: Vec<f64>,
+    within: Vec<f64>,
+}
+
+impl Cells {
+    /// Takes one row of cells for all slices, with its within-cell variance.
+    ///
+    /// # Errors
+    /// No cells, values that decrease or are not finite, or a variance that is not a bound.
+    pub fn shared(values: Vec<f64>, within: f64) -> Result<Self, SwdError> {
+        Self::from_rows(values.len(), values, vec![within])
+    }
+
+    /// Takes rows of `n` cells, one row a slice (or one for all), with the within-cell variance of
+    /// each row.
+    ///
+    /// # Errors
+    /// No cells, lengths that do not fit, values that decrease along a row or are not finite, or a
+    /// variance that is negative or not finite.
+    pub fn from_rows(n: usize, values: Vec<f64>, within: Vec<f64>) -> Result<Self, SwdError> {
+        check_rows(values.len(), n)?;
+        check_sorted("cells", &values, n)?;
+        if within.len() != values.len() / n {
+            return Err(SwdError::Length {
+                what: "within-cell variances",
+                found: within.len(),
+                expected: values.len() / n,
+            });
+        }
+        for &value in &within {
+            crate::sensitivity::check_bound("within-cell variance", value)?;
+        }
+        Ok(Self { n, values, within })
+    }
+
+    /// The `n` cells of a sample in each slice: projects, sorts, and averages.
+    ///
+    /// `points` holds the sample row by row, `m x d`; the cells are in units of the points.
+    ///
+    /// # Errors
+    /// No points, a length that is no multiple of `d`, a coordinate that is not finite, or `n = 0`.
+    pub fn of_sample(points: &[f32], slices: &Slices, n: usize) -> Result<Self, SwdError> {
+        let d = slices.dim();
+        check_points("sample", points, d)?;
+        let rows: Vec<(Vec<f64>, f64)> = (0..slices.count())
+            .into_par_iter()
+            .map(|l| {
+                let direction = slices.direction(l);
+                let mut sorted: Vec<f64> = points
+                    .chunks_exact(d)
+                    .map(|point| point.iter().zip(direction).map(|(&x, t)| f64::from(x) * t))
+                    .map(Iterator::sum)
+                    .collect();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let cells = quantile_cells(&sorted, n)?;
+                let within = within_cell_variance(&sorted, &cells)?;
+                Ok((cells, within))
+            })
+            .collect::<Result<_, SwdError>>()?;
+        let within = rows.iter().map(|row| row.1).collect();
+        let values = rows.into_iter().flat_map(|row| row.0).collect();
+        Self::from_rows(n, values, within)
+    }
+
+    /// The number of cells in a row.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The number of rows: the number of slices, or 1 where all share the row.
+    pub fn rows(&self) -> usize {
+        self.within.len()
+    }
+
+    /// The cells of slice `l`, for `l` below the number of slices.
+    pub fn row(&self, l: usize) -> &[f64] {
+        let l = if self.rows() == 1 { 0 } else { l };
+        &self.values[l * self.n..(l + 1) * self.n]
+    }
+
+    /// All cells, row after row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The within-cell variance, averaged over the rows.
+    pub fn within_mean(&self) -> f64 {
+        self.within.iter().sum::<f64>() / self.rows() as f64
+    }
+
+    /// The cells as a constant tensor of shape `[k, n]`, or `[1, n]` where all slices share a row.
+    pub fn tensor(&self, device: &Device) -> Tensor<2> {
+        let values = self.values.iter().map(|&q| q as f32).collect();
+        let data = TensorData::new::<f32, _>(values, [self.rows(), self.n]);
+        Tensor::from_data(data, &device.clone().without_autodiff())
+    }
+
+    /// Whether the cells fit `count` slices.
+    pub(crate) fn check_slices(&self, count: usize) -> Result<(), SwdError> {
+        if self.rows() == 1 || self.rows() == count {
+            return Ok(());
+        }
+        Err(SwdError::Length {
+            what: "rows of cells",
+            found: self.rows(),
+            expected: count,
+        })
+    }
+}
+
+/// Lifts each value to its predecessor where rounding put it below.
+pub(crate) fn make_monotone(cells: &mut [f64]) {
+    for r in 1..cells.len() {
+        cells[r] = cells[r].max(cells[r - 1]);
+    }
+}
+
+/// Checks rows of `n` values for being there, finite and not decreasing.
+fn check_sorted(what: &'static str, values: &[f64], n: usize) -> Result<(), SwdError> {
+    if values.is_empty() {
+        return Err(SwdError::Empty { what });
+    }
+    check_rows(values.len(), n)?;
+    for (row, values) in values.chunks(n).enumerate() {
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(SwdError::NotFinite {
+                what,
+                row,
+                index,
+                value: values[index],
+            });
+        }
+        if let Some(index) = values.windows(2).position(|pair| pair[0] > pair[1]) {
+            let index = index + 1;
+            return Err(SwdError::NotSorted { what, row, index });
+        }
+    }
+    Ok(())
+}
+
+/// Checks a matrix of points, one a row, for being there, whole and finite.
+pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
+    if points.is_empty() {
+        return Err(SwdError::Empty { what });
+    }
+    if !points.len().is_multiple_of(d) {
+        return Err(SwdError::Length {
+            what,
+            found: points.len(),
+            expected: points.len() / d * d,
+        });
+    }
+    if let Some(place) = points.iter().position(|value| !value.is_finite()) {
+        return Err(SwdError::NotFinite {
+            what,
+            row: place / d,
+            index: place % d,
+            value: f64::from(points[place]),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    fn sorted(max: usize) -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(prop_oneof![-2.0..2.0, Just(0.5), Just(-1.0)], 1..max).prop_map(
+            |mut values| {
+                values.sort_by(f64::total_cmp);
+                values
+            },
+        )
+    }
+
+    /// Cells from prefix sums, interpolated at `i/n` and differenced.
+    fn quantile_cells_reference(sorted: &[f64], n: usize) -> Vec<f64> {
+        let m = sorted.len();
+        let integral = |i: usize| {
+            let whole = i * m / n;
+            let sum: f64 = sorted[..whole].iter().sum();
+            let part = (i * m) as f64 / n as f64 - whole as f64;
+            (sum + part * sorted.get(whole).unwrap_or(&0.0)) / m as f64
+        };
+        (0..n)
+            .map(|r| n as f64 * (integral(r + 1) - integral(r)))
+            .collect()
+    }
+
+    /// `W_2^2` by proposition 3.1 of paper 004 as it stands there, for sorted values.
+    fn w2_squared_reference(u: &[f64], v: &[f64]) -> f64 {
+        let (n, m) = (u.len() as f64, v.len() as f64);
+        let mut sum = 0.0;
+        for (i, u) in u.iter().enumerate() {
+            for (j, v) in v.iter().enumerate() {
+                let low = (i as f64 / n).max(j as f64 / m);
+                let high = ((i + 1) as f64 / n).min((j + 1) as f64 / m);
+                sum += (high - low).max(0.0) * (u - v).powi(2);
+            }
+        }
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn cells_match_the_interpolated_prefix_sums(v in sorted(40), n in 1_usize..40) {
+            let cells = quantile_cells(&v, n).unwrap();
+            for (cell, expected) in cells.iter().zip(quantile_cells_reference(&v, n)) {
+                prop_assert!((cell - expected).abs() < 1e-12);
+            }
+            prop_assert!(cells.windows(2).all(|pair| pair[0] <= pair[1]));
+            if n == v.len() {
+                prop_assert_eq!(cells, v);
+            }
+        }
+
+        #[test]
+        fn residuals_and_within_make_the_whole_distance(u in sorted(30), v in sorted(30)) {
+            let cells = quantile_cells(&v, u.len()).unwrap();
+            let within = within_cell_variance(&v, &cells).unwrap();
+            let squares: f64 = u.iter().zip(&cells).map(|(u, q)| (u - q).powi(2)).sum();
+            let value = squares / u.len() as f64 + within;
+            prop_assert!((value - w2_squared_reference(&u, &v)).abs() < 1e-12);
+            if u.len() == v.len() {
+                prop_assert_eq!(within, 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn cells_of_a_sample_are_those_of_its_projections() {
+        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let slices = Slices::iid(2, 3, &mut rng).unwrap();
+        let points = [1.0, 2.0, -0.5, 0.25, 0.0, 1.0, 3.0, -1.0];
+        let cells = Cells::of_sample(&points, &slices, 3).unwrap();
+        assert_eq!((cells.n(), cells.rows()), (3, 3));
+        for l in 0..3 {
+            let t = slices.direction(l);
+            let mut projected: Vec<f64> = points
+                .chunks(2)
+                .map(|x| f64::from(x[0]) * t[0] + f64::from(x[1]) * t[1])
+                .collect();
+            projected.sort_by(f64::total_cmp);
+            assert_eq!(cells.row(l), quantile_cells(&projected, 3).unwrap());
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert!(quantile_cells(&[], 3).is_err());
+        assert!(quantile_cells(&[1.0], 0).is_err());
+        assert!(quantile_cells(&[1.0, 0.0], 2).is_err());
+        assert!(quantile_cells(&[f64::NAN], 2).is_err());
+        assert!(Cells::from_rows(2, vec![0.0, 1.0, 2.0, 1.0], vec![0.0; 2]).is_err());
+        assert!(Cells::from_rows(2, vec![0.0, 1.0], vec![0.0; 2]).is_err());
+        assert!(Cells::from_rows(0, vec![], vec![]).is_err());
+        assert!(Cells::shared(vec![0.0], -1.0).is_err());
+    }
+}

@@ -1,0 +1,79 @@
+use thiserror::Error;
+
+/// What can be wrong with the input of a transport function: the value that was found and its bound.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SwdError {
+    /// A count that must not be zero.
+    #[error("{what} must be at least 1, found 0")]
+    Empty {
+        /// The quantity.
+        what: &'static str,
+    },
+    /// Fewer slices than dimensions cannot form a tight frame.
+    #[error("a tight frame needs at least as many slices as dimensions: {count} < {dim}")]
+    TooFewSlices {
+        /// The number of slices that was asked for.
+        count: usize,
+        /// The dimension, which is the smallest possible number.
+        dim: usize,
+    },
+    /// A length that does not fit the other arguments.
+    #[error("{what} has length {found}, expected {expected}")]
+    Length {
+        /// The argument.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that fits.
+        expected: usize,
+    },
+    /// A row longer than a 32-bit index can address.
+    #[error("a row of {found} keys is longer than the longest that can be ranked, {most}")]
+    TooLong {
+        /// The length of the row.
+        found: usize,
+        /// The largest length.
+        most: usize,
+    },
+    /// A key that has no place in an order.
+    #[error("NaN in row {row} at index {index}: a rank is not defined")]
+    NotANumber {
+        /// The row (the slice).
+        row: usize,
+        /// The place in the row (the record).
+        index: usize,
+    },
+    /// An infinite or undefined coordinate.
+    #[error("{what}: row {row}, coordinate {index} is {value}, expected a finite number")]
+    NotFinite {
+        /// The argument.
+        what: &'static str,
+        /// The row (the point or the slice).
+        row: usize,
+        /// The place in the row.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Values that must not decrease, and do.
+    #[error("{what} must not decrease along a row: row {row}, index {index}")]
+    NotSorted {
+        /// The argument.
+        what: &'static str,
+        /// The row (the slice).
+        row: usize,
+        /// The index of the value that is below its predecessor.
+        index: usize,
+    },
+    /// A bound that is negative, infinite or NaN.
+    #[error("{what} must be a finite number of at least 0, found {value}")]
+    NotABound {
+        /// The quantity.
+        what: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// Data that could not be read back from a device.
+    #[error("projections could not be read from the device: {0}")]
+    Device(String),
+}

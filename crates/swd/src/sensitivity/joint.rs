@@ -1,0 +1,293 @@
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::f64::consts::FRAC_PI_2;
+
+use super::{ROUNDING, check_all, check_bound};
+use crate::SwdError;
+
+/// The maximum is enclosed to this relative width; the upper end is the answer.
+const WIDTH: f64 = 1e-4;
+
+/// Enough cells for the width in every case seen, by a factor of 20; where they run out, the upper
+/// end is still a bound.
+const MOST_CELLS: usize = 400_000;
+
+/// The public quantities of the joint bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JointInput {
+    /// `M`: private activations are at most this in norm.
+    pub m_bound: f64,
+    /// `L1`: spectral norm bound of the private side's Jacobians.
+    pub l1: f64,
+    /// `L2`: the same for the other side, 0 where it is not trained.
+    pub l2: f64,
+    /// Private records.
+    pub n: usize,
+    /// An upper bound on `lambda_max(Theta Theta^T / k)`.
+    pub lambda_max: f64,
+    /// `Q`: the root mean square over the slices of the largest cell.
+    pub q_rms: f64,
+    /// An upper bound on the moves of the other records ([`super::CellSpread::shift_upper`]); twice
+    /// `Q` where nothing better is known.
+    pub shift: f64,
+}
+
+/// The joint bound over all slices, at most a relative `1.1e-4` above its exact value, never below.
+///
+/// `Delta <= (2/n) max { L1 A(s, t) + L1 min(s, S) + L2 sqrt(lambda) t }` over `0 <= s <= 2Q` and
+/// `0 <= t <= 2M`, where `S` is the shift and
+/// `A(s, t)^2 = 2 lambda (2 lambda M^2 + 2 Q^2 + sqrt(lambda) sqrt(4M^2 - t^2) sqrt(4Q^2 - s^2))`.
+///
+/// *Proof.* Let `B = Theta Theta^T / k`, `y = B^(1/2) U` and `r = B^(-1/2) Theta v / k` for the
+/// replaced record and its cells, and `y~`, `r~` after the replacement. Its cotangent is
+/// `B^(1/2) (y - r)` up to the factor `2/n`, with `|y| <= sqrt(lambda) M` and `|r| <= rms v <= Q`.
+/// Ranks are monotone in each slice, so `<y - y~, r - r~> = mean_l (u_l - u~_l)(v_l - v~_l) >= 0`.
+/// With `|y - y~| = sqrt(lambda) t` and `rms(v - v~) = s` the parallelogram law gives
+/// `|y - r|^2 + |y~ - r~|^2 <= 2 lambda M^2 + 2 Q^2 + |y + y~| |r + r~|`, hence `A`. The other
+/// records move by at most `mean_l |v_l - v~_l| <= s`, and by at most `S`; the other side by
+/// `mean_l |u_l - u~_l| <= sqrt(lambda) t`.
+///
+/// *Rounding up.* `A` falls in `s` and `t`, the other terms rise. So on a rectangle the expression
+/// is at most its first term at the lower corner plus the others at the upper corner. Rectangles of
+/// the largest such value are halved until the largest is within the stated width of a value that
+/// is attained.
+///
+/// # Errors
+/// `n` is zero, or a quantity is negative or not finite.
+pub fn joint_bound(input: &JointInput) -> Result<f64, SwdError> {
+    check_all(input.m_bound, input.l1, input.l2, input.n)?;
+    check_bound("largest eigenvalue of the slices", input.lambda_max)?;
+    check_bound("root mean square of the largest cells", input.q_rms)?;
+    check_bound("shift of the other records", input.shift)?;
+    Ok(2.0 / input.n as f64 * Objective::new(input).maximum_upper() * (1.0 + ROUNDING))
+}
+
+/// The function to maximise, in `s = 2Q sin a` and `t = 2M sin b`: the square roots become cosines.
+struct Objective {
+    /// `A^2 = constant + product cos a cos b`, times `L1^2`.
+    constant: f64,
+    product: f64,
+    /// `L1 s = moves sin a`, at most `moves_most`.
+    moves: f64,
+    moves_most: f64,
+    /// `L2 sqrt(lambda) t = other sin b`.
+    other: f64,
+    a_max: f64,
+    b_max: f64,
+}
+
+impl Objective {
+    fn new(input: &JointInput) -> Self {
+        let JointInput {
+            m_bound,
+            l1,
+            l2,
+            lambda_max,
+            q_rms,
+            shift,
+            ..
+        } = *input;
+        let factor = 2.0 * lambda_max * l1 * l1;
+        // Beyond s = S and, without a second trained side, beyond t = 0 everything falls.
+        let a_max = if shift < 2.0 * q_rms {
+            (shift / (2.0 * q_rms)).asin()
+        } else {
+            FRAC_PI_2
+        };
+        Self {
+            constant: factor * 2.0 * (lambda_max * m_bound * m_bound + q_rms * q_rms),
+            product: factor * 4.0 * lambda_max.sqrt() * m_bound * q_rms,
+            moves: 2.0 * l1 * q_rms,
+            moves_most: l1 * shift,
+            other: 2.0 * l2 * lambda_max.sqrt() * m_bound,
+            a_max,
+            b_max: if l2 > 0.0 { FRAC_PI_2 } else { 0.0 },
+        }
+    }
+
+    /// The falling term at the angles `low` plus the rising terms at the angles `high`.
+    fn value(&self, low: (Angle, Angle), high: (Angle, Angle)) -> f64 {
+        let falling = (self.constant + self.product * low.0.cos * low.1.cos).sqrt();
+        falling + (self.moves * high.0.sin).min(self.moves_most) + self.other * high.1.sin
+    }
+
+    fn maximum_upper(&self) -> f64 {
+        let zero = Angle::new(0.0);
+        let rectangle = |low: (Angle, Angle), high: (Angle, Angle)| Rectangle {
+            low,
+            high,
+            upper: self.value(low, high),
+        };
+        let (a, b) = (Angle::new(self.a_max), Angle::new(self.b_max));
+        let mut attained = self.value((zero, zero), (zero, zero));
+        attained = attained.max(self.value((a, zero), (a, zero)));
+        let mut open = BinaryHeap::from([rectangle((zero, zero), (a, b))]);
+        for _ in 0..MOST_CELLS {
+            let Some(top) = open.peek() else { break };
+            if top.upper <= attained * (1.0 + WIDTH) {
+                break;
+            }
+            let Rectangle { low, high, .. } = *top;
+            open.pop();
+            // Halve the side that contributes more to the width.
+            let across_a = self.value((low.0, low.1), (high.0, low.1))
+                - self.value((high.0, low.1), (low.0, low.1));
+            let across_b = self.value((low.0, low.1), (low.0, high.1))
+                - self.value((low.0, high.1), (low.0, low.1));
+            let (end, start) = if across_a >= across_b {
+                let middle = low.0.halfway(high.0);
+                ((middle, high.1), (middle, low.1))
+            } else {
+                let middle = low.1.halfway(high.1);
+                ((high.0, middle), (low.0, middle))
+            };
+            attained = attained
+                .max(self.value(start, start))
+                .max(self.value(end, end));
+            open.push(rectangle(low, end));
+            open.push(rectangle(start, high));
+        }
+        open.peek().map_or(attained, |top| top.upper.max(attained))
+    }
+}
+
+/// An angle with its sine and cosine.
+#[derive(Clone, Copy)]
+struct Angle {
+    angle: f64,
+    sin: f64,
+    cos: f64,
+}
+
+impl Angle {
+    fn new(angle: f64) -> Self {
+        let (sin, cos) = angle.sin_cos();
+        // The cosine of the nearest number to pi/2 is not negative; of one above, it could be.
+        let cos = cos.max(0.0);
+        Self { angle, sin, cos }
+    }
+
+    fn halfway(self, other: Self) -> Self {
+        Self::new(0.5 * (self.angle + other.angle))
+    }
+}
+
+/// A rectangle of angles and an upper bound on the objective there; compared by the bound.
+struct Rectangle {
+    low: (Angle, Angle),
+    high: (Angle, Angle),
+    upper: f64,
+}
+
+impl Ord for Rectangle {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.upper.total_cmp(&other.upper)
+    }
+}
+
+impl PartialOrd for Rectangle {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rectangle {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Rectangle {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// `n/2` times the bound at one `(s, t)`, as the formula stands.
+    fn expression(input: &JointInput, s: f64, t: f64) -> f64 {
+        let (m, q, lambda) = (input.m_bound, input.q_rms, input.lambda_max);
+        let roots = (4.0 * m * m - t * t).max(0.0).sqrt() * (4.0 * q * q - s * s).max(0.0).sqrt();
+        let inner = 2.0 * lambda * m * m + 2.0 * q * q + lambda.sqrt() * roots;
+        let a = (2.0 * lambda).sqrt() * inner.sqrt();
+        input.l1 * a + input.l1 * s.min(input.shift) + input.l2 * lambda.sqrt() * t
+    }
+
+    fn input() -> impl Strategy<Value = JointInput> {
+        let bound = prop_oneof![1 => Just(0.0), 8 => 0.0_f64..3.0];
+        (
+            bound.clone(),
+            bound.clone(),
+            bound.clone(),
+            0.001_f64..1.0,
+            bound.clone(),
+            bound,
+        )
+            .prop_map(|(m_bound, l1, l2, lambda_max, q_rms, shift)| JointInput {
+                m_bound,
+                l1,
+                l2,
+                n: 2,
+                lambda_max,
+                q_rms,
+                shift,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn the_maximum_is_enclosed(input in input()) {
+            let bound = joint_bound(&input).unwrap();
+            let steps = 300;
+            let mut largest = 0.0_f64;
+            let s_turn = input.shift.min(2.0 * input.q_rms);
+            // Even steps of the angle: the expression has infinite slope in s and t at the far ends.
+            let sine = |step: i32| (FRAC_PI_2 * f64::from(step) / f64::from(steps)).sin();
+            for i in 0..=steps {
+                for j in 0..=steps {
+                    let s = 2.0 * input.q_rms * sine(i);
+                    let t = 2.0 * input.m_bound * sine(j);
+                    largest = largest.max(expression(&input, s, t));
+                    largest = largest.max(expression(&input, s_turn, t));
+                }
+            }
+            prop_assert!(bound >= largest, "{} < {}", bound, largest);
+            prop_assert!(bound <= largest * (1.0 + 4e-4) + 1e-300, "{} > {}", bound, largest);
+        }
+    }
+
+    #[test]
+    fn bad_quantities_are_refused() {
+        let good = JointInput {
+            m_bound: 1.0,
+            l1: 1.0,
+            l2: 0.0,
+            n: 2,
+            lambda_max: 0.5,
+            q_rms: 1.0,
+            shift: 1.0,
+        };
+        assert!(joint_bound(&good).is_ok());
+        assert!(joint_bound(&JointInput { n: 0, ..good }).is_err());
+        for bad in [f64::NAN, -1.0, f64::INFINITY] {
+            assert!(
+                joint_bound(&JointInput {
+                    m_bound: bad,
+                    ..good
+                })
+                .is_err()
+            );
+            assert!(joint_bound(&JointInput { l1: bad, ..good }).is_err());
+            assert!(joint_bound(&JointInput { l2: bad, ..good }).is_err());
+            assert!(
+                joint_bound(&JointInput {
+                    lambda_max: bad,
+                    ..good
+                })
+                .is_err()
+            );
+            assert!(joint_bound(&JointInput { q_rms: bad, ..good }).is_err());
+            assert!(joint_bound(&JointInput { shift: bad, ..good }).is_err());
+        }
+    }
+}

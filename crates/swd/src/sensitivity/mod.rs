@@ -1,0 +1,226 @@
+//! How far the transport gradient can move when one record is replaced.
+//!
+//! For `n` private records with activations `|u_i| <= M` in `R^d` and Jacobians of spectral norm at
+//! most `L1`, the gradient of `SW_2^2` in the parameters is `sum_i J_i^T c_i` with the cotangents of
+//! [`crate::transport`], plus the same for the other side, with Jacobians at most `L2` (0 where that
+//! side is not trained). Every function here bounds the L2 distance of this gradient on two data
+//! sets that differ in one record: it is a sensitivity, to be divided by nothing, in the units of
+//! the gradient. Neighbours are "replace one record"; `n` is public.
+//!
+//! **What the bounds rest on**: ranks by a data-independent tie-break (as [`crate::sort`]); `M`
+//! enforced on every activation and `L1`, `L2` on every Jacobian; slices and cells that are public.
+//! [`prior_matching_bound`] takes the smallest bound for records against public cells.
+//!
+//! **Other orders**: there is nothing here for `W_p` with `p != 2`, because there is nothing to
+//! offer. Paper 004, appendix F, has a counterexample in which the sensitivity of the gradient does
+//! not decrease with `n`.
+//!
+//! # The theorem
+//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; the paper has
+//! `4M (3 L1 + L2)/n` ([`paper`]). *Proof, one slice.* The part of the private side is
+//! `(2/n) sum_i rho_i grad_i`. Take away the replaced record: the others keep their relative order,
+//! and exactly one of them moves by one rank for each rank between the old place and the new, so
+//! their coefficients change by amounts of one sign that telescope to `va - vb >= 0`, the cells of
+//! the two places, where the larger value `U` has the larger cell `va`. The record itself gives
+//! `|U - va|` and `|U~ - vb|`. The other side gives at most `(2 L2/n) |U - U~|`, because order
+//! statistics are monotone. So `Delta <= (2/n) max { L1 (|U - va| + |U~ - vb| + va - vb) +
+//! L2 (U - U~) }`, convex over `{U >= U~} x {va >= vb}`: the maximum is at one of nine vertices.
+//! Slices only average. It is attained at `U = U~ = M`, all cells `-M`, opposite gradients.
+
+mod joint;
+pub mod paper;
+mod per_slice;
+mod spread;
+
+pub use joint::{JointInput, joint_bound};
+pub use per_slice::per_slice_bound;
+pub use spread::CellSpread;
+
+use crate::{Cells, Slices, SwdError};
+
+/// The relative excess that clipping in `f32` can leave over its bound.
+///
+/// A norm computed in `f32` and the scaling by its inverse err by a few units of 2^-24, so clipped
+/// activations and Jacobians exceed `M` and `L` by less than this: multiply a sensitivity by
+/// `1 + F32_CLIP_SLACK` where the records were clipped in `f32`. No bound here does so by itself;
+/// [`PriorMatchingBound::in_f32_upper`] does.
+pub const F32_CLIP_SLACK: f64 = 1e-5;
+
+/// The relative amount added to every computed bound for the rounding of its own sums in `f64`,
+/// which for up to 10^6 terms is less.
+const ROUNDING: f64 = 1e-9;
+
+/// The sensitivity for one private side: `(4M/n) max(2 L1, L1 + L2)`.
+///
+/// `m_bound`: both sides' activations are at most `M` in norm; `l1`, `l2`: Jacobian bounds of the
+/// private and the other side; `n`: private records. Attained for every `n` and every number of
+/// public points.
+///
+/// # Errors
+/// `n` is zero, or a bound is negative or not finite.
+///
+/// Source: the module's theorem; paper 004, theorem 4.1 and A.1 with a larger constant.
+pub fn theorem_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, SwdError> {
+    check_all(m_bound, l1, l2, n)?;
+    Ok(4.0 * m_bound / n as f64 * (2.0 * l1).max(l1 + l2))
+}
+
+/// The sensitivity where both sides are private and a record of either may be replaced:
+/// `4M max { max(2 L1, L1 + L2)/n, max(2 L2, L1 + L2)/m }`.
+///
+/// Arguments as [`theorem_bound`], with `m` records on the other side.
+///
+/// # Errors
+/// `n` or `m` is zero, or a bound is negative or not finite.
+///
+/// Source: the module's theorem; paper 004, theorem 4.1 and A.1 with a larger constant.
+pub fn theorem_bound_both_private(
+    m_bound: f64,
+    l1: f64,
+    l2: f64,
+    n: usize,
+    m: usize,
+) -> Result<f64, SwdError> {
+    Ok(theorem_bound(m_bound, l1, l2, n)?.max(theorem_bound(m_bound, l2, l1, m)?))
+}
+
+/// The sensitivity where both sides are private, for known slices: the smaller of the theorem and
+/// the joint bound, for a record of either side.
+///
+/// As [`theorem_bound_both_private`], with `lambda_max` an upper bound on
+/// `lambda_max(Theta Theta^T / k)` ([`Slices::lambda_max_upper`]). The cells are private here, so
+/// the joint bound knows only that they lie in `[-M, M]`. With tight frames, `n = m` and
+/// `L1 = L2 = L`, it is the smaller one from `d = 6` on: `7.40 M L/n`; `5.16 M L/n` at `d = 48`.
+///
+/// # Errors
+/// As [`theorem_bound_both_private`]; or `lambda_max` is not a bound.
+pub fn both_private_bound(
+    m_bound: f64,
+    l1: f64,
+    l2: f64,
+    n: usize,
+    m: usize,
+    lambda_max: f64,
+) -> Result<f64, SwdError> {
+    let side = |own: f64, other: f64, records: usize| -> Result<f64, SwdError> {
+        let joint = joint_bound(&JointInput {
+            m_bound,
+            l1: own,
+            l2: other,
+            n: records,
+            lambda_max,
+            q_rms: m_bound,
+            shift: 2.0 * m_bound,
+        })?;
+        Ok(theorem_bound(m_bound, own, other, records)?.min(joint))
+    };
+    Ok(side(l1, l2, n)?.max(side(l2, l1, m)?))
+}
+
+/// The sensitivity where the trained map is fed public noise and the target is private:
+/// `4 sqrt(lambda) M L / m`.
+///
+/// `m_bound`: target points are at most `M` in norm; `l`: Jacobian bound of the trained map; `m`:
+/// target points, one of which may be replaced; `lambda_max` as in [`both_private_bound`]. The
+/// replaced point moves the cells by amounts of one sign that sum to `|v_l - v~_l|` in each slice,
+/// and `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
+///
+/// # Errors
+/// `m` is zero, or a bound is negative or not finite.
+pub fn public_noise_bound(
+    m_bound: f64,
+    l: f64,
+    m: usize,
+    lambda_max: f64,
+) -> Result<f64, SwdError> {
+    check_all(m_bound, l, lambda_max, m)?;
+    Ok(4.0 * lambda_max.sqrt() * m_bound * l / m as f64 * (1.0 + ROUNDING))
+}
+
+/// The bounds for private records against public cells; each of them holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PriorMatchingBound {
+    /// [`theorem_bound`], with `M` raised to the largest cell where cells are larger.
+    pub theorem: f64,
+    /// [`joint_bound`].
+    pub joint: f64,
+    /// [`per_slice_bound`].
+    pub per_slice: f64,
+    /// What rounding the cotangents to `f32` can add.
+    rounding: f64,
+}
+
+impl PriorMatchingBound {
+    /// The smallest of the three bounds, for exact arithmetic.
+    pub fn sensitivity(&self) -> f64 {
+        self.theorem.min(self.joint).min(self.per_slice)
+    }
+
+    /// The sensitivity for records clipped in `f32` and cotangents rounded to `f32`.
+    ///
+    /// `sensitivity * (1 + F32_CLIP_SLACK) + 2^-22 L1 sqrt(lambda) (sqrt(lambda) M + Q)`: a
+    /// replaced record may move every other one by a rank, and then each cotangent of both data
+    /// sets is rounded by up to `2^-24` of its norm, on its own. That is 2e-5 of the bound for 600
+    /// records and 3e-3 for 100 000. What later `f32` operations add is not in here.
+    pub fn in_f32_upper(&self) -> f64 {
+        self.sensitivity() * (1.0 + F32_CLIP_SLACK) + self.rounding
+    }
+}
+
+/// The sensitivity of the sliced gradient for private records against public cells.
+///
+/// `m_bound`: private activations are at most `M` in norm; `l1`: Jacobian bound of the private
+/// side; `l2`: of the public side, 0 where it is not trained; `slices` and `cells` as they are
+/// passed to [`crate::transport::host::sliced_cotangents`]. The number of records is that of the
+/// cells. Where cells are shared and frames tight the result does not change from step to step.
+///
+/// # Errors
+/// Cells that do not fit the slices, or a bound that is negative or not finite.
+pub fn prior_matching_bound(
+    m_bound: f64,
+    l1: f64,
+    l2: f64,
+    slices: &Slices,
+    cells: &Cells,
+) -> Result<PriorMatchingBound, SwdError> {
+    let n = cells.n();
+    check_all(m_bound, l1, l2, n)?;
+    cells.check_slices(slices.count())?;
+    let lambda_max = slices.lambda_max_upper();
+    let spread = CellSpread::new(cells, lambda_max)?;
+    let joint = joint_bound(&JointInput {
+        m_bound,
+        l1,
+        l2,
+        n,
+        lambda_max,
+        q_rms: spread.q_rms,
+        shift: spread.shift_upper(),
+    })?;
+    let root = lambda_max.sqrt();
+    Ok(PriorMatchingBound {
+        theorem: theorem_bound(m_bound.max(spread.q_max), l1, l2, n)?,
+        joint,
+        per_slice: per_slice_bound(m_bound, l1, l2, cells)?,
+        rounding: f64::powi(2.0, -22) * l1 * root * (root * m_bound + spread.q_rms),
+    })
+}
+
+/// A bound must be a finite number that is not negative: NaN would vanish in a maximum.
+pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(SwdError::NotABound { what, value })
+}
+
+fn check_all(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<(), SwdError> {
+    if n == 0 {
+        return Err(SwdError::Empty {
+            what: "number of records",
+        });
+    }
+    check_bound("activation bound", m_bound)?;
+    check_bound("Jacobian bound", l1)?;
+    check_bound("Jacobian bound of the other side", l2)
+}

@@ -1,0 +1,37 @@
+use super::{ROUNDING, check_all};
+use crate::{Cells, SwdError};
+
+/// The mean over the slices of the theorem's maximum with each slice's own cells.
+///
+/// `(2/n) (1/k) sum_l max { L1 (|u - x| + |w - y| + x - y) + L2 (u - w) }` over the nine vertices
+/// `u >= w` in `{-M, M}` and `x >= y` in `{q_l1, q_ln}`. Arguments as
+/// [`super::prior_matching_bound`]; cells may exceed `M`.
+///
+/// # Errors
+/// A bound that is negative or not finite.
+pub fn per_slice_bound(m_bound: f64, l1: f64, l2: f64, cells: &Cells) -> Result<f64, SwdError> {
+    let n = cells.n();
+    check_all(m_bound, l1, l2, n)?;
+    let rows = cells.rows();
+    let sum: f64 = (0..rows)
+        .map(|l| {
+            let row = cells.row(l);
+            slice_maximum(m_bound, l1, l2, row[0], row[n - 1])
+        })
+        .sum();
+    Ok(2.0 / n as f64 * sum / rows as f64 * (1.0 + ROUNDING))
+}
+
+/// The function is convex in `(u, w, x, y)`, so its maximum over `{u >= w} x {x >= y}` inside the
+/// ranges is at a pair of corners of the two triangles.
+fn slice_maximum(m_bound: f64, l1: f64, l2: f64, lowest: f64, highest: f64) -> f64 {
+    let corners = |low: f64, high: f64| [(low, low), (high, low), (high, high)];
+    let mut maximum = 0.0_f64;
+    for (u, w) in corners(-m_bound, m_bound) {
+        for (x, y) in corners(lowest, highest) {
+            let own = (u - x).abs() + (w - y).abs() + x - y;
+            maximum = maximum.max(l1 * own + l2 * (u - w));
+        }
+    }
+    maximum
+}

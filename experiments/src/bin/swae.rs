@@ -1,0 +1,13 @@
+//! `swae`: trains a private sliced-Wasserstein autoencoder (paper 004, section 6).
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use experiments::swae::{Arguments, run};
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

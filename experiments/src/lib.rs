@@ -1,0 +1,4 @@
+//! Experiments that reproduce the papers; each binary is a thin main over one module here.
+
+pub mod account;
+pub mod swae;

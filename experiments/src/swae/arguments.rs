@@ -1,0 +1,109 @@
+//! The command line of `swae`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use data::DatasetKind;
+use lab::backend::Backend;
+use model::swae::Prior;
+
+use super::settings::{Frame, PresetName};
+
+/// Train a private sliced-Wasserstein autoencoder and look at what it learned.
+///
+/// Values come from the preset, and a flag wins over the preset. The run folder holds the resolved
+/// configuration, the privacy ledger, metrics, weights, pictures and a report.
+#[derive(Debug, Parser)]
+#[command(name = "swae", version)]
+pub struct Arguments {
+    /// Preset to start from; `paper` by default for MNIST and Fashion-MNIST would take an hour on a
+    /// CPU, so `quick` is the default for all.
+    #[arg(long, value_enum, default_value_t = PresetName::Quick)]
+    pub preset: PresetName,
+    /// Data set: glyphs needs no file.
+    #[arg(long, value_parser = clap::value_parser!(DatasetKind))]
+    pub dataset: Option<DatasetKind>,
+    /// Private records to train on: the first ones of the data set (default: all; glyphs: the
+    /// preset's).
+    #[arg(long)]
+    pub records: Option<usize>,
+    /// Folder with the data files, laid out as `mnist/train-images-idx3-ubyte.gz` and so on.
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Privacy budget of the whole run.
+    #[arg(long, conflicts_with = "no_privacy")]
+    pub epsilon: Option<f64>,
+    /// Delta of the guarantee, below one over the number of records.
+    #[arg(long)]
+    pub delta: Option<f64>,
+    /// Training steps.
+    #[arg(long)]
+    pub steps: Option<u64>,
+    /// Records in a batch, drawn afresh without replacement.
+    #[arg(long)]
+    pub batch: Option<usize>,
+    /// Adam's learning rate.
+    #[arg(long)]
+    pub learning_rate: Option<f64>,
+    /// Weight of the transport term, between 0 and 1.
+    #[arg(long)]
+    pub alpha: Option<f64>,
+    /// Dimension of the latent space.
+    #[arg(long)]
+    pub latent: Option<usize>,
+    /// How record Jacobians are clipped.
+    #[arg(long, value_parser = ["rows", "spectral"])]
+    pub clip: Option<String>,
+    /// M: radius of the ball onto which latents are projected.
+    #[arg(long)]
+    pub clip_activation: Option<f64>,
+    /// L: spectral norm of record Jacobians.
+    #[arg(long)]
+    pub clip_jacobian: Option<f64>,
+    /// C: norm of record reconstruction gradients.
+    #[arg(long)]
+    pub clip_reconstruction: Option<f64>,
+    /// Slices of the transport term.
+    #[arg(long)]
+    pub slices: Option<usize>,
+    /// Slices drawn independently, or as a tight frame (half the noise).
+    #[arg(long, value_enum)]
+    pub frame: Option<Frame>,
+    /// The prior by its exact quantiles, or by a sample a step as in the paper.
+    #[arg(long, value_parser = ["exact", "sample"])]
+    pub prior: Option<String>,
+    /// Show the decoder the label, match each class, sample from private class moments.
+    #[arg(long, overrides_with = "unconditional")]
+    pub conditional: bool,
+    /// The opposite of --conditional: the paper's form.
+    #[arg(long)]
+    pub unconditional: bool,
+    /// Evaluate an exponential moving average of the weights with this decay.
+    #[arg(long)]
+    pub ema: Option<f64>,
+    /// Where to compute.
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+    /// Seed of everything public: initial weights, slices, prior samples, glyphs.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Make batches and noise reproducible too: the run is then NOT private, and says so.
+    #[arg(long)]
+    pub insecure_noise_seed: Option<u64>,
+    /// Train without clipping and without noise; nothing is promised.
+    #[arg(long)]
+    pub no_privacy: bool,
+    /// Run folder to create (default: runs/swae/<dataset>-eps<epsilon>).
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// `--prior` as a value.
+    pub(super) fn prior(&self) -> Option<Prior> {
+        self.prior.as_deref().map(|p| match p {
+            "sample" => Prior::Sample,
+            _ => Prior::Exact,
+        })
+    }
+}

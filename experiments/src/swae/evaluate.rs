@@ -1,0 +1,251 @@
+//! Scores and pictures on the public test records.
+
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use data::{Dataset, LabelledImages};
+use lab::diagnostic::Failure;
+use lab::pictures;
+use model::swae::{ClassLatents, Swae};
+use rand::Rng;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use swd::{Slices, UniformBall};
+
+use super::report;
+
+/// Test records that an interim evaluation looks at.
+const INTERIM: usize = 1000;
+/// Test records that the last evaluation looks at.
+const FINAL: usize = 10_000;
+/// Points of a latent scatter.
+const SCATTER: usize = 2000;
+/// Slices of the reported distance to the prior.
+const SLICES: usize = 120;
+
+/// Scores on public test records.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Scores {
+    /// Mean binary cross-entropy summed over pixels, in nats.
+    pub reconstruction: f64,
+    /// Sliced squared distance from the latents to the prior's sample.
+    pub sliced: f64,
+    /// Test records looked at.
+    pub records: usize,
+}
+
+/// Pictures, by file name.
+pub type Pictures = Vec<(&'static str, &'static str, Vec<u8>)>;
+
+/// What is looked at during and after a run.
+pub struct Evaluator {
+    data: Arc<Dataset>,
+    latent: usize,
+    device: Device,
+}
+
+impl Evaluator {
+    /// An evaluator over the test side of `data`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] where there is no test record.
+    pub fn new(data: Arc<Dataset>, latent: usize, device: &Device) -> Result<Self, Failure> {
+        if data.test.len() == 0 {
+            return Err(Failure::input(
+                format!("{}: 0 test records, at least 1 is needed", data.name),
+                "use the data set's own test files",
+            ));
+        }
+        Ok(Self {
+            data,
+            latent,
+            device: device.clone(),
+        })
+    }
+
+    fn test(&self) -> &LabelledImages {
+        &self.data.test
+    }
+
+    /// Reconstruction and distance to the prior.
+    ///
+    /// # Errors
+    ///
+    /// Passes on what the transport refuses.
+    pub fn scores(&self, model: &Swae, last: bool) -> Result<Scores, Failure> {
+        let records = self.test().len().min(if last { FINAL } else { INTERIM });
+        let mut total = 0.0;
+        let mut latents = Vec::new();
+        for start in (0..records).step_by(500) {
+            let indices: Vec<usize> = (start..records.min(start + 500)).collect();
+            let pixels = self.test().gather(&indices).unwrap_or_default();
+            let u = report::encode(model, pixels.clone(), &self.device);
+            let decoded = self.reconstruct(model, &u, &indices);
+            for (&p, &x) in decoded.iter().zip(&pixels) {
+                let p = f64::from(p).clamp(1e-7, 1.0 - 1e-7);
+                let x = f64::from(x);
+                total -= x * p.ln() + (1.0 - x) * (1.0 - p).ln();
+            }
+            latents.extend(u);
+        }
+        Ok(Scores {
+            reconstruction: total / records as f64,
+            sliced: self.distance_to_prior(&latents, records)?,
+            records,
+        })
+    }
+
+    /// Fixed slices and exact cells, so that scores of different runs compare.
+    fn distance_to_prior(&self, latents: &[f32], records: usize) -> Result<f64, Failure> {
+        let latent = self.latent;
+        let mut rng = ChaCha20Rng::seed_from_u64(0);
+        let slices =
+            Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::run)?;
+        let cells = UniformBall::new(latent)
+            .and_then(|ball| ball.cells(records))
+            .map_err(Failure::run)?;
+        swd::transport::host::sliced_cotangents_and_distance(latents, &slices, &cells)
+            .map(|(_, distance)| distance)
+            .map_err(Failure::run)
+    }
+
+    fn reconstruct(&self, model: &Swae, latents: &[f32], indices: &[usize]) -> Vec<f32> {
+        let labels: Vec<usize> = indices
+            .iter()
+            .map(|&i| self.test().label(i).unwrap_or(0))
+            .collect();
+        let inputs = with_labels(latents, model.latent, model.classes, &labels);
+        self.decode(model, inputs)
+    }
+
+    fn decode(&self, model: &Swae, inputs: Vec<f32>) -> Vec<f32> {
+        let width = model.latent + model.classes;
+        let rows = inputs.len() / width;
+        let inputs = Tensor::from_data(TensorData::new(inputs, [rows, width]), &self.device);
+        model.decode(inputs).into_data().iter::<f32>().collect()
+    }
+
+    /// Reconstructions, samples, the latent scatter and interpolations (paper 004, figures 2, 3
+    /// and 7), as PNG.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where a PNG cannot be encoded.
+    pub fn pictures(
+        &self,
+        model: &Swae,
+        classes: Option<&ClassLatents>,
+        rng: &mut impl Rng,
+    ) -> Result<Pictures, Failure> {
+        let side = self.test().width();
+        let firsts: Vec<usize> = self.test().first_of_each_class().into_iter().flatten().collect();
+        let originals = self.test().gather(&firsts).unwrap_or_default();
+        let latents = report::encode(model, originals.clone(), &self.device);
+        let rebuilt = self.reconstruct(model, &latents, &firsts);
+        let columns = firsts.len().max(1);
+        let both = [originals, rebuilt].concat();
+        let samples = self.samples(model, classes, rng)?;
+        let (points, labels) = self.scatter_points(model);
+        Ok(vec![
+            (
+                "reconstructions.png",
+                "First test image of each class, and its reconstruction",
+                pictures::grid(&both, side, columns, 3)?,
+            ),
+            (
+                "samples.png",
+                "100 samples",
+                pictures::grid(&samples, side, 10, 2)?,
+            ),
+            (
+                "latents.png",
+                "Latents of test images by class, and the prior's boundary",
+                pictures::scatter(&points, model.latent, &labels, 1.6)?,
+            ),
+            (
+                "interpolations.png",
+                "Interpolations in latent space between the first test images of each pair of \
+                 classes",
+                self.interpolations(model, &latents, &firsts)?,
+            ),
+        ])
+    }
+
+    /// One hundred samples: from the class Gaussians, a row a class, or from the prior.
+    fn samples(
+        &self,
+        model: &Swae,
+        classes: Option<&ClassLatents>,
+        rng: &mut impl Rng,
+    ) -> Result<Vec<f32>, Failure> {
+        let inputs = match classes {
+            Some(classes) => {
+                let mut inputs = Vec::new();
+                for class in classes.present() {
+                    let latents = classes.sample(class, 10, rng);
+                    inputs.extend(with_labels(
+                        &latents,
+                        model.latent,
+                        model.classes,
+                        &[class; 10],
+                    ));
+                }
+                inputs
+            }
+            None => UniformBall::new(model.latent)
+                .map_err(Failure::run)?
+                .sample(100, rng),
+        };
+        Ok(self.decode(model, inputs))
+    }
+
+    fn scatter_points(&self, model: &Swae) -> (Vec<f32>, Vec<usize>) {
+        let indices: Vec<usize> = (0..self.test().len().min(SCATTER)).collect();
+        let pixels = self.test().gather(&indices).unwrap_or_default();
+        let labels = indices
+            .iter()
+            .map(|&i| self.test().label(i).unwrap_or(0))
+            .collect();
+        (report::encode(model, pixels, &self.device), labels)
+    }
+
+    /// Ten images for each pair of classes, three pairs a line.
+    fn interpolations(
+        &self,
+        model: &Swae,
+        latents: &[f32],
+        firsts: &[usize],
+    ) -> Result<Vec<u8>, Failure> {
+        let labels: Vec<usize> = firsts
+            .iter()
+            .map(|&i| self.test().label(i).unwrap_or(0))
+            .collect();
+        let ends = with_labels(latents, model.latent, model.classes, &labels);
+        let width = model.latent + model.classes;
+        let mut inputs = Vec::new();
+        for i in 0..firsts.len() {
+            for j in i + 1..firsts.len() {
+                for l in 0..10 {
+                    let t = l as f32 / 9.0;
+                    let (a, b) = (&ends[i * width..(i + 1) * width], &ends[j * width..]);
+                    inputs.extend(a.iter().zip(b).map(|(a, b)| (1.0 - t) * a + t * b));
+                }
+            }
+        }
+        if inputs.is_empty() {
+            inputs = ends;
+        }
+        pictures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
+    }
+}
+
+/// Decoder inputs: latents beside one-hot labels.
+fn with_labels(latents: &[f32], latent: usize, classes: usize, labels: &[usize]) -> Vec<f32> {
+    let mut inputs = Vec::with_capacity(labels.len() * (latent + classes));
+    for (row, &label) in latents.chunks_exact(latent).zip(labels) {
+        inputs.extend_from_slice(row);
+        inputs.extend((0..classes).map(|c| if c == label { 1.0 } else { 0.0 }));
+    }
+    inputs
+}

@@ -1,0 +1,223 @@
+//! `swae` as a person runs it: through the binary, in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::ledger::Ledger;
+
+fn swae(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_swae"))
+        .args(["--backend", "flex"])
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
+}
+
+/// A run of a few seconds.
+fn small(out: &Path, more: &[&str]) -> Output {
+    let mut arguments = vec![
+        "--records", "300", "--batch", "40", "--steps", "6", "--delta", "1e-3", "--slices", "12",
+        "--out",
+    ];
+    let out = out.to_str().expect("a path in UTF-8");
+    arguments.push(out);
+    arguments.extend(more);
+    swae(&arguments)
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    (folder, out)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
+}
+
+#[test]
+fn a_private_run_leaves_everything_behind() {
+    for form in ["--conditional", "--unconditional"] {
+        let (_keep, out) = folder();
+        let output = small(&out, &["--epsilon", "5", form]);
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(printed.contains("the paper's bound"), "{printed}");
+        for name in [
+            "reconstructions.png",
+            "samples.png",
+            "latents.png",
+            "interpolations.png",
+        ] {
+            let picture = image::open(out.join(name)).expect(name);
+            assert!(picture.width() > 100 && picture.height() > 50, "{name}");
+            assert!(printed.contains(name), "{name} is not named in:\n{printed}");
+        }
+        let page = std::fs::read_to_string(out.join("report.html")).expect("a report");
+        assert!(page.contains("differentially private") && !page.contains("{{"));
+        assert!(out.join("model.bpk").metadata().expect("weights").len() > 100_000);
+        assert!(out.join("config.toml").exists());
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["private"], true);
+        let epsilon = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+        assert!(epsilon <= 5.0 && epsilon > 4.9, "{epsilon}");
+
+        // The ledger alone gives the same epsilon.
+        let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+        let moments = usize::from(form == "--conditional");
+        assert_eq!(entries.len(), 6 + moments);
+        assert!(entries.iter().all(|e| e.secret_noise));
+        let events = entries
+            .into_iter()
+            .map(|e| e.event.repeated(e.count))
+            .collect();
+        let replayed = FdpAccountant::default()
+            .epsilon(&Event::Composed { events }, 1e-3)
+            .expect("covered");
+        assert!((replayed - epsilon).abs() < 1e-3 * epsilon, "{replayed}");
+
+        // No loss of private records is written.
+        let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
+        for line in metrics.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            assert!(value["training_loss_not_private"].is_null());
+        }
+    }
+}
+
+#[test]
+fn a_run_without_privacy_says_so() {
+    let (_keep, out) = folder();
+    let output = small(&out, &["--no-privacy"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("privacy   NONE"));
+    assert_eq!(json(&out.join("run.json"))["private"], false);
+    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
+    let weights: Vec<Vec<u8>> = (0..2)
+        .map(|_| {
+            let (_keep, out) = folder();
+            let output = small(&out, &["--insecure-noise-seed", "7", "--seed", "3"]);
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            assert!(text(&output.stdout).contains("NOT private"));
+            assert_eq!(json(&out.join("run.json"))["private"], false);
+            std::fs::read(out.join("samples.png")).expect("samples")
+        })
+        .collect();
+    assert_eq!(weights[0], weights[1]);
+}
+
+/// Every refusal: exit code 2, the value and the bound in the message, nothing created.
+#[test]
+fn bad_input_is_refused_by_name() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--batch", "301"], &["301", "300"]),
+        (&["--batch", "0"], &["batch", "0", "at least 1"]),
+        (&["--epsilon", "0"], &["epsilon", "0", "positive"]),
+        (&["--epsilon", "-1"], &["epsilon"]),
+        (&["--epsilon", "nan"], &["epsilon", "NaN", "positive"]),
+        (&["--delta", "0"], &["delta", "0"]),
+        (&["--delta", "0.5"], &["delta", "0.5", "1/n"]),
+        (&["--alpha", "1.5"], &["alpha", "1.5", "between 0 and 1"]),
+        (&["--slices", "3"], &["slices", "3", "6"]),
+        (&["--clip-jacobian", "0"], &["clip-jacobian", "0", "positive"]),
+        (&["--ema", "1"], &["ema", "1", "below 1"]),
+        (&["--steps", "0"], &["steps", "0", "at least 1"]),
+        (&["--backend", "abacus"], &["abacus", "flex"]),
+        (&["--dataset", "cifar"], &["cifar", "glyphs"]),
+        (&["--no-privacy", "--epsilon", "1"], &["--epsilon", "--no-privacy"]),
+    ];
+    for (flags, needles) in cases {
+        let (_keep, out) = folder();
+        // Later flags win over the small run's own.
+        let mut arguments = vec!["--records", "300", "--out", out.to_str().expect("UTF-8")];
+        for (flag, value) in [("--batch", "40"), ("--steps", "6"), ("--delta", "1e-3")] {
+            if !flags.contains(&flag) {
+                arguments.extend([flag, value]);
+            }
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+        let output = command.args(arguments).args(*flags).output().expect("starts");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
+        for needle in *needles {
+            assert!(message.contains(needle), "{flags:?}: no {needle} in {message}");
+        }
+        assert!(!out.exists(), "{flags:?} left {}", out.display());
+    }
+}
+
+#[test]
+fn an_existing_folder_is_not_overwritten() {
+    let (_keep, out) = folder();
+    std::fs::create_dir(&out).expect("a folder");
+    std::fs::write(out.join("ledger.jsonl"), "precious").expect("a file");
+    let output = small(&out, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("exists already"));
+    let kept = std::fs::read_to_string(out.join("ledger.jsonl")).expect("still there");
+    assert_eq!(kept, "precious");
+}
+
+#[test]
+fn a_corrupt_data_file_is_refused_by_name() {
+    let (keep, out) = folder();
+    let mnist = keep.path().join("mnist");
+    std::fs::create_dir(&mnist).expect("a folder");
+    for name in [
+        "train-images-idx3-ubyte.gz",
+        "train-labels-idx1-ubyte.gz",
+        "t10k-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte.gz",
+    ] {
+        std::fs::write(mnist.join(name), b"not a gzip file").expect("a file");
+    }
+    let data = keep.path().to_str().expect("UTF-8");
+    let output = small(&out, &["--dataset", "mnist", "--data-dir", data]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("ubyte"), "{}", text(&output.stderr));
+    assert!(!out.exists());
+}
+
+/// On a machine without any Vulkan driver a GPU that was demanded is refused, not replaced.
+#[test]
+#[cfg(feature = "wgpu")]
+fn a_gpu_that_is_not_there_is_refused() {
+    let (_keep, out) = folder();
+    let output = Command::new(env!("CARGO_BIN_EXE_swae"))
+        .args(["--backend", "wgpu", "--out", out.to_str().expect("UTF-8")])
+        .env("VK_DRIVER_FILES", "/nonexistent")
+        .env("VK_ICD_FILENAMES", "/nonexistent")
+        .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
+        .env("LIBGL_DRIVERS_PATH", "/nonexistent")
+        .output()
+        .expect("starts");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("no GPU was found"), "{message}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_few_steps_on_mnist() {
+    if std::env::var_os("SLIVER_DATA").is_none_or(|v| v.is_empty()) {
+        println!("a_few_steps_on_mnist skipped: no data (SLIVER_DATA is not set)");
+        return;
+    }
+    let (_keep, out) = folder();
+    let output = swae(&[
+        "--dataset", "mnist", "--preset", "paper", "--steps", "3", "--out",
+        out.to_str().expect("UTF-8"),
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("60000 private records"));
+}

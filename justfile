@@ -1,0 +1,39 @@
+# Every habit of the project. `just` alone lists them.
+
+export SLIVER_DATA := env("SLIVER_DATA", "")
+# The dependencies take a while to compile; all recipes share one target folder and one profile.
+export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", justfile_directory() / "target")
+
+# The portability tests run on every CPU backend, and on SwiftShader where there is no GPU.
+features := "--features ndarray"
+
+default:
+    @just --list
+
+# Train the private autoencoder: `just run-swae`, `just run-swae mnist --preset paper`.
+run-swae dataset="glyphs" *flags="":
+    cargo run --release --locked --bin swae -- --dataset {{dataset}} {{flags}}
+
+# Ask the accountants: `just account epsilon --records 60000 --batch 600 ...`.
+account *flags:
+    @cargo run --release --locked --quiet --bin account -- {{flags}}
+
+# All tests. Data tests take their folder from SLIVER_DATA and say so when it is unset.
+test *filter:
+    cargo test --release --locked --workspace {{features}} {{filter}}
+
+# Format, lints, docs, then tests: cheapest first.
+check: fmt lint docs test
+
+fmt:
+    cargo fmt --all -- --check
+
+lint:
+    cargo clippy --release --locked --workspace --all-targets {{features}} -- -D warnings
+
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --workspace --no-deps
+
+# Ratios within one run, by criterion.
+bench *filter:
+    cargo bench --locked --workspace {{features}} {{filter}}
