@@ -20,7 +20,7 @@ account *flags:
 
 # All tests. Data tests take their folder from SLIVER_DATA and say so when it is unset.
 test *filter:
-    cargo test --release --locked --workspace {{features}} {{filter}}
+    cargo test --release --locked {{features}} {{filter}}
 
 # Format, lints, docs, then tests: cheapest first.
 check: fmt lint docs test
@@ -29,11 +29,11 @@ fmt:
     cargo fmt --all -- --check
 
 lint:
-    cargo clippy --release --locked --workspace --all-targets {{features}} -- -D warnings
+    cargo clippy --release --locked --all-targets {{features}} -- -D warnings
 
 docs:
-    RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --workspace --no-deps
+    RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
 
-# Ratios within one run, by criterion.
+# Ratios within one run, by criterion; the first time it compiles dependencies of its own.
 bench *filter:
-    cargo bench --locked --workspace {{features}} {{filter}}
+    cargo bench --locked -p benches {{filter}}

@@ -17,7 +17,16 @@ fn swae(arguments: &[&str]) -> Output {
 /// A run of a few seconds.
 fn small(out: &Path, more: &[&str]) -> Output {
     let mut arguments = vec![
-        "--records", "300", "--batch", "40", "--steps", "6", "--delta", "1e-3", "--slices", "12",
+        "--records",
+        "300",
+        "--batch",
+        "40",
+        "--steps",
+        "6",
+        "--delta",
+        "1e-3",
+        "--slices",
+        "12",
         "--out",
     ];
     let out = out.to_str().expect("a path in UTF-8");
@@ -129,12 +138,18 @@ fn bad_input_is_refused_by_name() {
         (&["--delta", "0.5"], &["delta", "0.5", "1/n"]),
         (&["--alpha", "1.5"], &["alpha", "1.5", "between 0 and 1"]),
         (&["--slices", "3"], &["slices", "3", "6"]),
-        (&["--clip-jacobian", "0"], &["clip-jacobian", "0", "positive"]),
+        (
+            &["--clip-jacobian", "0"],
+            &["clip-jacobian", "0", "positive"],
+        ),
         (&["--ema", "1"], &["ema", "1", "below 1"]),
         (&["--steps", "0"], &["steps", "0", "at least 1"]),
         (&["--backend", "abacus"], &["abacus", "flex"]),
         (&["--dataset", "cifar"], &["cifar", "glyphs"]),
-        (&["--no-privacy", "--epsilon", "1"], &["--epsilon", "--no-privacy"]),
+        (
+            &["--no-privacy", "--epsilon", "1"],
+            &["--epsilon", "--no-privacy"],
+        ),
     ];
     for (flags, needles) in cases {
         let (_keep, out) = folder();
@@ -146,11 +161,18 @@ fn bad_input_is_refused_by_name() {
             }
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
-        let output = command.args(arguments).args(*flags).output().expect("starts");
+        let output = command
+            .args(arguments)
+            .args(*flags)
+            .output()
+            .expect("starts");
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
         for needle in *needles {
-            assert!(message.contains(needle), "{flags:?}: no {needle} in {message}");
+            assert!(
+                message.contains(needle),
+                "{flags:?}: no {needle} in {message}"
+            );
         }
         assert!(!out.exists(), "{flags:?} left {}", out.display());
     }
@@ -184,7 +206,11 @@ fn a_corrupt_data_file_is_refused_by_name() {
     let data = keep.path().to_str().expect("UTF-8");
     let output = small(&out, &["--dataset", "mnist", "--data-dir", data]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("ubyte"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("ubyte"),
+        "{}",
+        text(&output.stderr)
+    );
     assert!(!out.exists());
 }
 
@@ -215,7 +241,13 @@ fn a_few_steps_on_mnist() {
     }
     let (_keep, out) = folder();
     let output = swae(&[
-        "--dataset", "mnist", "--preset", "paper", "--steps", "3", "--out",
+        "--dataset",
+        "mnist",
+        "--preset",
+        "paper",
+        "--steps",
+        "3",
+        "--out",
         out.to_str().expect("UTF-8"),
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -3,11 +3,17 @@
 use burn::module::Module;
 use burn::optim::{AdamConfig, ModuleOptimizer};
 use burn::tensor::Device;
+#[cfg(feature = "wgpu")]
+use burn::tensor::{Tensor, TensorData};
 use data::{FixedSizeSampler, Glyphs};
 use dp_core::accounting::{Event, Neighbours};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{GaussianMechanism, NoiseSource};
 use dp_core::per_sample::JacobianClip;
+#[cfg(feature = "wgpu")]
+use dp_core::per_sample::{Layer, Needs, Stack};
+#[cfg(feature = "wgpu")]
+use model::layers::{LeakyRelu, Linear};
 use model::swae::{
     Batch, Clipping, Engine, ExactCells, Matching, Objective, Prior, SwaeConfig, bounded_gradient,
 };
@@ -46,8 +52,15 @@ fn train(device: &Device, engine: Engine, steps: usize, batch: usize) -> Vec<f32
         let indices = sampler.sample(mechanism.noise().rng());
         let pixels = glyphs.gather(&indices).unwrap();
         let records = Batch::single(pixels, glyphs.image_size()).unwrap();
-        let (bounded, _) =
-            bounded_gradient(&model.valid(), &records, &matching, &objective, engine, device).unwrap();
+        let (bounded, _) = bounded_gradient(
+            &model.valid(),
+            &records,
+            &matching,
+            &objective,
+            engine,
+            device,
+        )
+        .unwrap();
         let released = mechanism.release(bounded, &mut ledger).unwrap();
         model = optimizer.step(1e-3, model, released.into_params());
     }
@@ -79,6 +92,7 @@ fn host_kernels_and_tensors_agree_after_twenty_steps() {
 #[cfg(feature = "ndarray")]
 fn flex_and_ndarray_agree_after_twenty_steps() {
     let flex = Device::flex();
+    #[allow(deprecated)]
     let ndarray = Device::ndarray();
     let on_flex = train(&flex, Engine::for_device(&flex), 20, 24);
     let on_ndarray = train(&ndarray, Engine::for_device(&ndarray), 20, 24);
@@ -86,18 +100,51 @@ fn flex_and_ndarray_agree_after_twenty_steps() {
     assert!(error < 1e-3, "{error:e}");
 }
 
-/// On a GPU, or on SwiftShader, which compiles each kernel in seconds: two steps say enough.
+/// One small stack on a GPU: the tensor form of the engine does not depend on the backend.
 #[test]
+#[ignore = "burn's throughput probe runs out of memory on software GPUs; for a real GPU: --ignored"]
 #[cfg(feature = "wgpu")]
-fn wgpu_agrees_with_flex_after_two_steps() {
+fn wgpu_agrees_with_the_host_on_a_small_stack() {
     let Ok(chosen) = lab::backend::Backend::Wgpu.choose() else {
-        println!("wgpu_agrees_with_flex_after_two_steps skipped: no GPU and no SwiftShader");
+        println!("wgpu_agrees_with_the_host_on_a_small_stack skipped: no GPU");
         return;
     };
     println!("wgpu device: {}", chosen.description);
-    let flex = Device::flex();
-    let on_flex = train(&flex, Engine::Host { chunk: 4 }, 2, 4);
-    let on_wgpu = train(&chosen.device, Engine::Tensor { chunk: 4 }, 2, 4);
-    let error = relative_error(&on_wgpu, &on_flex);
-    assert!(error < 1e-3, "{error:e}");
+    let (n, g, inputs, outputs) = (3, 2, 5, 4);
+    let stacks = [&chosen.device, &Device::flex()].map(|device| {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        (
+            Linear::new(inputs, outputs, 2.0, &mut rng, device),
+            LeakyRelu::new(outputs, 0.2),
+        )
+    });
+    let wave = |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.7).sin()).collect() };
+    let (x, delta, weights) = (wave(n * inputs), wave(n * g * outputs), wave(n * g));
+    let needs = Needs {
+        gram: true,
+        input: true,
+    };
+    let upload = |values: &[f32], shape: [usize; 2]| -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values.to_vec(), shape), &chosen.device)
+    };
+    let stack = Stack::new(vec![&stacks[0].0 as &dyn Layer, &stacks[0].1]);
+    let activations = stack.forward(upload(&x, [n, inputs]));
+    let rows = upload(&delta, [n, g * outputs]).reshape([n, g, outputs]);
+    let pulled = stack.pull_back(&activations, rows, needs);
+    let gram: Vec<f32> = pulled.gram.clone().into_data().iter::<f32>().collect();
+    let gradient: Vec<f32> = stack
+        .gradient(&activations, &pulled, upload(&weights, [n, g]))
+        .into_iter()
+        .flat_map(|part| part.into_data().iter::<f32>().collect::<Vec<_>>())
+        .collect();
+
+    let host = Stack::new(vec![&stacks[1].0 as &dyn Layer, &stacks[1].1])
+        .host()
+        .unwrap();
+    let activations = host.forward(n, x);
+    let pulled = host.pull_back(&activations, g, delta, needs);
+    let mut expected = vec![0.0; host.parameters()];
+    host.add_gradient(&activations, &pulled, &weights, &mut expected);
+    assert!(relative_error(&gram, &pulled.gram) < 1e-5);
+    assert!(relative_error(&gradient, &expected) < 1e-5);
 }

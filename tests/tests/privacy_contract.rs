@@ -157,8 +157,8 @@ fn images(count: usize, rng: &mut impl Rng) -> Vec<f32> {
             pixels.extend_from_within(source * PIXELS..(source + 1) * PIXELS);
             continue;
         }
-        let (low, high) = [(0.0, 0.01), (0.0, 1.0), (1.0, 1.01), (-500.0, 500.0)]
-            [rng.random_range(0..4)];
+        let (low, high) =
+            [(0.0, 0.01), (0.0, 1.0), (1.0, 1.01), (-500.0, 500.0)][rng.random_range(0..4)];
         pixels.extend((0..PIXELS).map(|_| rng.random_range(low..high)));
     }
     pixels

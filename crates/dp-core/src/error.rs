@@ -16,7 +16,9 @@ pub enum DpError {
         bound: String,
     },
     /// A batch that the data cannot fill.
-    #[error("batch = {batch} is refused: it must be between 1 and the number of records, {records}")]
+    #[error(
+        "batch = {batch} is refused: it must be between 1 and the number of records, {records}"
+    )]
     Batch {
         /// The batch size asked for.
         batch: u64,

@@ -38,7 +38,9 @@ fn every_corner_of_the_range_answers() {
                         };
                         let event = gaussian(z).sampled(sampler).repeated(steps);
                         let what = format!("{rate} {steps} {z} {delta} {poisson}");
-                        let epsilon = FdpAccountant::default().epsilon(&event, delta).expect(&what);
+                        let epsilon = FdpAccountant::default()
+                            .epsilon(&event, delta)
+                            .expect(&what);
                         assert!(!epsilon.is_nan() && epsilon >= 0.0, "{what}");
                         assert_eq!(epsilon.is_infinite(), steps > 0 && delta == 0.0, "{what}");
                         if steps == 0 {
@@ -65,14 +67,21 @@ fn tiny_deltas_are_on_the_safe_side() {
     // One step has a closed form at any delta.
     for delta in [1e-15, 1e-50, 1e-150] {
         let event = gaussian(0.8).sampled(without_replacement(0.02)).repeated(1);
-        let inner = GaussianAccountant.epsilon(&gaussian(0.8), delta / 0.02).unwrap();
+        let inner = GaussianAccountant
+            .epsilon(&gaussian(0.8), delta / 0.02)
+            .unwrap();
         let closed = (0.02 * inner.exp_m1()).ln_1p();
         let epsilon = FdpAccountant::default().epsilon(&event, delta).unwrap();
-        assert!(epsilon >= closed * (1.0 - 1e-9), "{delta}: {epsilon} {closed}");
+        assert!(
+            epsilon >= closed * (1.0 - 1e-9),
+            "{delta}: {epsilon} {closed}"
+        );
         assert!(epsilon <= closed * 1.001, "{delta}: {epsilon} {closed}");
     }
     let event = gaussian(0.8).sampled(without_replacement(0.02));
-    let error = FdpAccountant::default().epsilon(&event, 1e-250).unwrap_err();
+    let error = FdpAccountant::default()
+        .epsilon(&event, 1e-250)
+        .unwrap_err();
     assert!(error.to_string().contains("delta is 0.000"), "{error}");
 }
 
@@ -88,7 +97,10 @@ fn no_release_costs_nothing_and_no_noise_costs_everything() {
         };
         assert_eq!(accountant.epsilon(&open, 1e-5).unwrap(), f64::INFINITY);
         assert_eq!(accountant.delta(&open, 3.0).unwrap(), 1.0);
-        assert_eq!(accountant.delta(&gaussian(1.0), f64::INFINITY).unwrap(), 0.0);
+        assert_eq!(
+            accountant.delta(&gaussian(1.0), f64::INFINITY).unwrap(),
+            0.0
+        );
         let never = Event::NonPrivate.repeated(0);
         assert_eq!(accountant.epsilon(&never, 1e-5).unwrap(), 0.0);
     }
@@ -110,8 +122,16 @@ fn parameters_out_of_range_are_refused_by_name() {
         refused(&gaussian(z), 1e-5, "noise multiplier");
     }
     for rate in [0.0, -0.1, 1.1, f64::NAN] {
-        refused(&gaussian(1.0).sampled(without_replacement(rate)), 1e-5, "rate");
-        refused(&gaussian(1.0).sampled(Sampler::Poisson { rate }), 1e-5, "rate");
+        refused(
+            &gaussian(1.0).sampled(without_replacement(rate)),
+            1e-5,
+            "rate",
+        );
+        refused(
+            &gaussian(1.0).sampled(Sampler::Poisson { rate }),
+            1e-5,
+            "rate",
+        );
     }
     refused(&Event::dp_sgd(10, 11, 5, 1.0), 1e-5, "10 records");
     refused(&Event::dp_sgd(10, 0, 5, 1.0), 1e-5, "batch is 0");
@@ -140,9 +160,17 @@ fn what_is_not_covered_is_refused_by_name() {
     let twice = fixed.clone().sampled(without_replacement(0.1));
     let error = fdp.epsilon(&twice, 1e-5).unwrap_err().to_string();
     assert!(error.contains("sample of a sample"), "{error}");
-    let error = GaussianAccountant.epsilon(&fixed, 1e-5).unwrap_err().to_string();
-    assert!(error.contains("gaussian") && error.contains("use fdp"), "{error}");
-    let laplace = Event::Laplace { noise_multiplier: 1.0 };
+    let error = GaussianAccountant
+        .epsilon(&fixed, 1e-5)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("gaussian") && error.contains("use fdp"),
+        "{error}"
+    );
+    let laplace = Event::Laplace {
+        noise_multiplier: 1.0,
+    };
     assert!(GdpCltAccountant::uniform().epsilon(&laplace, 1e-5).is_err());
 }
 
@@ -163,13 +191,24 @@ fn several_gaussian_releases_on_one_sample_are_one() {
 fn groups_count_by_their_largest_rate() {
     let fdp = FdpAccountant::default();
     let groups = vec![
-        GroupSize { records: 1000, batch: 10 },
-        GroupSize { records: 500, batch: 20 },
+        GroupSize {
+            records: 1000,
+            batch: 10,
+        },
+        GroupSize {
+            records: 500,
+            batch: 20,
+        },
     ];
-    let event = gaussian(1.0).sampled(Sampler::KEndGroups { groups }).repeated(50);
+    let event = gaussian(1.0)
+        .sampled(Sampler::KEndGroups { groups })
+        .repeated(50);
     assert_eq!(event.neighbours().unwrap(), Some(Neighbours::KEnd));
     let epsilon = fdp.epsilon(&event, 1e-5).unwrap();
-    assert_eq!(epsilon, fdp.epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5).unwrap());
+    assert_eq!(
+        epsilon,
+        fdp.epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5).unwrap()
+    );
 }
 
 #[test]
@@ -222,7 +261,10 @@ fn calibration_meets_its_target_or_names_the_nearest() {
     let hopeless = noise_multiplier_for(&fdp, 1.0, 0.0, gaussian).unwrap_err();
     assert!(hopeless.to_string().contains("nearest"), "{hopeless}");
     let hopeless = steps_for(&fdp, 1e-3, 1e-6, 10, |steps| gaussian(1.0).repeated(steps));
-    assert!(matches!(hopeless, Err(AccountingError::CannotMeet { nearest: 1.0, .. })));
+    assert!(matches!(
+        hopeless,
+        Err(AccountingError::CannotMeet { nearest: 1.0, .. })
+    ));
     for target in [0.0, -1.0, f64::INFINITY, f64::NAN] {
         assert!(noise_multiplier_for(&fdp, target, 1e-6, gaussian).is_err());
     }
@@ -231,7 +273,10 @@ fn calibration_meets_its_target_or_names_the_nearest() {
 #[test]
 fn a_ledger_replays_to_the_same_epsilon() {
     let fdp = FdpAccountant::default();
-    let step = gaussian(1.1).sampled(Sampler::WithoutReplacement { records: 2000, batch: 100 });
+    let step = gaussian(1.1).sampled(Sampler::WithoutReplacement {
+        records: 2000,
+        batch: 100,
+    });
     let release = Release {
         event: step.clone(),
         count: 1,
@@ -270,18 +315,27 @@ fn events_are_data() {
     let event = Event::Composed {
         events: vec![
             Event::dp_sgd(60_000, 600, 5_000, 0.76),
-            Event::Laplace { noise_multiplier: 2.5 },
+            Event::Laplace {
+                noise_multiplier: 2.5,
+            },
             Event::Parallel {
                 partition: "class".into(),
                 events: vec![gaussian(1.0), Event::NonPrivate],
             },
             gaussian(3.0).sampled(Sampler::KEndGroups {
-                groups: vec![GroupSize { records: 10, batch: 2 }],
+                groups: vec![GroupSize {
+                    records: 10,
+                    batch: 2,
+                }],
             }),
         ],
     };
     let text = serde_json::to_string(&event).unwrap();
-    assert!(text.contains(r#""type":"sampled","sampler":{"kind":"without_replacement","records":60000"#));
+    assert!(
+        text.contains(
+            r#""type":"sampled","sampler":{"kind":"without_replacement","records":60000"#
+        )
+    );
     assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
 }
 
@@ -290,12 +344,18 @@ fn laplace_noise_on_a_vector_is_dominated_by_one_coordinate() {
     // An l1 sensitivity of 1 spread over coordinates never tells more than all of it on one.
     let fdp = FdpAccountant::default();
     for scale in [0.5, 2.0, 10.0] {
-        let one = Event::Laplace { noise_multiplier: scale };
+        let one = Event::Laplace {
+            noise_multiplier: scale,
+        };
         for share in [0.1, 0.3, 0.5] {
             let spread = Event::Composed {
                 events: vec![
-                    Event::Laplace { noise_multiplier: scale / share },
-                    Event::Laplace { noise_multiplier: scale / (1.0 - share) },
+                    Event::Laplace {
+                        noise_multiplier: scale / share,
+                    },
+                    Event::Laplace {
+                        noise_multiplier: scale / (1.0 - share),
+                    },
                 ],
             };
             for epsilon in [0.0, 0.3 / scale, 0.9 / scale] {

@@ -62,7 +62,11 @@ fn fdp_is_inside_every_reference_bracket() {
         assert!(lower <= case.eps_upper * (1.0 + 1e-9), "{}", case.name);
         assert!(lower >= case.eps_lower * (1.0 - 2e-2), "{}", case.name);
         let delta = accountant.delta(&event, epsilon).unwrap();
-        assert!((delta / case.delta - 1.0).abs() < 2e-3, "{}: {delta}", case.name);
+        assert!(
+            (delta / case.delta - 1.0).abs() < 2e-3,
+            "{}: {delta}",
+            case.name
+        );
     }
 }
 

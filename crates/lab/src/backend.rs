@@ -5,7 +5,9 @@ use burn::tensor::{Device, DeviceType};
 use crate::diagnostic::Failure;
 
 /// The backends that a binary can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
 pub enum Backend {
@@ -79,7 +81,10 @@ fn name(backend: Backend) -> String {
 
 #[cfg(feature = "ndarray")]
 fn ndarray() -> Result<Chosen, Failure> {
-    Ok(cpu(Backend::Ndarray, Device::ndarray()))
+    // Deprecated upstream in favour of flex; kept to check that results do not depend on a backend.
+    #[allow(deprecated)]
+    let device = Device::ndarray();
+    Ok(cpu(Backend::Ndarray, device))
 }
 
 #[cfg(not(feature = "ndarray"))]

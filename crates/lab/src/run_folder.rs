@@ -29,7 +29,10 @@ impl RunFolder {
         }
         fs::create_dir_all(path).map_err(|e| {
             Failure::input(
-                format!("--out {}: the folder cannot be created: {e}", path.display()),
+                format!(
+                    "--out {}: the folder cannot be created: {e}",
+                    path.display()
+                ),
                 "name a folder that can be written",
             )
         })?;

@@ -38,8 +38,8 @@ fn check<L: Layer + Module>(build: impl Fn(&Device) -> L, inputs: usize) {
     for i in 0..RECORDS {
         for r in 0..ROWS {
             let row = &delta[(i * ROWS + r) * outputs..(i * ROWS + r + 1) * outputs];
-            let input = tensor(&x[i * inputs..(i + 1) * inputs], [1, inputs], &tracked)
-                .require_grad();
+            let input =
+                tensor(&x[i * inputs..(i + 1) * inputs], [1, inputs], &tracked).require_grad();
             let output = reference.forward(input.clone());
             let scalar = (output * tensor(row, [1, outputs], &tracked)).sum();
             let gradients = scalar.clone().backward();
@@ -100,14 +100,25 @@ fn check<L: Layer + Module>(build: impl Fn(&Device) -> L, inputs: usize) {
 
 #[test]
 fn linear() {
-    check(|device| Linear::new(11, 5, 2.0, &mut generator(1), device), 11);
+    check(
+        |device| Linear::new(11, 5, 2.0, &mut generator(1), device),
+        11,
+    );
 }
 
 #[test]
 fn convolution_with_awkward_sizes() {
-    for (c_in, c_out, height, width) in [(1, 8, 9, 6), (3, 5, 7, 7), (2, 1, 5, 4), (8, 16, 14, 14)] {
+    for (c_in, c_out, height, width) in [(1, 8, 9, 6), (3, 5, 7, 7), (2, 1, 5, 4), (8, 16, 14, 14)]
+    {
         let build = |device: &Device| {
-            Conv::new([c_in, c_out], [height, width], 2.0, 0.1, &mut generator(2), device)
+            Conv::new(
+                [c_in, c_out],
+                [height, width],
+                2.0,
+                0.1,
+                &mut generator(2),
+                device,
+            )
         };
         check(build, c_in * height * width);
     }

@@ -90,7 +90,9 @@ impl Case {
         let mut cotangents = Vec::new();
         let mut start = 0;
         for &size in &self.sizes {
-            let points = swd::UniformBall::new(LATENT).unwrap().sample(size, &mut rng);
+            let points = swd::UniformBall::new(LATENT)
+                .unwrap()
+                .sample(size, &mut rng);
             let cells = swd::Cells::of_sample(&points, &slices, size).unwrap();
             let u = &projected[start * LATENT..(start + size) * LATENT];
             let c = sliced_cotangents(u, &slices, &cells).unwrap();

@@ -143,7 +143,11 @@ pub struct CompareFlags {
     #[command(flatten)]
     pub mechanism: MechanismFlags,
     /// Noise scale over sensitivity: compare what each accountant claims for it.
-    #[arg(long, required_unless_present = "target_epsilon", conflicts_with = "target_epsilon")]
+    #[arg(
+        long,
+        required_unless_present = "target_epsilon",
+        conflicts_with = "target_epsilon"
+    )]
     pub noise_multiplier: Option<f64>,
     /// Epsilon to stay within: compare the noise that each accountant would use.
     #[arg(long)]

@@ -17,9 +17,12 @@ pub fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
     // What is wrong with the flags is said before the search.
     let event = |z| asked.mechanism.event(z, asked.steps);
     let sampled = event(1.0)?;
-    let z = noise_multiplier_for(accountant.as_ref(), asked.target_epsilon, asked.delta, |z| {
-        event(z).unwrap_or_else(|_| sampled.clone())
-    })
+    let z = noise_multiplier_for(
+        accountant.as_ref(),
+        asked.target_epsilon,
+        asked.delta,
+        |z| event(z).unwrap_or_else(|_| sampled.clone()),
+    )
     .map_err(refusal)?;
     let event = event(z)?;
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;

@@ -35,8 +35,14 @@ impl Chart {
                 .flat_map(|series| &series.points)
                 .filter(|(_, y)| y.is_finite())
         };
-        let last_x = finite().map(|point| point.0).fold(0.0, f64::max).max(1e-300);
-        let last_y = finite().map(|point| point.1).fold(0.0, f64::max).max(1e-300);
+        let last_x = finite()
+            .map(|point| point.0)
+            .fold(0.0, f64::max)
+            .max(1e-300);
+        let last_y = finite()
+            .map(|point| point.1)
+            .fold(0.0, f64::max)
+            .max(1e-300);
         let (left, right, top, bottom) = MARGINS;
         let (wide, high) = (WIDTH - left - right, HEIGHT - top - bottom);
         let (step_x, step_y) = (tick(last_x), tick(last_y));
@@ -115,7 +121,11 @@ impl Chart {
             .collect();
         let y = MARGINS.2 + 14.0 + 18.0 * k as f64;
         // A legend where the curves are not: epsilon rises, trade-off functions fall.
-        let x = if self.x == "steps" { MARGINS.0 + 16.0 } else { WIDTH - 280.0 };
+        let x = if self.x == "steps" {
+            MARGINS.0 + 16.0
+        } else {
+            WIDTH - 280.0
+        };
         let _ = writeln!(
             svg,
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash} points=\"{}\"/>\n\
@@ -134,7 +144,16 @@ impl Chart {
 fn tick(largest: f64) -> f64 {
     let power = 10.0_f64.powf((largest / 5.0).log10().floor());
     let ratio = largest / 5.0 / power;
-    power * if ratio < 1.5 { 1.0 } else if ratio < 3.5 { 2.0 } else if ratio < 7.5 { 5.0 } else { 10.0 }
+    power
+        * if ratio < 1.5 {
+            1.0
+        } else if ratio < 3.5 {
+            2.0
+        } else if ratio < 7.5 {
+            5.0
+        } else {
+            10.0
+        }
 }
 
 fn label(value: f64) -> String {

@@ -38,7 +38,14 @@ pub fn compare(asked: &CompareFlags) -> Result<(), Failure> {
     }
     let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
     table(
-        &["accountant", "noise multiplier", "claims", "true epsilon", "upper bound", ""],
+        &[
+            "accountant",
+            "noise multiplier",
+            "claims",
+            "true epsilon",
+            "upper bound",
+            "",
+        ],
         &cells,
     );
     Ok(())
@@ -94,7 +101,14 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         if let Some(reason) = &self.refused {
             let none = || "-".to_string();
-            return vec![self.name.into(), none(), none(), none(), none(), reason.clone()];
+            return vec![
+                self.name.into(),
+                none(),
+                none(),
+                none(),
+                none(),
+                reason.clone(),
+            ];
         }
         vec![
             self.name.into(),
@@ -151,7 +165,9 @@ fn noises(asked: &CompareFlags, target: f64) -> Result<Vec<Row>, Failure> {
                 name: accountant.name(),
                 is_upper_bound: accountant.is_upper_bound(),
                 noise_multiplier: z,
-                claimed: accountant.epsilon(&event(z), asked.delta).map_err(refusal)?,
+                claimed: accountant
+                    .epsilon(&event(z), asked.delta)
+                    .map_err(refusal)?,
                 truth: truth(&event(z), asked.delta)?,
                 refused: None,
             },

@@ -17,15 +17,25 @@ const MOST_POINTS: u32 = 2000;
 pub fn curve(asked: &CurveFlags) -> Result<(), Failure> {
     if !(2..=MOST_POINTS).contains(&asked.points) {
         return Err(Failure::input(
-            format!("--points is {}, but must be between 2 and {MOST_POINTS}", asked.points),
+            format!(
+                "--points is {}, but must be between 2 and {MOST_POINTS}",
+                asked.points
+            ),
             "40 points make a smooth curve",
         ));
     }
     for path in [&asked.svg, &asked.csv].into_iter().flatten() {
-        let wanted = if Some(path) == asked.svg.as_ref() { "svg" } else { "csv" };
+        let wanted = if Some(path) == asked.svg.as_ref() {
+            "svg"
+        } else {
+            "csv"
+        };
         if path.extension().is_none_or(|extension| extension != wanted) {
             return Err(Failure::input(
-                format!("--{wanted} is {}, but must end in .{wanted}", path.display()),
+                format!(
+                    "--{wanted} is {}, but must end in .{wanted}",
+                    path.display()
+                ),
                 "pictures are written as SVG, values as CSV",
             ));
         }
@@ -83,7 +93,11 @@ fn over_steps(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Fai
             let epsilon = accountant.epsilon(&event, delta).map_err(refusal)?;
             points.push((*count as f64, epsilon));
         }
-        series.push(named(accountant.name(), accountant.is_upper_bound(), points));
+        series.push(named(
+            accountant.name(),
+            accountant.is_upper_bound(),
+            points,
+        ));
     }
     Ok(Chart {
         title: format!("epsilon at delta {delta:e}"),
@@ -105,7 +119,11 @@ fn trade_off(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Fail
             .trade_off_curve(&event, &alphas)
             .map_err(refusal)?;
         let points = alphas.iter().copied().zip(values).collect();
-        series.push(named(accountant.name(), accountant.is_upper_bound(), points));
+        series.push(named(
+            accountant.name(),
+            accountant.is_upper_bound(),
+            points,
+        ));
     }
     Ok(Chart {
         title: format!("trade-off function after {} steps", asked.steps),
@@ -148,7 +166,11 @@ fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
         .iter()
         .map(|series| {
             let values = |pick: fn(&(f64, f64)) -> f64| -> Vec<_> {
-                series.points.iter().map(|point| number(pick(point))).collect()
+                series
+                    .points
+                    .iter()
+                    .map(|point| number(pick(point)))
+                    .collect()
             };
             let mut object = json!({
                 "accountant": series.accountant,
@@ -174,7 +196,10 @@ fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
         "curves": curves,
     });
     if asked.kind == CurveKind::Epsilon {
-        object["epsilon"] = first.points.last().map_or(json!(null), |point| number(point.1));
+        object["epsilon"] = first
+            .points
+            .last()
+            .map_or(json!(null), |point| number(point.1));
     }
     object
 }

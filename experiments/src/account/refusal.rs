@@ -25,9 +25,7 @@ pub fn refusal(error: AccountingError) -> Failure {
             error.to_string(),
             "raise --target-epsilon or --delta, or spend less on each step",
         ),
-        AccountingError::Unresolved { .. } => {
-            Failure::input(error.to_string(), "raise --delta")
-        }
+        AccountingError::Unresolved { .. } => Failure::input(error.to_string(), "raise --delta"),
         AccountingError::Ledger { .. } => Failure::input(
             error.to_string(),
             "each line must be an object with event, count and neighbours",

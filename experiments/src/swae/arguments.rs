@@ -14,7 +14,7 @@ use super::settings::{Frame, PresetName};
 /// Values come from the preset, and a flag wins over the preset. The run folder holds the resolved
 /// configuration, the privacy ledger, metrics, weights, pictures and a report.
 #[derive(Debug, Parser)]
-#[command(name = "swae", version)]
+#[command(name = "swae", version, allow_negative_numbers = true)]
 pub struct Arguments {
     /// Preset to start from; `paper` by default for MNIST and Fashion-MNIST would take an hour on a
     /// CPU, so `quick` is the default for all.

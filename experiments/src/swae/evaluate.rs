@@ -100,8 +100,7 @@ impl Evaluator {
     fn distance_to_prior(&self, latents: &[f32], records: usize) -> Result<f64, Failure> {
         let latent = self.latent;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let slices =
-            Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::run)?;
+        let slices = Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::run)?;
         let cells = UniformBall::new(latent)
             .and_then(|ball| ball.cells(records))
             .map_err(Failure::run)?;
@@ -139,7 +138,12 @@ impl Evaluator {
         rng: &mut impl Rng,
     ) -> Result<Pictures, Failure> {
         let side = self.test().width();
-        let firsts: Vec<usize> = self.test().first_of_each_class().into_iter().flatten().collect();
+        let firsts: Vec<usize> = self
+            .test()
+            .first_of_each_class()
+            .into_iter()
+            .flatten()
+            .collect();
         let originals = self.test().gather(&firsts).unwrap_or_default();
         let latents = report::encode(model, originals.clone(), &self.device);
         let rebuilt = self.reconstruct(model, &latents, &firsts);

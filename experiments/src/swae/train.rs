@@ -256,7 +256,11 @@ impl Run {
         // burn's optimizers want parameters that autodiff tracks; the private step reads the plain
         // ones behind them.
         let model = config.init(&mut public, &chosen.device.clone().autodiff());
-        let ema = settings.ema.map(Ema::new).transpose().map_err(Failure::run)?;
+        let ema = settings
+            .ema
+            .map(Ema::new)
+            .transpose()
+            .map_err(Failure::run)?;
         let mechanism = plan
             .as_ref()
             .map(|plan| {
@@ -326,7 +330,9 @@ impl Run {
             plan.accountant()
         );
         if self.settings.insecure_noise_seed.is_some() {
-            println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
+            println!(
+                "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
+            );
         }
         println!("noise     multiplier {:.3}", plan.noise_multiplier());
         // A draw of its own, so that the public stream of the run does not depend on a message.
@@ -381,23 +387,13 @@ impl Run {
                     (released.into_params(), None)
                 }
                 None => {
-                    let (gradient, losses) = plain_gradient(
-                        &model,
-                        &batch,
-                        &matching,
-                        &objective,
-                        self.engine,
-                        &device,
-                    )
-                    .map_err(Failure::run)?;
+                    let (gradient, losses) =
+                        plain_gradient(&model, &batch, &matching, &objective, self.engine, &device)
+                            .map_err(Failure::run)?;
                     (gradient.into_params_without_privacy(), Some(losses))
                 }
             };
-            self.model = optimizer.step(
-                self.settings.learning_rate,
-                self.model.clone(),
-                released,
-            );
+            self.model = optimizer.step(self.settings.learning_rate, self.model.clone(), released);
             if let Some(ema) = &mut self.ema {
                 ema.update(&self.model);
             }
@@ -485,13 +481,14 @@ impl Run {
         .map_err(Failure::run)
     }
 
-    fn outcome(&mut self, ledger: &Ledger, classes: Option<ClassLatents>) -> Result<Outcome, Failure> {
+    fn outcome(
+        &mut self,
+        ledger: &Ledger,
+        classes: Option<ClassLatents>,
+    ) -> Result<Outcome, Failure> {
         let model = self.evaluated()?;
-        let evaluator = Evaluator::new(
-            self.data.clone(),
-            self.settings.latent,
-            &self.chosen.device,
-        )?;
+        let evaluator =
+            Evaluator::new(self.data.clone(), self.settings.latent, &self.chosen.device)?;
         let scores = evaluator.scores(&model, true)?;
         let mut generator = ChaCha20Rng::seed_from_u64(self.settings.seed);
         generator.set_stream(2);

@@ -1,5 +1,7 @@
 //! Adaptive composition: powers of the tilted loss laws by FFT, every error bounded and counted.
 
+use std::cell::RefCell;
+
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
@@ -30,6 +32,11 @@ impl Side {
     }
 }
 
+thread_local! {
+    /// Keeps the tables of transforms from one composition to the next.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
+
 /// Unit round-off.
 const UNIT: f64 = f64::EPSILON / 2.0;
 
@@ -41,8 +48,7 @@ const PER_LEVEL: f64 = 6.0;
 pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<Profile> {
     let n = plan.points;
     let h = plan.spacing;
-    let mut planner = RealFftPlanner::<f64>::new();
-    let forward = planner.plan_fft_forward(n);
+    let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
     let transform_error = PER_LEVEL * UNIT * (n as f64).log2();
 
     let mut spectrum = Spectrum::new(n / 2 + 1);
@@ -50,6 +56,7 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
     let mut output = forward.make_output_vec();
     let mut scratch = forward.make_scratch_vec();
     let mut sums = Sums::default();
+    let mut lattices = vec![];
     for ((pair, count), ln_scale) in pairs.iter().zip(&plan.ln_scales) {
         let focus = Focus {
             spacing: h,
@@ -65,8 +72,6 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
         let count = *count as f64;
         let ln_scale = lattice.cumulant(plan.tilt);
         sums.ln_scale += count * ln_scale;
-        sums.tail_cumulant += count * lattice.cumulant(plan.tail_tilt);
-        sums.bottom_cumulant += count * lattice.cumulant(plan.bottom_tilt);
         if let (Some(low), Some(high)) = (lattice.masses.first(), lattice.masses.last()) {
             sums.lowest += count * low.0 as f64;
             sums.highest += count * high.0 as f64;
@@ -83,24 +88,27 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
         // Lengths come from the planner, so the transform cannot fail.
         let _ = forward.process_with_scratch(&mut input, &mut output, &mut scratch);
         spectrum.multiply(&output, count, transform_error);
+        lattices.push((lattice, count));
     }
-    let (mut values, noise) = spectrum.into_values(n, transform_error, &mut planner);
+    let (mut values, noise) = spectrum.into_values(n, transform_error);
 
     // Rotate so that index 0 is the first point of the window.
     values.rotate_left(plan.first.rem_euclid(n as i64) as usize);
     let bottom = plan.first as f64 * h + sums.offset;
     let top = (plan.first + n as i64 - 1) as f64 * h + sums.offset;
-    // Chernoff bounds: of P's mass above the window, of the tilted mass on either side of it.
-    let (mut above, mut tilted_above, mut tilted_below) = (0.0, 0.0, 0.0);
+    // Chernoff bounds on the tilted mass on either side of the window.
+    let outside =
+        |from: f64, edge: f64| (ln_beyond(&lattices, plan.tilt, from, edge) - sums.ln_scale).exp();
+    let mut tilted_above = 0.0;
     if sums.highest > (plan.first + n as i64 - 1) as f64 {
-        above = (sums.tail_cumulant - plan.tail_tilt * top).exp();
-        tilted_above =
-            (sums.tail_cumulant - sums.ln_scale - (plan.tail_tilt - plan.tilt) * top).exp();
+        tilted_above = outside(plan.tail_tilt, top);
     }
+    let mut tilted_below = 0.0;
     if sums.lowest < plan.first as f64 {
-        tilted_below =
-            (sums.bottom_cumulant - sums.ln_scale - (plan.bottom_tilt - plan.tilt) * bottom).exp();
+        tilted_below = outside(plan.bottom_tilt, bottom);
     }
+    // Every loss above the window weighs less than its end.
+    let above = tilted_above * (sums.ln_scale - plan.tilt * top).exp();
     Ok(Profile {
         side,
         tilt: plan.tilt,
@@ -115,11 +123,31 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
     })
 }
 
+/// Logarithm of a bound on the mass beyond `edge` after weighing by `e^(tilt loss)`: the best of
+/// the Chernoff bounds at `from` and at tilts between it and `tilt`.
+fn ln_beyond(lattices: &[(Lattice, f64)], tilt: f64, from: f64, edge: f64) -> f64 {
+    let mut best = f64::INFINITY;
+    let mut distance = from - tilt;
+    for _ in 0..24 {
+        let t = tilt + distance;
+        let cumulant: f64 = lattices
+            .iter()
+            .map(|(lattice, count)| count * lattice.cumulant(t))
+            .sum();
+        let bound = cumulant - distance * edge;
+        if bound >= best {
+            // It is convex in the tilt: past its least value.
+            break;
+        }
+        best = best.min(bound);
+        distance *= 0.5;
+    }
+    best
+}
+
 #[derive(Default)]
 struct Sums {
     ln_scale: f64,
-    tail_cumulant: f64,
-    bottom_cumulant: f64,
     lowest: f64,
     highest: f64,
     offset: f64,
@@ -132,6 +160,8 @@ struct Spectrum {
     ln_abs: Vec<f64>,
     argument: Vec<f64>,
     ln_error: Vec<f64>,
+    /// Bound on the logarithm of the magnitude of every coefficient that was dropped.
+    dropped: f64,
 }
 
 impl Spectrum {
@@ -140,6 +170,7 @@ impl Spectrum {
             ln_abs: vec![0.0; len],
             argument: vec![0.0; len],
             ln_error: vec![0.0; len],
+            dropped: Self::NEGLIGIBLE,
         }
     }
 
@@ -149,44 +180,39 @@ impl Spectrum {
     fn multiply(&mut self, factor: &[Complex<f64>], count: f64, error: f64) {
         // Cheap test before logarithms and angles are taken.
         let least = (2.0 * Self::NEGLIGIBLE / count).exp();
+        // |z| + error bounds the true coefficient.
+        let dropped = count * (least.sqrt() + error).ln();
         for (k, z) in factor.iter().enumerate() {
             let square = z.norm_sqr();
             if self.ln_abs[k] < Self::NEGLIGIBLE {
                 continue;
             }
             if square <= least {
-                // |z| + error bounds the true coefficient.
                 self.ln_abs[k] = f64::NEG_INFINITY;
-                self.ln_error[k] = count * (square.sqrt() + error).ln();
+                self.dropped = self.dropped.max(dropped);
                 continue;
             }
             self.ln_abs[k] += 0.5 * count * square.ln();
             self.argument[k] += count * z.im.atan2(z.re);
             // Transform, logarithm and angle; then |(z + e)^T - z^T| <= (|z| + e)^T - |z|^T.
             self.ln_error[k] += count * ((error + 8.0 * UNIT) / square.sqrt()).ln_1p();
+            if self.ln_abs[k] < Self::NEGLIGIBLE {
+                self.dropped = self.dropped.max(self.ln_abs[k] + self.ln_error[k]);
+            }
         }
     }
 
     /// The inverse transform, and a bound on the error of each of its values.
-    fn into_values(
-        self,
-        n: usize,
-        transform_error: f64,
-        planner: &mut RealFftPlanner<f64>,
-    ) -> (Vec<f64>, f64) {
-        let inverse = planner.plan_fft_inverse(n);
+    fn into_values(self, n: usize, transform_error: f64) -> (Vec<f64>, f64) {
+        let inverse = PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(n));
         let mut input = inverse.make_input_vec();
         let mut error = 0.0;
         let mut total = 0.0;
+        let dropped = self.dropped.exp();
         for (k, value) in input.iter_mut().enumerate() {
             let ln_abs = self.ln_abs[k];
             if ln_abs < Self::NEGLIGIBLE {
-                let dropped = if ln_abs == f64::NEG_INFINITY {
-                    self.ln_error[k].max(Self::NEGLIGIBLE)
-                } else {
-                    ln_abs + self.ln_error[k]
-                };
-                error += 2.0 * dropped.exp();
+                error += 2.0 * dropped;
                 continue;
             }
             let abs = ln_abs.exp();

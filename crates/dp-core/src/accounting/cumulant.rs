@@ -80,7 +80,10 @@ impl Cumulants {
 
     /// Cumulant of one step of each pair at `t`, in the order given.
     pub fn each(&self, t: f64) -> Vec<f64> {
-        self.parts.iter().map(|(nodes, _)| of(nodes, t).value).collect()
+        self.parts
+            .iter()
+            .map(|(nodes, _)| of(nodes, t).value)
+            .collect()
     }
 }
 

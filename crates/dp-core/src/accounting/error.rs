@@ -17,7 +17,9 @@ pub enum AccountingError {
         bound: &'static str,
     },
     /// A batch holds more records than the group that it is drawn from.
-    #[error("batch is {batch}, but must be between 1 and the {records} records that it is drawn from")]
+    #[error(
+        "batch is {batch}, but must be between 1 and the {records} records that it is drawn from"
+    )]
     Batch {
         /// Records in a batch.
         batch: u64,
@@ -35,7 +37,9 @@ pub enum AccountingError {
         reason: &'static str,
     },
     /// Parts of one event protect under different neighbour relations.
-    #[error("the event mixes parts that hold under {first} neighbours with parts that hold under {second} neighbours")]
+    #[error(
+        "the event mixes parts that hold under {first} neighbours with parts that hold under {second} neighbours"
+    )]
     MixedNeighbours {
         /// The relation of the parts seen first.
         first: Neighbours,

@@ -16,6 +16,9 @@ pub const MIN_DELTA: f64 = 1e-200;
 /// How much finer the lattice of the lower bound is.
 const LOWER_REFINEMENT: f64 = 4.0;
 
+/// How much less accurate a direction is composed to see whether it matters at all.
+const COARSER: f64 = 30.0;
+
 /// How often a composition is planned again.
 const REFINEMENTS: u32 = 2;
 
@@ -95,11 +98,21 @@ impl FdpAccountant {
         let mut worst = 0.0_f64;
         for pairs in directions(steps) {
             let largest = pure::of_pairs(&pairs);
-            if largest > worst {
-                worst = worst.max(self.composed_epsilon(&pairs, delta, side)?.min(largest));
+            if largest <= worst || self.is_below(&pairs, delta, worst, side)? {
+                continue;
             }
+            worst = worst.max(self.composed_epsilon(&pairs, delta, side)?.min(largest));
         }
         Ok(worst)
+    }
+
+    /// Whether a coarse composition already shows that this direction stays below `worst`.
+    fn is_below(&self, pairs: &[(Pair, u64)], delta: f64, worst: f64, side: Side) -> Result<bool> {
+        if worst == 0.0 || side == Side::Lower {
+            return Ok(false);
+        }
+        let plan = Plan::new(pairs, Goal::Epsilon { delta }, COARSER * self.accuracy);
+        Ok(compose(pairs, &plan, side)?.epsilon(delta)?.value <= worst)
     }
 
     /// Composes where the tail bounds say that epsilon lies and, where they misjudged it (one step
@@ -116,8 +129,16 @@ impl FdpAccountant {
                 break;
             }
             goal = Goal::Near {
-                epsilon: if missed { 0.1 * plan.bottom() } else { found.value },
-                slope: if missed { plan.slope } else { plan.steeper(found.slope, STEEPER) },
+                epsilon: if missed {
+                    0.1 * plan.bottom()
+                } else {
+                    found.value
+                },
+                slope: if missed {
+                    plan.slope
+                } else {
+                    plan.steeper(found.slope, STEEPER)
+                },
                 delta,
             };
         }
@@ -220,7 +241,11 @@ fn directions(steps: &Steps) -> Vec<Vec<(Pair, u64)>> {
             })
             .collect()
     };
-    if poisson { vec![of(0), of(1)] } else { vec![of(0)] }
+    if poisson {
+        vec![of(0), of(1)]
+    } else {
+        vec![of(0)]
+    }
 }
 
 impl Accountant for FdpAccountant {

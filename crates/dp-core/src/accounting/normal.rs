@@ -108,7 +108,7 @@ mod tests {
         close(ln_upper_tail(0.0), -std::f64::consts::LN_2, 1e-15);
         close(ln_upper_tail(10.0), -53.231_285_150_512_47, 1e-14);
         close(ln_upper_tail(100.0), -5_005.524_208_694_205, 1e-14);
-        close(upper_tail(5.0), 2.866_515_718_791_939_1e-7, 1e-14);
+        close(upper_tail(5.0), 2.866_515_718_791_939e-7, 1e-14);
         assert!(ln_upper_tail(-40.0).abs() < 1e-300);
     }
 

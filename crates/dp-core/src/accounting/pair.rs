@@ -145,9 +145,7 @@ impl Pair {
             let mut push = |x: f64, q: f64, p: f64| {
                 let mass = match self.form {
                     Form::Plain => p,
-                    Form::Symmetric { rate } | Form::Remove { rate } => {
-                        (1.0 - rate) * q + rate * p
-                    }
+                    Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
                     Form::Add { .. } => q,
                 };
                 atoms.push(Atom {
@@ -163,9 +161,7 @@ impl Pair {
         if let Form::Symmetric { rate } = self.form {
             // Total variation of the base: 1 - 2 Q(L > 0).
             let apart = match self.base {
-                Base::Gaussian { mu } => {
-                    libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2)
-                }
+                Base::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
                 Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
             };
             atoms.push(Atom {

@@ -12,8 +12,11 @@ const MAX_POINTS: f64 = 4_194_304.0;
 /// Most cells of one step.
 const MAX_CELLS: f64 = 1_048_576.0;
 
+/// Share of the tolerance that the lattice spacing may use up.
+const SHARE: f64 = 0.75;
+
 /// Natural logarithm of the tilted mass that may lie outside of the window at either end.
-const LN_OUTSIDE: f64 = -32.0;
+const LN_OUTSIDE: f64 = -22.0;
 
 /// What is asked of a composition.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +99,7 @@ impl Plan {
         let widest = (3.0 * tolerance / (slope + 1.0)).sqrt();
         // Losses far below 0 get no detail, see the lattice.
         let detailed = cumulants.single.1 - cumulants.single.0.max(-80.0 / (tilt + 1.0));
-        let spacing = spacing(&cumulants, tilt, tolerance)
+        let spacing = spacing(&cumulants, tilt, slope, tolerance)
             .min(0.2 / (tilt + 1.0))
             .min(widest)
             .min((top - bottom) / 512.0)
@@ -135,7 +138,7 @@ impl Plan {
 
     /// Whether the plan suited what was read: epsilon and the slope of `ln delta` there.
     pub fn suits(&self, epsilon: f64, slope: f64) -> bool {
-        epsilon >= 0.7 * self.scale && slope <= 1.5 * (self.slope + 1.0)
+        epsilon >= 0.7 * self.scale && slope <= 1.2 * (self.slope + 1.0)
     }
 
     /// The same plan on a lattice `factor` times finer, as far as the longest window allows.
@@ -144,6 +147,7 @@ impl Plan {
         let spacing = self.spacing / factor;
         Self {
             spacing,
+            widest: (self.widest / (factor * factor)).max(spacing),
             first: (self.first as f64 * factor).floor() as i64,
             points: transform_length((self.points as f64 * factor).ceil() as i64),
             ..self.clone()
@@ -218,17 +222,18 @@ fn window(cumulants: &Cumulants, tilt: f64, value: f64) -> (f64, f64, f64, f64) 
 /// Largest lattice spacing whose connect-the-dots error moves epsilon by at most `tolerance`.
 ///
 /// Splitting a loss between the ends of its cell adds `tilt (tilt + 1) / 2` times the product of
-/// its distances from them to the cumulant, and so `(tilt + 1) / 2` times it to epsilon. Half of
+/// its distances from them to the cumulant, and so `(slope + 1) / 2` times it to epsilon where delta
+/// falls as `e^(-slope epsilon)`; the slope is the tilt where the saddle point is right. A part of
 /// the tolerance is left for wider cells where little depends on them.
-fn spacing(cumulants: &Cumulants, tilt: f64, tolerance: f64) -> f64 {
-    let error = |h: f64| 0.5 * (tilt + 1.0) * cumulants.spread(tilt, h);
+fn spacing(cumulants: &Cumulants, tilt: f64, slope: f64, tolerance: f64) -> f64 {
+    let error = |h: f64| 0.5 * (slope + 1.0) * cumulants.spread(tilt, h);
     let (mut low, mut high) = (1e-18_f64, 10.0_f64);
-    if error(high) <= 0.5 * tolerance {
+    if error(high) <= SHARE * tolerance {
         return high;
     }
     while high > 1.05 * low {
         let middle = (low * high).sqrt();
-        if error(middle) <= 0.5 * tolerance {
+        if error(middle) <= SHARE * tolerance {
             low = middle;
         } else {
             high = middle;

@@ -46,15 +46,17 @@ impl Profile {
         self.bottom + j as f64 * self.spacing
     }
 
-    fn mass(&self, j: usize) -> f64 {
-        let value = match self.side {
+    /// The tilted mass at a point, with its error taken to this profile's side.
+    fn value(&self, j: usize) -> f64 {
+        match self.side {
             Side::Upper => self.values[j].max(0.0) + self.noise,
             Side::Lower => (self.values[j] - self.noise).max(0.0),
-        };
-        if value == 0.0 {
-            return 0.0;
         }
-        value * (self.ln_scale - self.tilt * self.loss(j)).exp()
+    }
+
+    /// What turns a tilted mass at a point into a mass.
+    fn untilt(&self, j: usize) -> f64 {
+        (self.ln_scale - self.tilt * self.loss(j)).exp()
     }
 
     /// Delta at `epsilon` from the lattice's own delta.
@@ -74,14 +76,24 @@ impl Profile {
         let step = -(-self.spacing).exp_m1();
         let decay = (-self.spacing).exp();
         let last = self.values.len() - 1;
+        let rise = (self.tilt * self.spacing).exp();
+        let mut untilt = self.untilt(last);
         let mut here = Scan {
             delta: 0.0,
-            weight: self.mass(last),
+            weight: self.value(last) * untilt,
         };
         for j in (0..last).rev() {
+            // Afresh now and then, so that roundings do not add up.
+            untilt = if j % 128 == 0 {
+                self.untilt(j)
+            } else {
+                untilt * rise
+            };
+            let value = self.value(j);
+            let mass = if value == 0.0 { 0.0 } else { value * untilt };
             let next = Scan {
                 delta: here.delta + step * here.weight,
-                weight: self.mass(j) + decay * here.weight,
+                weight: mass + decay * here.weight,
             };
             if stop(self.loss(j), &next) {
                 return Some((j + 1, here, next));

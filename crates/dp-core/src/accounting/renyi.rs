@@ -142,7 +142,11 @@ fn ln_moment(base: Base, rate: f64, power: f64, half: Half) -> f64 {
     };
     match base {
         Base::Gaussian { mu } => {
-            let low = if half == Half::Positive { 0.5 * mu } else { -14.0 };
+            let low = if half == Half::Positive {
+                0.5 * mu
+            } else {
+                -14.0
+            };
             let high = mu * power.max(0.0) + mu + 14.0;
             integrate(mu, low, high, |x| {
                 power * ln_ratio(mu * (x - 0.5 * mu)) - 0.5 * x * x
@@ -175,7 +179,9 @@ fn integrate(slope: f64, low: f64, high: f64, ln_f: impl Fn(f64) -> f64) -> f64 
         (0.538_469_310_105_683_1, 0.478_628_670_499_366_47),
         (0.906_179_845_938_664, 0.236_926_885_056_189_08),
     ];
-    let panels = ((high - low) * 4.0 * slope.max(1.0)).ceil().clamp(8.0, 20_000.0);
+    let panels = ((high - low) * 4.0 * slope.max(1.0))
+        .ceil()
+        .clamp(8.0, 20_000.0);
     let half = 0.5 * (high - low) / panels;
     let mut values = Vec::with_capacity(5 * panels as usize);
     for panel in 0..panels as u32 {
@@ -205,7 +211,10 @@ mod tests {
     use super::*;
 
     fn close(value: f64, expected: f64) {
-        assert!((value - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{value} {expected}");
+        assert!(
+            (value - expected).abs() < 1e-10 * (1.0 + expected.abs()),
+            "{value} {expected}"
+        );
     }
 
     /// Mironov, Talwar and Zhang 2019: `sum C(a, k) (1 - p)^(a - k) p^k e^(k (k - 1) / (2 z^2))`.
@@ -229,7 +238,12 @@ mod tests {
 
     #[test]
     fn poisson_moments_are_the_binomial_sums() {
-        for (mu, rate, order) in [(1.0, 0.01, 2), (0.5, 0.2, 16), (2.0, 0.1, 40), (0.1, 0.5, 100)] {
+        for (mu, rate, order) in [
+            (1.0, 0.01, 2),
+            (0.5, 0.2, 16),
+            (2.0, 0.1, 40),
+            (0.1, 0.5, 100),
+        ] {
             let value = ln_moment(Base::Gaussian { mu }, rate, f64::from(order), Half::Whole);
             close(value, binomial(mu, rate, order));
         }

@@ -261,9 +261,8 @@ impl Walk<'_> {
 
 fn base(event: &Event) -> Result<Base> {
     const BOUND: &str = "between 1e-3 and 1e9";
-    let covered = |z: f64| {
-        check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z)
-    };
+    let covered =
+        |z: f64| check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z);
     match event {
         Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
             scale: covered(*noise_multiplier)?,

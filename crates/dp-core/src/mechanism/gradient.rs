@@ -194,7 +194,6 @@ impl BoundedGradient {
     pub fn before_noise(&self) -> &ParameterGradient {
         &self.gradient
     }
-
 }
 
 /// A gradient that may leave: the only form that turns into what an optimizer takes.

@@ -78,7 +78,11 @@ impl JacobianClip {
                         1.0
                     };
                     let v = eigen.eigenvectors.column(k);
-                    let along: f64 = v.iter().zip(cotangent).map(|(v, &c)| v * f64::from(c)).sum();
+                    let along: f64 = v
+                        .iter()
+                        .zip(cotangent)
+                        .map(|(v, &c)| v * f64::from(c))
+                        .sum();
                     for (out, v) in result.iter_mut().zip(v.iter()) {
                         *out += scale * along * v;
                     }

@@ -59,12 +59,7 @@ impl<'a> Stack<'a> {
     }
 
     /// Pulls `delta`, `[n, g, d_out]`, back through the stack and collects the Gram matrices.
-    pub fn pull_back(
-        &self,
-        activations: &Activations,
-        delta: Tensor<3>,
-        needs: Needs,
-    ) -> PullBack {
+    pub fn pull_back(&self, activations: &Activations, delta: Tensor<3>, needs: Needs) -> PullBack {
         let [n, g, _] = delta.dims();
         let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device());
         let mut deltas: Vec<Option<Tensor<3>>> = vec![None; self.layers.len()];

@@ -77,13 +77,7 @@ impl Layer for Conv {
         let pad = (k - 1) / 2;
         let image = input.reshape([n, c_in, self.height, self.width]);
         let options = ConvOptions::new([1, 1], [pad, pad], [1, 1], 1);
-        conv2d(
-            image,
-            self.weight.val(),
-            Some(self.bias.val()),
-            options,
-        )
-        .flatten(1, 3)
+        conv2d(image, self.weight.val(), Some(self.bias.val()), options).flatten(1, 3)
     }
 
     fn backward(&self, _input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
@@ -104,9 +98,7 @@ impl Layer for Conv {
         let (c_in, c_out, k) = self.channels();
         let pad = (k - 1) / 2;
         let pixels = self.height * self.width;
-        let image = input
-            .clone()
-            .reshape([n, c_in, self.height, self.width]);
+        let image = input.clone().reshape([n, c_in, self.height, self.width]);
         // [n, c_in k k, pixels]
         let patches = unfold4d(
             image,
@@ -114,10 +106,11 @@ impl Layer for Conv {
             UnfoldOptions::new([1, 1], [pad, pad], [1, 1]),
         );
         let delta = delta.clone().reshape([n, g * c_out, pixels]);
-        let weight = delta
-            .clone()
-            .matmul(patches.swap_dims(1, 2))
-            .reshape([n, g, c_out * c_in * k * k]);
+        let weight =
+            delta
+                .clone()
+                .matmul(patches.swap_dims(1, 2))
+                .reshape([n, g, c_out * c_in * k * k]);
         let bias = delta.sum_dim(2).reshape([n, g, c_out]);
         let part = weight.clone().matmul(weight.swap_dims(1, 2))
             + bias.clone().matmul(bias.swap_dims(1, 2));
@@ -128,9 +121,7 @@ impl Layer for Conv {
         let n = input.dims()[0];
         let (c_in, c_out, k) = self.channels();
         let pad = (k - 1) / 2;
-        let image = input
-            .clone()
-            .reshape([n, c_in, self.height, self.width]);
+        let image = input.clone().reshape([n, c_in, self.height, self.width]);
         let delta = delta.reshape([n, c_out, self.height, self.width]);
         let weight = conv2d_weight_backward(
             image,
@@ -184,7 +175,13 @@ struct HostConv {
 
 impl HostConv {
     /// The rows `[count * c_out, c_in k k]` of one record's weight gradients for `count` cotangents.
-    fn weight_rows(&self, packed_input: &[f32], delta: &[f32], strided: &mut [f32], rows: &mut [f32]) {
+    fn weight_rows(
+        &self,
+        packed_input: &[f32],
+        delta: &[f32],
+        strided: &mut [f32],
+        rows: &mut [f32],
+    ) {
         let planes = delta.len() / self.geometry.pixels();
         pack_strided(&self.geometry, delta, strided);
         rows.fill(0.0);
@@ -248,7 +245,11 @@ impl HostLayer for HostConv {
         let mut rows = vec![0.0; g * self.weight.len()];
         let mut bias = vec![0.0; g * self.c_out];
         for i in 0..n {
-            pack_padded(&self.geometry, &input[i * inputs..(i + 1) * inputs], &mut packed);
+            pack_padded(
+                &self.geometry,
+                &input[i * inputs..(i + 1) * inputs],
+                &mut packed,
+            );
             let delta = &delta[i * g * outputs..(i + 1) * g * outputs];
             self.weight_rows(&packed, delta, &mut strided, &mut rows);
             let gram = &mut gram[i * g * g..];
@@ -269,7 +270,11 @@ impl HostLayer for HostConv {
         let mut strided = vec![0.0; self.c_out * self.geometry.strided()];
         let (weight, bias) = gradient.split_at_mut(self.weight.len());
         for i in 0..n {
-            pack_padded(&self.geometry, &input[i * inputs..(i + 1) * inputs], &mut packed);
+            pack_padded(
+                &self.geometry,
+                &input[i * inputs..(i + 1) * inputs],
+                &mut packed,
+            );
             let delta = &delta[i * outputs..(i + 1) * outputs];
             pack_strided(&self.geometry, delta, &mut strided);
             add_weight_gradients(

@@ -188,13 +188,7 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Adds `scale * rows rows^T`, `g x g`, to the front of `gram`.
-pub(super) fn add_scaled_gram(
-    rows: &[f32],
-    length: usize,
-    g: usize,
-    scale: f32,
-    gram: &mut [f32],
-) {
+pub(super) fn add_scaled_gram(rows: &[f32], length: usize, g: usize, scale: f32, gram: &mut [f32]) {
     for r in 0..g {
         for s in 0..=r {
             let value = scale

@@ -53,10 +53,7 @@ fn host_block_sums(x: &[f32], y: &mut [f32], height: usize, width: usize, scale:
         .chunks_exact(height * width)
         .zip(y.chunks_exact_mut(h * w))
     {
-        for (pair, line) in plane
-            .chunks_exact(2 * width)
-            .zip(out.chunks_exact_mut(w))
-        {
+        for (pair, line) in plane.chunks_exact(2 * width).zip(out.chunks_exact_mut(w)) {
             let (top, bottom) = pair.split_at(width);
             for ((o, t), b) in line
                 .iter_mut()
@@ -106,7 +103,12 @@ macro_rules! linear_layer {
                 $forward(input, self.channels, self.height, self.width)
             }
 
-            fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+            fn backward(
+                &self,
+                input: &Tensor<2>,
+                output: &Tensor<2>,
+                delta: Tensor<3>,
+            ) -> Tensor<3> {
                 let [n, g, _] = delta.dims();
                 let (inputs, outputs) = (input.dims()[1], output.dims()[1]);
                 let flat = delta.reshape([n * g, outputs]);

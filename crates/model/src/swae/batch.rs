@@ -102,7 +102,12 @@ impl Batch {
     }
 
     /// Decoder inputs `[range, latent + classes]`: the latents beside one-hot labels.
-    pub fn decoder_inputs(&self, records: Range<usize>, latents: &[f32], classes: usize) -> Vec<f32> {
+    pub fn decoder_inputs(
+        &self,
+        records: Range<usize>,
+        latents: &[f32],
+        classes: usize,
+    ) -> Vec<f32> {
         let n = records.len();
         let latent = latents.len() / n.max(1);
         let width = latent + classes;

@@ -429,7 +429,11 @@ fn cross_entropy(logits: &[f32], pixels: &[f32]) -> (Vec<f32>, f64) {
         .map(|(&z, &x)| {
             let e = (-z.abs()).exp();
             loss += f64::from(z.max(0.0) - z * x + e.ln_1p());
-            let sigmoid = if z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
+            let sigmoid = if z >= 0.0 {
+                1.0 / (1.0 + e)
+            } else {
+                e / (1.0 + e)
+            };
             sigmoid - x
         })
         .collect();

@@ -43,7 +43,11 @@ fn length(latent: usize) -> usize {
 pub fn class_moments(latents: &[f32], latent: usize, radius: f64) -> Vec<f64> {
     let mut sums = vec![0.0; length(latent)];
     for row in latents.chunks_exact(latent) {
-        let norm = row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        let norm = row
+            .iter()
+            .map(|&x| f64::from(x).powi(2))
+            .sum::<f64>()
+            .sqrt();
         if !norm.is_finite() {
             continue;
         }
@@ -56,7 +60,11 @@ pub fn class_moments(latents: &[f32], latent: usize, radius: f64) -> Vec<f64> {
         let mut index = 0;
         for r in 0..latent {
             for s in 0..=r {
-                let factor = if r == s { 1.0 } else { std::f64::consts::SQRT_2 };
+                let factor = if r == s {
+                    1.0
+                } else {
+                    std::f64::consts::SQRT_2
+                };
                 second[index] += factor * u[r] * u[s];
                 index += 1;
             }
@@ -147,7 +155,11 @@ fn gaussian(sums: &[f64], size: f64, latent: usize, radius: f64) -> (DVector<f64
     let mut index = latent;
     for r in 0..latent {
         for s in 0..=r {
-            let factor = if r == s { 1.0 } else { std::f64::consts::SQRT_2 };
+            let factor = if r == s {
+                1.0
+            } else {
+                std::f64::consts::SQRT_2
+            };
             let value = sums[index] / (size * factor) - mean[r] * mean[s];
             covariance[(r, s)] = value;
             covariance[(s, r)] = value;

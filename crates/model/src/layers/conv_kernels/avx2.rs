@@ -6,8 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_storeu_ps,
+    __m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
 };
 
 use super::{Geometry, LANES, PLANES};
@@ -83,8 +82,7 @@ fn correlate<const K: usize, const P: usize>(
     let (padded, length, stride) = (geometry.padded(), geometry.strided(), geometry.stride());
     let channels = packed.len() / padded;
     let per_plane = channels * K * K;
-    let planes: [&[f32]; P] =
-        std::array::from_fn(|o| &kernels[o * per_plane..(o + 1) * per_plane]);
+    let planes: [&[f32]; P] = std::array::from_fn(|o| &kernels[o * per_plane..(o + 1) * per_plane]);
     for position in (0..length).step_by(LANES) {
         let mut sums = [[_mm256_setzero_ps(); 2]; P];
         for o in 0..P {

@@ -228,9 +228,17 @@ mod tests {
             let channels = 3;
             let wave = |n: usize, f: f32| (0..n).map(|i| (i as f32 * f).sin()).collect::<Vec<_>>();
             let mut packed = vec![0.0; channels * geometry.padded()];
-            pack_padded(&geometry, &wave(channels * geometry.pixels(), 0.37), &mut packed);
+            pack_padded(
+                &geometry,
+                &wave(channels * geometry.pixels(), 0.37),
+                &mut packed,
+            );
             let mut strided = vec![0.0; PLANES * geometry.strided()];
-            pack_strided(&geometry, &wave(PLANES * geometry.pixels(), 0.71), &mut strided);
+            pack_strided(
+                &geometry,
+                &wave(PLANES * geometry.pixels(), 0.71),
+                &mut strided,
+            );
             let kernels = wave(PLANES * channels * 9, 0.13);
             let start = [0.1, 0.2, 0.3, 0.4];
             let mut results = [(); 2].map(|()| vec![0.0; PLANES * geometry.strided()]);
