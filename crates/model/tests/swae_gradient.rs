@@ -135,7 +135,7 @@ impl Case {
             let transport = j.transpose() * c;
             let u = model.encode(x.clone());
             let width = LATENT + self.config.classes;
-            let inputs = batch.decoder_inputs(i..i + 1, &vec![0.0; LATENT], self.config.classes);
+            let inputs = batch.decoder_inputs(i..i + 1, &[0.0; LATENT], self.config.classes);
             let labels = tensor(&inputs[LATENT..], [1, width - LATENT], &device);
             let inputs = if width > LATENT {
                 burn::tensor::Tensor::cat(vec![u, labels], 1)

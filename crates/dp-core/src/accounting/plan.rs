@@ -86,8 +86,9 @@ impl Plan {
         };
         let (mut bottom, mut top, bottom_tilt, tail_tilt) = window(&cumulants, tilt, at.value);
         if let Goal::Delta { epsilon } | Goal::Near { epsilon, .. } = goal {
-            bottom = bottom.min(0.5 * epsilon);
-            top = top.max(1.5 * epsilon);
+            let reach = (0.5 * epsilon).min(0.25 * (top - bottom));
+            bottom = bottom.min(epsilon - reach);
+            top = top.max(epsilon + reach);
         }
         let tolerance = accuracy * scale.clamp(1e-12, 1.0).max(1e-2 * scale);
         let slope = match goal {

@@ -1,4 +1,5 @@
 //! The slow reference: burn's autodiff, one record and one output at a time.
+#![allow(dead_code)] // each test file uses a part of it
 
 use burn::module::Module;
 use burn::optim::GradientsParams;

@@ -4,6 +4,8 @@
 //! for AVX2, each behind [`available`], and loads and stores of eight floats through a slice of
 //! eight.
 #![allow(unsafe_code)]
+// The loops walk several register arrays in step; the index says which register.
+#![allow(clippy::needless_range_loop)]
 
 use std::arch::x86_64::{
     __m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
