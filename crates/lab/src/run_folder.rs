@@ -73,7 +73,7 @@ impl RunFolder {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
         let target = self.file(name);
         let attempt = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
+            let mut file = readable().tempfile_in(&self.path)?;
             file.write_all(bytes)?;
             file.as_file().sync_all()?;
             file.persist(&target)?;
@@ -113,4 +113,16 @@ impl RunFolder {
             .and_then(|mut file| file.write_all(line.as_bytes()))
             .map_err(|e| Failure::run(format!("{} could not be written: {e}", target.display())))
     }
+}
+
+/// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as
+/// any other file that the user writes.
+fn readable() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
 }
