@@ -93,7 +93,7 @@ pub struct Arguments {
     /// Train without clipping and without noise; nothing is promised.
     #[arg(long)]
     pub no_privacy: bool,
-    /// Run folder to create (default: runs/swae/<dataset>-eps<epsilon>).
+    /// Run folder to create (default: `runs/swae/DATASET-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,
 }

@@ -9,5 +9,5 @@ mod gradient;
 mod noise;
 
 pub use gaussian::GaussianMechanism;
-pub use gradient::{BoundedGradient, ParameterGradient, ReleasedGradient, Sensitivity};
+pub use gradient::{BoundedGradient, F32_SLACK, ParameterGradient, ReleasedGradient, Sensitivity};
 pub use noise::NoiseSource;
