@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod checkpoint;
 pub mod diagnostic;
+pub mod interrupt;
 pub mod pictures;
 pub mod progress;
 pub mod run_folder;

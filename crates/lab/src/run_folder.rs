@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-/// A folder that belongs to one run.
-#[derive(Debug, Clone)]
+/// A folder that belongs to one run, and to one process at a time.
+#[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Locked as long as the process lives, however it ends.
+    _lock: fs::File,
 }
 
 impl RunFolder {
@@ -36,8 +38,38 @@ impl RunFolder {
                 "name a folder that can be written",
             )
         })?;
+        Self::locked(path)
+    }
+
+    /// Opens the folder of a run that was started before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a folder that holds no run, or whose run another process is at.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        if !path.join("config.toml").is_file() {
+            return Err(Failure::input(
+                format!("{}: there is no config.toml, so no run", path.display()),
+                "name the folder of a run that was started before",
+            ));
+        }
+        Self::locked(path)
+    }
+
+    fn locked(path: &Path) -> Result<Self, Failure> {
+        let file = path.join(".lock");
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", file.display()),
+                "wait for the other process, or name another folder",
+            )
+        };
+        let lock = fs::File::create(&file).map_err(|e| refuse(&e))?;
+        lock.try_lock()
+            .map_err(|e| refuse(&format!("another process is at this run ({e})")))?;
         Ok(Self {
             path: path.to_path_buf(),
+            _lock: lock,
         })
     }
 
@@ -95,6 +127,28 @@ impl RunFolder {
         let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
         text.push('\n');
         self.write(name, text.as_bytes())
+    }
+
+    /// Keeps the lines of a JSON-lines file that `keep` accepts; a line cut short by a kill goes. A
+    /// file that is not there stays so.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn keep_json_lines(
+        &self,
+        name: &str,
+        keep: impl Fn(&serde_json::Value) -> bool,
+    ) -> Result<(), Failure> {
+        let Ok(text) = fs::read_to_string(self.file(name)) else {
+            return Ok(());
+        };
+        let kept: String = text
+            .lines()
+            .filter(|line| serde_json::from_str(line).is_ok_and(|value| keep(&value)))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        self.write(name, kept.as_bytes()).map(|_| ())
     }
 
     /// Appends one JSON line to a file.

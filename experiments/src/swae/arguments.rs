@@ -93,6 +93,17 @@ pub struct Arguments {
     /// Train without clipping and without noise; nothing is promised.
     #[arg(long)]
     pub no_privacy: bool,
+    /// Go on with the run in this folder from its last checkpoint.
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "preset", "dataset", "records", "epsilon", "delta", "steps", "batch", "learning_rate",
+        "alpha", "latent", "clip", "clip_activation", "clip_jacobian", "clip_reconstruction",
+        "slices", "frame", "prior", "conditional", "unconditional", "ema", "seed",
+        "insecure_noise_seed", "no_privacy", "out",
+    ])]
+    pub resume: Option<PathBuf>,
+    /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: u64,
     /// Run folder to create (default: `runs/swae/DATASET-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,

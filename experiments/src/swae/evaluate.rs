@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use lab::diagnostic::Failure;
 use lab::pictures;
@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Slices, UniformBall};
 
-use super::report;
+use super::latents::{decode, encode, with_labels};
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 1000;
@@ -80,7 +80,7 @@ impl Evaluator {
         for start in (0..records).step_by(500) {
             let indices: Vec<usize> = (start..records.min(start + 500)).collect();
             let pixels = self.test().gather(&indices).unwrap_or_default();
-            let u = report::encode(model, pixels.clone(), &self.device);
+            let u = encode(model, pixels.clone(), &self.device);
             let decoded = self.reconstruct(model, &u, &indices);
             for (&p, &x) in decoded.iter().zip(&pixels) {
                 let p = f64::from(p).clamp(1e-7, 1.0 - 1e-7);
@@ -119,10 +119,7 @@ impl Evaluator {
     }
 
     fn decode(&self, model: &Swae, inputs: Vec<f32>) -> Vec<f32> {
-        let width = model.latent + model.classes;
-        let rows = inputs.len() / width;
-        let inputs = Tensor::from_data(TensorData::new(inputs, [rows, width]), &self.device);
-        model.decode(inputs).into_data().iter::<f32>().collect()
+        decode(model, inputs, &self.device)
     }
 
     /// Reconstructions, samples, the latent scatter and interpolations (paper 004, figures 2, 3
@@ -145,7 +142,7 @@ impl Evaluator {
             .flatten()
             .collect();
         let originals = self.test().gather(&firsts).unwrap_or_default();
-        let latents = report::encode(model, originals.clone(), &self.device);
+        let latents = encode(model, originals.clone(), &self.device);
         let rebuilt = self.reconstruct(model, &latents, &firsts);
         let columns = firsts.len().max(1);
         let both = [originals, rebuilt].concat();
@@ -211,7 +208,7 @@ impl Evaluator {
             .iter()
             .map(|&i| self.test().label(i).unwrap_or(0))
             .collect();
-        (report::encode(model, pixels, &self.device), labels)
+        (encode(model, pixels, &self.device), labels)
     }
 
     /// Ten images for each pair of classes, three pairs a line.
@@ -242,14 +239,4 @@ impl Evaluator {
         }
         pictures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
     }
-}
-
-/// Decoder inputs: latents beside one-hot labels.
-fn with_labels(latents: &[f32], latent: usize, classes: usize, labels: &[usize]) -> Vec<f32> {
-    let mut inputs = Vec::with_capacity(labels.len() * (latent + classes));
-    for (row, &label) in latents.chunks_exact(latent).zip(labels) {
-        inputs.extend_from_slice(row);
-        inputs.extend((0..classes).map(|c| if c == label { 1.0 } else { 0.0 }));
-    }
-    inputs
 }

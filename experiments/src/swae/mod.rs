@@ -1,8 +1,14 @@
 //! The private sliced-Wasserstein autoencoder, end to end.
 
 mod arguments;
+mod batches;
 mod evaluate;
+mod latents;
+mod moments;
+mod plan;
 mod report;
+mod resume;
+mod run;
 mod settings;
 mod train;
 

@@ -2,19 +2,23 @@
 
 use base64::Engine as _;
 use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::accounting::{read_ledger, replay};
+use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use model::swae::Swae;
+use model::swae::{ClassLatents, Swae};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::Settings;
-use super::evaluate::{Pictures, Scores};
-use super::train::neighbours;
+use super::evaluate::{Evaluator, Pictures, Scores};
+use super::plan::neighbours;
+use super::run::Run;
 
 /// Everything that is reported of a run.
-pub struct Outcome {
+struct Outcome {
     /// The settings.
     pub settings: Settings,
     /// The device.
@@ -25,6 +29,8 @@ pub struct Outcome {
     pub plan: Option<CheckedPlan>,
     /// Lines of the ledger.
     pub releases: u64,
+    /// The epsilon of everything in the ledger; none without privacy.
+    pub spent_upper: Option<f64>,
     /// Seconds of training.
     pub seconds: f64,
     /// Scores on the test records.
@@ -50,7 +56,7 @@ impl Outcome {
              drawn afresh without replacement; accountant: {} (upper bound); {} releases in the \
              ledger, which cover the training gradients{}. Not covered: the choice of \
              hyperparameters, and the test records, which are public.",
-            plan.epsilon_upper(),
+            self.spent_upper.unwrap_or(plan.epsilon_upper()),
             plan.delta(),
             neighbours(plan.neighbours()),
             plan.accountant(),
@@ -64,12 +70,59 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    fn of(run: &Run, ledger: &Ledger, classes: Option<&ClassLatents>) -> Result<Self, Failure> {
+        let model = run.evaluated()?;
+        let evaluator = Evaluator::new(run.data.clone(), run.settings.latent, &run.chosen.device)?;
+        let scores = evaluator.scores(&model, true)?;
+        let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
+        generator.set_stream(2);
+        let pictures = evaluator.pictures(&model, classes, &mut generator)?;
+        let spent_upper = run
+            .plan
+            .as_ref()
+            .map(|plan| spent(plan, ledger))
+            .transpose()?;
+        Ok(Self {
+            settings: run.settings.clone(),
+            device: run.chosen.description.clone(),
+            records: run.data.train.len(),
+            plan: run.plan.clone(),
+            releases: ledger.entries(),
+            spent_upper,
+            seconds: run.seconds,
+            scores,
+            pictures,
+        })
+    }
+}
+
+/// The epsilon of everything in the ledger: more than planned where a run was killed and steps were
+/// made again.
+fn spent(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
+    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
+    let replayed = read_ledger(&text).map_err(Failure::run)?;
+    let planned = plan.steps() + plan.besides().len() as u64;
+    let made: u64 = replayed.releases.iter().map(|r| r.count).sum();
+    if made <= planned {
+        return Ok(plan.epsilon_upper());
+    }
+    let event = replay(&replayed.releases).map_err(Failure::run)?;
+    plan.epsilon_of(&event).map_err(Failure::run)
+}
+
 /// Writes `run.json`, the pictures and `report.html`, and says where.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written.
-pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
+pub fn write(
+    folder: &RunFolder,
+    run: &Run,
+    ledger: &Ledger,
+    classes: Option<&ClassLatents>,
+) -> Result<(), Failure> {
+    let outcome = &Outcome::of(run, ledger, classes)?;
     let plan = outcome.plan.as_ref().map(|plan| {
         json!({
             "epsilon_upper": plan.epsilon_upper(),
@@ -82,6 +135,11 @@ pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
             "besides": plan.besides(),
         })
     });
+    for (name, _, bytes) in &outcome.pictures {
+        folder.write(name, bytes)?;
+    }
+    let page = folder.write("report.html", page(outcome)?.as_bytes())?;
+    // Last: its presence says that the run is done.
     folder.write_json(
         "run.json",
         &json!({
@@ -95,15 +153,12 @@ pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
             "private": outcome.plan.is_some() && outcome.settings.insecure_noise_seed.is_none(),
             "plan": plan,
             "releases": outcome.releases,
+            "epsilon_spent_upper": outcome.spent_upper,
             "training_seconds": outcome.seconds,
             "steps_per_second": outcome.settings.steps as f64 / outcome.seconds.max(1e-9),
             "test": outcome.scores,
         }),
     )?;
-    for (name, _, bytes) in &outcome.pictures {
-        folder.write(name, bytes)?;
-    }
-    let page = folder.write("report.html", page(outcome)?.as_bytes())?;
     println!(
         "test      reconstruction {:.2} nats, sliced distance to prior {:.4} ({} records)",
         outcome.scores.reconstruction, outcome.scores.sliced, outcome.scores.records
@@ -168,12 +223,4 @@ pub fn save_weights(folder: &RunFolder, model: &Swae) -> Result<(), Failure> {
         .and_then(|file| file.sync_all())
         .and_then(|()| std::fs::rename(&half, &whole))
         .map_err(|e| Failure::run(format!("{}: {e}", whole.display())))
-}
-
-/// Latents of images: `[n, 784] -> [n, latent]`, on the host.
-pub fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
-    let features = model::swae::SwaeConfig::PIXELS;
-    let rows = pixels.len() / features;
-    let images = Tensor::from_data(TensorData::new(pixels, [rows, features]), device);
-    model.encode(images).into_data().iter::<f32>().collect()
 }

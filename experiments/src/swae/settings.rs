@@ -3,6 +3,7 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 use model::swae::{Clipping, Objective, Prior};
 use serde::{Deserialize, Serialize};
 use swd::Slices;
@@ -166,6 +167,25 @@ impl Settings {
         if arguments.no_privacy {
             settings.epsilon = None;
         }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The settings of a run that was started before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
+        let path = folder.file("config.toml");
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "resume with the program that started the run, or start it anew",
+            )
+        };
+        let text = std::fs::read_to_string(&path).map_err(|e| refuse(&e))?;
+        let settings: Self = toml::from_str(&text).map_err(|e| refuse(&e))?;
         settings.check()?;
         Ok(settings)
     }

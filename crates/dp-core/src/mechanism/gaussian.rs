@@ -149,6 +149,8 @@ impl GaussianMechanism {
             secret_noise: self.noise.is_secret(),
         })?;
         self.releases += 1;
+        // The key that made this noise is gone before the value leaves.
+        self.noise.advance();
         Ok(())
     }
 }
