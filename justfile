@@ -18,6 +18,11 @@ run-swae dataset="glyphs" *flags="":
 account *flags:
     @cargo run --release --locked --quiet --bin account -- {{flags}}
 
+# Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
+sweep file *flags:
+    @cargo build --release --locked --quiet --bins
+    @"$CARGO_TARGET_DIR"/release/sweep {{file}} {{flags}}
+
 # All tests. Data tests take their folder from SLIVER_DATA and say so when it is unset.
 test *filter:
     cargo test --release --locked {{features}} {{filter}}

@@ -23,7 +23,9 @@ impl RunFolder {
     ///
     /// [`Failure::BadInput`] for a path that exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        if path.exists() {
+        // A folder without a configuration holds no run: it was made by a run that was killed before
+        // its first line.
+        if path.exists() && !holds_nothing(path) {
             return Err(Failure::input(
                 format!("--out {}: this path exists already", path.display()),
                 "name a folder that does not exist yet; nothing was overwritten",
@@ -167,6 +169,20 @@ impl RunFolder {
             .and_then(|mut file| file.write_all(line.as_bytes()))
             .map_err(|e| Failure::run(format!("{} could not be written: {e}", target.display())))
     }
+}
+
+/// Whether nothing but an empty ledger, a lock and a file that was never renamed lies in a folder.
+fn holds_nothing(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| {
+        entries.all(|entry| {
+            entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
+                name.to_string_lossy().starts_with(".tmp")
+                    || (empty && (name == ".lock" || name == "ledger.jsonl"))
+            })
+        })
+    })
 }
 
 /// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as

@@ -107,6 +107,10 @@ pub struct Arguments {
     /// Run folder to create (default: `runs/swae/DATASET-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Like --out, but a run that was started there goes on, and one that is done stays as it is:
+    /// the same command can be given again and again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "resume"])]
+    pub run: Option<PathBuf>,
 }
 
 impl Arguments {

@@ -33,12 +33,8 @@ const ACCOUNTED_POINTS: u64 = 25;
 /// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let (settings, folder) = match &arguments.resume {
-        Some(path) => {
-            let folder = RunFolder::open(path)?;
-            (Settings::read(&folder)?, Some(folder))
-        }
-        None => (Settings::resolve(&arguments)?, None),
+    let Some((settings, folder)) = begin(&arguments)? else {
+        return Ok(());
     };
     let chosen = arguments.backend.choose()?;
     let data = load(&settings, &arguments)?;
@@ -66,7 +62,13 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             let folder = RunFolder::create(&unused(&arguments, &run.settings))?;
             let text = toml::to_string_pretty(&run.settings).map_err(Failure::run)?;
             // The ledger first: a folder with a configuration can be resumed.
-            let ledger = Ledger::create(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+            let path = folder.file("ledger.jsonl");
+            let ledger = if path.exists() {
+                Ledger::open(&path)
+            } else {
+                Ledger::create(&path)
+            }
+            .map_err(Failure::run)?;
             folder.write("config.toml", text.as_bytes())?;
             (folder, ledger)
         }
@@ -81,14 +83,50 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     Checkpoints::of(folder.path()).remove()
 }
 
+/// The settings, and the folder of a run that was started before; nothing where the run that
+/// `--run` names is done.
+fn begin(arguments: &Arguments) -> Result<Option<(Settings, Option<RunFolder>)>, Failure> {
+    if let Some(path) = &arguments.resume {
+        let folder = RunFolder::open(path)?;
+        return Ok(Some((Settings::read(&folder)?, Some(folder))));
+    }
+    let settings = Settings::resolve(arguments)?;
+    let Some(path) = arguments
+        .run
+        .as_ref()
+        .filter(|p| p.join("config.toml").exists())
+    else {
+        return Ok(Some((settings, None)));
+    };
+    let folder = RunFolder::open(path)?;
+    if Settings::read(&folder)? != settings {
+        return Err(Failure::input(
+            format!("--run {}: the run there has other settings", path.display()),
+            format!(
+                "compare {}, or name another folder",
+                folder.file("config.toml").display()
+            ),
+        ));
+    }
+    if folder.file("run.json").exists() {
+        println!("done      {}", folder.file("report.html").display());
+        return Ok(None);
+    }
+    Ok(Some((settings, Some(folder))))
+}
+
 fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
-    arguments.out.clone().unwrap_or_else(|| {
-        let privacy = settings
-            .epsilon
-            .map_or("no-privacy".to_string(), |e| format!("eps{e}"));
-        let name = format!("{}-{privacy}", settings.dataset);
-        RunFolder::unused(&Path::new("runs/swae").join(name))
-    })
+    arguments
+        .run
+        .clone()
+        .or(arguments.out.clone())
+        .unwrap_or_else(|| {
+            let privacy = settings
+                .epsilon
+                .map_or("no-privacy".to_string(), |e| format!("eps{e}"));
+            let name = format!("{}-{privacy}", settings.dataset);
+            RunFolder::unused(&Path::new("runs/swae").join(name))
+        })
 }
 
 /// A failure in the middle of a run says how to go on.
