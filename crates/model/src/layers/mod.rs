@@ -21,7 +21,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// A parameter drawn from `N(0, deviation^2)` on the host, so that a seed means the same on every
 /// backend.
-fn gaussian_parameter<const D: usize>(
+pub(crate) fn gaussian_parameter<const D: usize>(
     shape: [usize; D],
     deviation: f64,
     rng: &mut impl Rng,
@@ -38,7 +38,7 @@ fn gaussian_parameter<const D: usize>(
 }
 
 /// A bias of one value.
-fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
+pub(crate) fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
     Param::from_data(TensorData::new(vec![value; length], [length]), device)
 }
 
