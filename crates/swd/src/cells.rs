@@ -46,6 +46,9 @@ pub(crate) fn write_quantile_cells(sorted: &[f64], cells: &mut [f32]) {
         let entries = cells.iter_mut().zip(sorted);
         return entries.for_each(|(q, &value)| *q = value as f32);
     }
+    if sorted.len() < cells.len() {
+        return write_wide_cells(sorted, cells);
+    }
     // A cell is complete once the next one begins.
     let (mut current, mut sum) = (0, 0.0);
     for o in overlaps(cells.len(), sorted.len()) {
@@ -56,6 +59,25 @@ pub(crate) fn write_quantile_cells(sorted: &[f64], cells: &mut [f32]) {
         sum += o.weight as f64 / sorted.len() as f64 * sorted[o.j];
     }
     cells[current] = sum as f32;
+}
+
+/// [`write_quantile_cells`] for fewer values than cells: most cells lie inside one value.
+fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
+    let (m, n) = (sorted.len(), cells.len());
+    // Masses in units of 1/(nm): a value has n of them, a cell m. Both counts are below 2^32.
+    for (j, &value) in sorted.iter().enumerate() {
+        let (mut first, begun) = ((j * n) / m, (j * n) % m);
+        let (last, over) = (((j + 1) * n) / m, ((j + 1) * n) % m);
+        if begun > 0 {
+            // The rest of a cell that the value before has begun.
+            cells[first] += ((m - begun) as f64 / m as f64 * value) as f32;
+            first += 1;
+        }
+        cells[first..last].fill(value as f32);
+        if over > 0 {
+            cells[last] = (over as f64 / m as f64 * value) as f32;
+        }
+    }
 }
 
 /// The mean, over the mass of a sorted sample, of its squared distance to its own cells.

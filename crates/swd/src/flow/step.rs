@@ -5,6 +5,7 @@
 //! have a fixed order, and each slice and each block draws from a generator of its own, so the
 //! particles come out bitwise the same whatever the number of threads.
 
+use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -15,6 +16,10 @@ use crate::sort::{Sorter, index};
 
 /// Slices whose residuals are kept at a time.
 const SLICES_AT_ONCE: usize = 128;
+
+/// The generator of one slice or block. A step draws millions of numbers, none of them secret, so it
+/// is a fast one; the caller's generator only seeds it.
+pub(super) type Child = Xoshiro256PlusPlus;
 
 /// The working memory of one thread.
 #[derive(Default)]
@@ -38,12 +43,12 @@ impl Particles {
     /// # Errors
     /// Nothing chosen, a choice that is not there, dimensions that differ, a negative or infinite
     /// step or diffusion, or particles that have gone beyond the range of `f32` (a step too large).
-    pub fn step<R: Rng + SeedableRng + Send>(
+    pub fn step(
         &mut self,
         target: &impl FlowTarget,
         chosen: &[usize],
         size: StepSize,
-        rng: &mut R,
+        rng: &mut impl Rng,
     ) -> Result<f64, SwdError> {
         size.check()?;
         self.check_target(target, chosen)?;
@@ -98,11 +103,11 @@ impl Particles {
     }
 
     /// Residuals of the chosen slices, one row of `n` a slice, and the sum of their squares.
-    fn fill_residuals<R: Rng + Send>(
+    fn fill_residuals(
         &mut self,
         target: &impl FlowTarget,
         chosen: &[usize],
-        smoothing: &mut [Option<R>],
+        smoothing: &mut [Option<Child>],
     ) -> f64 {
         let (count, dim, blocks) = (self.count, self.dim, &self.blocks);
         self.residuals.resize(chosen.len() * count, 0.0);
@@ -127,7 +132,7 @@ impl Particles {
                 for (entry, q) in sorted.iter().zip(&scratch.cells) {
                     row[index(entry) as usize] -= q;
                 }
-                row.iter().map(|&rho| f64::from(rho) * f64::from(rho)).sum()
+                sum_of_squares(row)
             })
             .collect();
         squares.iter().sum()
@@ -152,7 +157,7 @@ impl Particles {
             });
     }
 
-    fn advance<R: Rng + Send>(&mut self, k: usize, size: StepSize, wiener: &mut [Option<R>]) {
+    fn advance(&mut self, k: usize, size: StepSize, wiener: &mut [Option<Child>]) {
         let scale = (size.step / k as f64) as f32;
         let spread = (2.0 * size.diffusion * size.step).sqrt() as f32;
         let width = BLOCK * self.dim;
@@ -172,10 +177,23 @@ impl Particles {
     }
 }
 
+/// The sum of squares, in eight interleaved sums that do not wait for each other.
+fn sum_of_squares(row: &[f32]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (chunks, rest) = row.as_chunks::<8>();
+    for chunk in chunks {
+        for (sum, &rho) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(rho) * f64::from(rho);
+        }
+    }
+    let rest = rest.iter().map(|&rho| f64::from(rho) * f64::from(rho));
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
+}
+
 /// `count` generators, seeded by the given one, or nothing in their places.
-fn children<R: Rng + SeedableRng>(count: usize, wanted: bool, rng: &mut R) -> Vec<Option<R>> {
+fn children(count: usize, wanted: bool, rng: &mut impl Rng) -> Vec<Option<Child>> {
     (0..count)
-        .map(|_| wanted.then(|| R::from_rng(rng)))
+        .map(|_| wanted.then(|| Child::from_rng(rng)))
         .collect()
 }
 

@@ -14,7 +14,7 @@ fn points(n: usize, d: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
 /// The smoothing that a step draws: one generator a chosen slice, each seeded by the given one.
 fn step_smoothing(n: usize, k: usize, deviation: f64, rng: &ChaCha20Rng) -> Vec<f32> {
     let mut rng = rng.clone();
-    let mut children: Vec<_> = (0..k).map(|_| ChaCha20Rng::from_rng(&mut rng)).collect();
+    let mut children: Vec<_> = (0..k).map(|_| step::Child::from_rng(&mut rng)).collect();
     let draws = children.iter_mut().flat_map(|child| {
         let row: Vec<f32> = (0..n)
             .map(|_| {

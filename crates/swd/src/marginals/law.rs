@@ -68,8 +68,10 @@ impl PiecewiseUniform {
             if left > start {
                 cells[first - 1].add((left - start) * value(0.5 * (start + left)));
             }
-            for (r, cell) in (first..last).zip(&mut cells[first..last]) {
-                cell.add(value(r as f64 + 0.5));
+            // Counted in 32 bits, which processors convert several at a time.
+            let offset = value(left + 0.5);
+            for (r, cell) in (0_i32..).zip(&mut cells[first..last]) {
+                cell.add(offset + slope * f64::from(r));
             }
             if end > right && last < cells.len() {
                 cells[last].add((end - right) * value(0.5 * (right + end)));
