@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use crate::split::SplitError;
+
 /// What can be wrong with a data file, a download, or a request for data.
 ///
 /// Each message names the value, the bound and what to do.
@@ -235,6 +237,27 @@ pub enum DataError {
         /// A group that holds it too, or the same group.
         second: usize,
     },
+
+    /// An index past the end of the records.
+    #[error("{what}: index {index} of {records} records: expected 0 to {max}", max = records.saturating_sub(1))]
+    Index {
+        /// The data.
+        what: String,
+        /// The index.
+        index: usize,
+        /// The number of records.
+        records: usize,
+    },
+
+    /// A public and private half that cannot be had.
+    #[error(transparent)]
+    Split(Box<SplitError>),
+}
+
+impl From<SplitError> for DataError {
+    fn from(error: SplitError) -> Self {
+        Self::Split(Box::new(error))
+    }
 }
 
 /// A file that is nowhere on this machine and that no mirror gave, with where to put it.

@@ -7,6 +7,7 @@
 //! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //!
+//! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
 //! number of distinct records, afresh each step, independently of what the records hold.
 //!
@@ -15,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod atomic;
 mod catalogue;
 mod dataset;
 mod download;
@@ -24,6 +26,7 @@ pub mod glyphs;
 pub mod idx;
 mod images;
 mod sampler;
+pub mod split;
 
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
@@ -32,3 +35,4 @@ pub use fetch::{Progress, ProgressFn};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
+pub use split::{PublicShare, Split, SplitError, SplitPlan};
