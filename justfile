@@ -14,6 +14,14 @@ default:
 run-swae dataset="glyphs" *flags="":
     cargo run --release --locked --bin swae -- --dataset {{dataset}} {{flags}}
 
+# Generate by a private flow: `just run-flow`, `just run-flow mnist --mechanism resampled --epsilon 10`.
+run-flow dataset="glyphs" *flags="":
+    cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
+
+# Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
+report *flags:
+    @cargo run --release --locked --quiet --bin report -- {{flags}}
+
 # Ask the accountants: `just account epsilon --records 60000 --batch 600 ...`.
 account *flags:
     @cargo run --release --locked --quiet --bin account -- {{flags}}

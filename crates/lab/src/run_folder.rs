@@ -120,6 +120,23 @@ impl RunFolder {
         Ok(target)
     }
 
+    /// Reads a TOML file of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read_toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
+        let path = self.file(name);
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "resume with the program that started the run, or start it anew",
+            )
+        };
+        let text = fs::read_to_string(&path).map_err(|e| refuse(&e))?;
+        toml::from_str(&text).map_err(|e| refuse(&e))
+    }
+
     /// Writes a value as indented JSON.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 pub mod adam;
 pub mod ema;
 pub mod error;
+pub mod generator;
 pub mod latent;
 pub mod layers;
 pub mod swae;

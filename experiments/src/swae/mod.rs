@@ -13,5 +13,6 @@ mod settings;
 mod train;
 
 pub use arguments::Arguments;
+pub use plan::neighbours;
 pub use settings::{Frame, Settings};
 pub use train::run;

@@ -177,15 +177,7 @@ impl Settings {
     ///
     /// [`Failure::BadInput`] names the file and what is wrong in it.
     pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
-        let path = folder.file("config.toml");
-        let refuse = |e: &dyn std::fmt::Display| {
-            Failure::input(
-                format!("{}: {e}", path.display()),
-                "resume with the program that started the run, or start it anew",
-            )
-        };
-        let text = std::fs::read_to_string(&path).map_err(|e| refuse(&e))?;
-        let settings: Self = toml::from_str(&text).map_err(|e| refuse(&e))?;
+        let settings: Self = folder.read_toml("config.toml")?;
         settings.check()?;
         Ok(settings)
     }
