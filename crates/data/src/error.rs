@@ -249,6 +249,27 @@ pub enum DataError {
         records: usize,
     },
 
+    /// A side that no image can have.
+    #[error("side of an image: {found} pixels, expected 1 to {max}; change it")]
+    Side {
+        /// The number of pixels.
+        found: usize,
+        /// The most that it can be.
+        max: usize,
+    },
+
+    /// A file that is named as an image and cannot be decoded.
+    #[error(
+        "{path}: cannot be read as an image: {reason}; replace or remove the file, or have files that \
+         cannot be read skipped"
+    )]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What the decoder said.
+        reason: String,
+    },
+
     /// A public and private half that cannot be had.
     #[error(transparent)]
     Split(Box<SplitError>),

@@ -7,6 +7,8 @@
 //! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //!
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch.
+//!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
 //! number of distinct records, afresh each step, independently of what the records hold.
@@ -22,6 +24,7 @@ mod dataset;
 mod download;
 mod error;
 pub mod fetch;
+pub mod folder;
 pub mod glyphs;
 pub mod idx;
 mod images;
@@ -32,6 +35,7 @@ pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::{DataError, Unavailable};
 pub use fetch::{Progress, ProgressFn};
+pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
