@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use crate::split::SplitError;
+use crate::table::TableError;
 
 /// What can be wrong with a data file, a download, or a request for data.
 ///
@@ -270,9 +271,19 @@ pub enum DataError {
         reason: String,
     },
 
+    /// A text file of records that cannot be read.
+    #[error(transparent)]
+    Table(Box<TableError>),
+
     /// A public and private half that cannot be had.
     #[error(transparent)]
     Split(Box<SplitError>),
+}
+
+impl From<TableError> for DataError {
+    fn from(error: TableError) -> Self {
+        Self::Table(Box::new(error))
+    }
 }
 
 impl From<SplitError> for DataError {

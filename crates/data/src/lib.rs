@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
+//! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
 //! [`ImageFolder`] reads colour photographs from a folder, batch by batch.
 //!
@@ -28,8 +29,11 @@ pub mod folder;
 pub mod glyphs;
 pub mod idx;
 mod images;
+mod reshape;
 mod sampler;
 pub mod split;
+pub mod table;
+pub mod usps;
 
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
@@ -40,3 +44,4 @@ pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
 pub use split::{PublicShare, Split, SplitError, SplitPlan};
+pub use table::TableError;
