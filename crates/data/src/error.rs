@@ -250,6 +250,17 @@ pub enum DataError {
         records: usize,
     },
 
+    /// A parameter out of range.
+    #[error("{what}: {found}, expected {expected}; change it")]
+    Number {
+        /// The parameter.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// Its bound.
+        expected: &'static str,
+    },
+
     /// A side that no image can have.
     #[error("side of an image: {found} pixels, expected 1 to {max}; change it")]
     Side {

@@ -8,7 +8,8 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`ImageFolder`] reads colour photographs from a folder, batch by batch.
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
+//! in the plane.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
@@ -26,6 +27,7 @@ mod download;
 mod error;
 pub mod fetch;
 pub mod folder;
+pub mod gaussians;
 pub mod glyphs;
 pub mod idx;
 mod images;
@@ -40,6 +42,7 @@ pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::{DataError, Unavailable};
 pub use fetch::{Progress, ProgressFn};
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
+pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};

@@ -250,7 +250,7 @@ fn a_cut_photograph_is_refused() {
     segment.extend(&plain);
     let thumbnail = [&plain[..2], &segment, &plain[2..]].concat();
     for bytes in [plain, thumbnail] {
-        for length in 0..bytes.len() {
+        for length in (0..bytes.len()).rev().step_by(7) {
             fs::write(&path, &bytes[..length]).unwrap();
             let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
             assert!(

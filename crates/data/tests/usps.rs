@@ -96,7 +96,7 @@ fn bad_lines_are_named() {
         assert!(message.contains("line 2, column pixel 255"), "{message}");
         assert!(message.contains(&format!("'{value}'")) && message.contains("-1 to 1"));
     }
-    let bytes = gzip(&[&good.as_bytes()[..], b"\n\xff\n"].concat());
+    let bytes = gzip(&[good.as_bytes(), b"\n\xff\n"].concat());
     let error = usps::decode("f", &bytes, 16).unwrap_err();
     assert!(error.to_string().contains("line 2: not text"), "{error}");
     assert!(matches!(
