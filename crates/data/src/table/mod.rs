@@ -1,0 +1,5 @@
+//! Records in text files.
+
+mod error;
+
+pub use error::TableError;
