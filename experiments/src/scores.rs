@@ -1,14 +1,29 @@
 //! Scores of generated images against public test images, the same for all experiments.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use data::LabelledImages;
 use lab::diagnostic::Failure;
-use lab::evaluate::{
-    Classifier, ClassifierSettings, GeneratedImages, ImageOptions, ImageScores, RealImages,
-    evaluate_images,
-};
+use lab::evaluate::classifier::{Classifier, Settings};
+use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
 use lab::report::{Better, Metric};
+
+/// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] where the system names no cache folder.
+pub fn cache(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    asked
+        .map(Path::to_path_buf)
+        .or_else(data::fetch::cache_folder)
+        .ok_or_else(|| {
+            Failure::input(
+                "there is no cache folder for this user",
+                "name one with --cache-dir",
+            )
+        })
+}
 
 /// Trains (or finds) the classifier of the test images, then scores `pixels`, `[n, 784]`.
 ///
@@ -23,7 +38,7 @@ pub fn score(
     labels: Option<&[usize]>,
     cache: &Path,
 ) -> Result<ImageScores, Failure> {
-    let settings = ClassifierSettings::default();
+    let settings = Settings::default();
     let folder = cache.join("classifiers");
     if !Classifier::path(&folder, test, &settings).exists() {
         println!(

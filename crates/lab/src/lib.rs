@@ -5,7 +5,9 @@
 pub mod backend;
 pub mod checkpoint;
 pub mod diagnostic;
+pub mod evaluate;
+pub mod figures;
 pub mod interrupt;
-pub mod pictures;
 pub mod progress;
+pub mod report;
 pub mod run_folder;

@@ -18,7 +18,7 @@ use super::groups::Groups;
 use super::mechanisms::{Flow, batch_sizes, declared};
 use super::promise::promise;
 use super::release::Releaser;
-use super::sides::{Sides, cache, padded};
+use super::sides::{Sides, padded};
 use super::{Arguments, Settings, report, space};
 
 /// Runs a flow in a latent space.
@@ -32,8 +32,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
-    let cache = cache(arguments)?;
-    let sides = Sides::load(&settings, arguments)?;
+    let cache = crate::scores::cache(arguments.cache_dir.as_deref())?;
+    let sides = Sides::load(&settings, arguments, &cache)?;
     let sizes = group_sizes(&settings, &sides);
     let batches = match settings
         .batch

@@ -1,6 +1,6 @@
 //! The private records, the public side, and the public test records.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions, Split, SplitPlan};
@@ -103,11 +103,15 @@ impl Sides {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
-    pub fn load(settings: &Settings, arguments: &Arguments) -> Result<Self, Failure> {
+    pub fn load(
+        settings: &Settings,
+        arguments: &Arguments,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, arguments)?;
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
-        let folder = cache(arguments)?.join("splits");
+        let folder = cache.join("splits");
         // Glyphs of any number are one data set: always the same ones are drawn and split.
         let plan = SplitPlan {
             stratified: true,
@@ -165,24 +169,6 @@ impl Sides {
             public_name,
         })
     }
-}
-
-/// The folder for splits and autoencoders.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where the system names no cache folder.
-pub fn cache(arguments: &Arguments) -> Result<PathBuf, Failure> {
-    let found = arguments
-        .cache_dir
-        .clone()
-        .or_else(|| data::fetch::cache_folder().map(|folder| folder.join("flow")));
-    found.ok_or_else(|| {
-        Failure::input(
-            "there is no cache folder for this user",
-            "name one with --cache-dir",
-        )
-    })
 }
 
 fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {

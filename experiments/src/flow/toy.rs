@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use data::gaussians::Gaussians;
+use data::Gaussians;
 use lab::diagnostic::Failure;
 use lab::figures::{Field, Format, Particles as Panels, Snapshot};
 use lab::progress::Progress;
@@ -140,7 +140,7 @@ fn finish(
 ) -> Result<(), Failure> {
     let side = 5.0;
     let density = |x: f64, y: f64| mixture.density([x, y]);
-    let field = Field::sampled(-side..side, -side..side, 121, density)?;
+    let field = Field::of(-side..side, -side..side, 121, density);
     let highest = density(mixture.centres()[0][0], mixture.centres()[0][1]);
     let figure = Panels {
         snapshots,

@@ -90,6 +90,16 @@ pub struct Arguments {
     /// Make batches and noise reproducible too: the run is then NOT private, and says so.
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
+    /// Folder for classifiers that give features (default: the user's cache folder).
+    #[arg(long)]
+    pub cache_dir: Option<PathBuf>,
+    /// Skip the scores that take long (classifiers, exact transport).
+    #[arg(long)]
+    pub quick_scores: bool,
+    /// Label samples by their nearest private images, as the paper does, where the model is
+    /// unconditional: the accuracies are then NOT covered by the guarantee.
+    #[arg(long)]
+    pub paper_labels: bool,
     /// Train without clipping and without noise; nothing is promised.
     #[arg(long)]
     pub no_privacy: bool,

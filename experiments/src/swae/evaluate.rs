@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use lab::diagnostic::Failure;
-use lab::pictures;
+use lab::figures;
 use model::swae::{ClassLatents, Swae};
 use rand::Rng;
 use rand::SeedableRng;
@@ -152,17 +152,17 @@ impl Evaluator {
             (
                 "reconstructions.png",
                 "First test image of each class, and its reconstruction",
-                pictures::grid(&both, side, columns, 3)?,
+                figures::grid(&both, side, columns, 3)?,
             ),
             (
                 "samples.png",
                 "100 samples",
-                pictures::grid(&samples, side, 10, 2)?,
+                figures::grid(&samples, side, 10, 2)?,
             ),
             (
                 "latents.png",
                 "Latents of test images by class, and the prior's boundary",
-                pictures::scatter(&points, model.latent, &labels, 1.6)?,
+                figures::scatter(&points, model.latent, &labels, 1.6)?,
             ),
             (
                 "interpolations.png",
@@ -171,6 +171,35 @@ impl Evaluator {
                 self.interpolations(model, &latents, &firsts)?,
             ),
         ])
+    }
+
+    /// `count` samples for scores, with labels where the model is conditional: in equal parts from
+    /// the class Gaussians, or from the prior.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the prior refuses the dimension.
+    pub fn scored(
+        &self,
+        model: &Swae,
+        classes: Option<&ClassLatents>,
+        count: usize,
+        rng: &mut impl Rng,
+    ) -> Result<(Vec<f32>, Option<Vec<usize>>), Failure> {
+        let Some(classes) = classes else {
+            let prior = UniformBall::new(model.latent).map_err(Failure::run)?;
+            return Ok((self.decode(model, prior.sample(count, rng)), None));
+        };
+        let present = classes.present();
+        let (mut inputs, mut labels) = (Vec::new(), Vec::new());
+        for &class in &present {
+            let each = count.div_ceil(present.len());
+            let latents = classes.sample(class, each, rng);
+            let these = vec![class; each];
+            inputs.extend(with_labels(&latents, model.latent, model.classes, &these));
+            labels.extend(these);
+        }
+        Ok((self.decode(model, inputs), Some(labels)))
     }
 
     /// One hundred samples: from the class Gaussians, a row a class, or from the prior.
@@ -237,6 +266,6 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        pictures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
+        figures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
     }
 }

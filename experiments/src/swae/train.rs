@@ -43,6 +43,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut run = Run::new(settings, chosen, data, batches, plan)?;
     run.announce()?;
     let identity = run.identity()?;
+    let cache = crate::scores::cache(arguments.cache_dir.as_deref())?;
+    let judging = report::Judging {
+        cache: &cache,
+        quick: arguments.quick_scores,
+        paper_labels: arguments.paper_labels,
+    };
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             if folder.file("run.json").exists() {
@@ -77,7 +83,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
         .and_then(|()| {
             let classes = run.class_latents(&folder, &mut ledger)?;
-            report::write(&folder, &run, &ledger, classes.as_ref())
+            report::write(&folder, &run, &ledger, classes.as_ref(), &judging)
         });
     finished.map_err(|failure| resumable(failure, &folder))?;
     Checkpoints::of(folder.path()).remove()
