@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod diagnostic;
+pub mod evaluate;
 pub mod pictures;
 pub mod progress;
 pub mod run_folder;
