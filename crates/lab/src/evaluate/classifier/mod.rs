@@ -39,7 +39,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            epochs: 10,
+            epochs: 20,
             batch: 64,
             rate: 2e-3,
             shift: 2,
