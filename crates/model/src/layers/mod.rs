@@ -1,11 +1,12 @@
 //! Layers that are burn modules and know their per-record gradients.
 //!
-//! Each file holds one layer: a burn `Module`, its tensor form for every backend, and its host
-//! kernels for the CPU. Activations are `[n, features]`; images are channel-major inside a row.
+//! Each file holds one layer: a burn `Module` and its tensor form for every backend; `host` holds
+//! its form for the CPU, and `kernels` the inner loops of that. Activations are `[n, features]`; images are channel-major inside a row.
 
 mod activation;
 mod conv;
-mod conv_kernels;
+mod host;
+mod kernels;
 mod linear;
 mod resample;
 
