@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::{Dataset, LabelledImages};
 use lab::diagnostic::Failure;
-use lab::pictures;
+use lab::figures;
 use model::swae::{ClassLatents, Swae};
 use rand::Rng;
 use rand::SeedableRng;
@@ -155,17 +155,17 @@ impl Evaluator {
             (
                 "reconstructions.png",
                 "First test image of each class, and its reconstruction",
-                pictures::grid(&both, side, columns, 3)?,
+                figures::grid(&both, side, columns, 3)?,
             ),
             (
                 "samples.png",
                 "100 samples",
-                pictures::grid(&samples, side, 10, 2)?,
+                figures::grid(&samples, side, 10, 2)?,
             ),
             (
                 "latents.png",
                 "Latents of test images by class, and the prior's boundary",
-                pictures::scatter(&points, model.latent, &labels, 1.6)?,
+                figures::scatter(&points, model.latent, &labels, 1.6)?,
             ),
             (
                 "interpolations.png",
@@ -227,11 +227,12 @@ impl Evaluator {
             .collect();
         let ends = with_labels(latents, model.latent, model.classes, &labels);
         let width = model.latent + model.classes;
+        let frames = 10;
         let mut inputs = Vec::new();
         for i in 0..firsts.len() {
             for j in i + 1..firsts.len() {
-                for l in 0..10 {
-                    let t = l as f32 / 9.0;
+                for l in 0..frames {
+                    let t = l as f32 / (frames - 1) as f32;
                     let (a, b) = (&ends[i * width..(i + 1) * width], &ends[j * width..]);
                     inputs.extend(a.iter().zip(b).map(|(a, b)| (1.0 - t) * a + t * b));
                 }
@@ -240,7 +241,13 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        pictures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
+        figures::interpolations(
+            &self.decode(model, inputs),
+            self.test().width(),
+            frames,
+            3,
+            1,
+        )
     }
 }
 

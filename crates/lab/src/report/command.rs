@@ -1,0 +1,45 @@
+//! Commands as a shell reads them.
+
+/// `program` and `arguments` as one line that a POSIX shell splits into the same words.
+pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let mut line = program.to_string();
+    for argument in arguments {
+        line.push(' ');
+        line.push_str(&quoted(argument));
+    }
+    line
+}
+
+/// The command that started this process: `program` with this process's own arguments.
+pub fn this_command(program: &str) -> String {
+    let arguments: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    command_line(program, arguments.iter().map(String::as_str))
+}
+
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_string();
+    }
+    format!("'{}'", argument.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_words() {
+        let line = command_line(
+            "just run-swae",
+            ["mnist", "--out", "a b", "it's", "", "$HOME"],
+        );
+        assert_eq!(
+            line,
+            "just run-swae mnist --out 'a b' 'it'\\''s' '' '$HOME'"
+        );
+    }
+}

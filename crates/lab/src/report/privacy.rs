@@ -1,0 +1,153 @@
+//! What a run promises, for the box at the head of its page.
+
+use serde::Serialize;
+
+use super::event::first_sampler;
+use super::number::{shown, upper};
+use super::record::RunRecord;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Differentially private.
+    Private,
+    /// The noise came from a known seed: whoever knows it can take it off.
+    KnownNoise,
+    /// Trained without privacy.
+    NotPrivate,
+    /// Cut off before it could say.
+    Unfinished,
+}
+
+impl Standing {
+    /// The heading of the box.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Private => "Differentially private",
+            Self::KnownNoise => "Not private: the noise is known",
+            Self::NotPrivate => "Not private",
+            Self::Unfinished => "Unfinished: nothing is promised",
+        }
+    }
+}
+
+/// The privacy of a run in words and numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// How the run stands.
+    pub standing: Standing,
+    /// The heading.
+    pub heading: &'static str,
+    /// The promise, and what is not covered.
+    pub sentence: String,
+    /// Epsilon, delta, neighbours and so on, in words.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+impl Statement {
+    /// What the run of `record` promises. Where `run.json` and the ledger contradict each other, the
+    /// worse of the two counts.
+    pub fn of(record: &RunRecord) -> Self {
+        let standing = standing(record);
+        let sentence = match &record.run {
+            None => unfinished(record),
+            Some(run) if run.private && standing != Standing::Private => format!(
+                "run.json says that this run is private, but its ledger shows noise from a known \
+                 seed, or none. What run.json says: {}",
+                run.privacy
+            ),
+            Some(run) => run.privacy.clone(),
+        };
+        Self {
+            standing,
+            heading: standing.heading(),
+            sentence,
+            facts: facts(record),
+        }
+    }
+
+    /// Epsilon and delta in a few characters, for tables.
+    pub fn brief(&self) -> String {
+        let fact = |name: &str| {
+            let mut facts = self.facts.iter();
+            facts.find(|(key, _)| *key == name).map(|(_, v)| v.as_str())
+        };
+        match (self.standing, fact(EPSILON), fact(DELTA)) {
+            (Standing::Private, Some(epsilon), Some(delta)) => format!("({epsilon}, {delta})"),
+            (Standing::Private, Some(epsilon), None) => epsilon.to_string(),
+            (standing, ..) => standing.heading().to_string(),
+        }
+    }
+}
+
+const EPSILON: &str = "epsilon, at most";
+const DELTA: &str = "delta";
+
+fn standing(record: &RunRecord) -> Standing {
+    let Some(run) = &record.run else {
+        return Standing::Unfinished;
+    };
+    match (&run.plan, run.private && record.ledger.is_private()) {
+        (_, true) => Standing::Private,
+        (Some(_), false) => Standing::KnownNoise,
+        (None, false) if run.private => Standing::KnownNoise,
+        (None, false) => Standing::NotPrivate,
+    }
+}
+
+fn unfinished(record: &RunRecord) -> String {
+    let ledger = &record.ledger;
+    if ledger.releases == 0 {
+        return "There is no run.json in the folder: the run was cut off or is still going. \
+                Nothing was released so far."
+            .into();
+    }
+    let known = if ledger.is_private() {
+        ""
+    } else {
+        " Some of them had no noise, or noise from a known seed, and hide nothing."
+    };
+    format!(
+        "There is no run.json in the folder: the run was cut off or is still going. {} releases \
+         are in its ledger and are spent, whether or not anything came of them; `just account \
+         ledger {} --delta DELTA` says how much.{known}",
+        ledger.releases,
+        record.folder.join("ledger.jsonl").display()
+    )
+}
+
+fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let Some(plan) = record.run.as_ref().and_then(|run| run.plan.as_ref()) else {
+        return Vec::new();
+    };
+    let sampler = plan.more.get("step").and_then(first_sampler).or_else(|| {
+        record
+            .ledger
+            .groups
+            .iter()
+            .find_map(|g| first_sampler(&g.event))
+    });
+    [
+        (EPSILON, plan.epsilon_upper.map(upper)),
+        (DELTA, plan.delta.map(|delta| format!("{delta:e}"))),
+        ("neighbours", plan.neighbours.as_deref().map(neighbours)),
+        ("sampler", sampler),
+        ("accountant", plan.accountant.clone()),
+        ("noise multiplier", plan.noise_multiplier.map(shown)),
+        ("steps", plan.steps.map(|steps| steps.to_string())),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
+}
+
+/// A neighbour relation in words.
+pub(super) fn neighbours(name: &str) -> String {
+    match name {
+        "replace_one" => "replace one record".into(),
+        "k_end" => "replace one record by one of its group, group sizes public".into(),
+        "add_remove" => "add or remove one record".into(),
+        other => other.replace('_', " "),
+    }
+}

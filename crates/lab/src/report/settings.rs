@@ -1,0 +1,74 @@
+//! Settings as rows of a table.
+
+use serde_json::{Map, Value};
+
+use super::number::shown;
+
+/// Names and values in words, sorted by name; tables in tables have dotted names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings(Vec<(String, String)>);
+
+impl Settings {
+    /// The settings of a `run.json`.
+    pub(super) fn from_json(settings: &Map<String, Value>) -> Self {
+        let mut rows = Vec::new();
+        flatten("", settings, &mut rows);
+        rows.sort();
+        Self(rows)
+    }
+
+    /// The settings of a `config.toml`.
+    pub(super) fn from_toml(table: toml::Table) -> Self {
+        match serde_json::to_value(table) {
+            Ok(Value::Object(settings)) => Self::from_json(&settings),
+            _ => Self::default(),
+        }
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    /// All but those with these names.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Self {
+        let rows = self.0.iter();
+        Self(
+            rows.filter(|(key, _)| !names.contains(&key.as_str()))
+                .cloned()
+                .collect(),
+        )
+    }
+}
+
+fn flatten(before: &str, table: &Map<String, Value>, rows: &mut Vec<(String, String)>) {
+    for (name, value) in table {
+        let name = format!("{before}{name}");
+        match value {
+            Value::Object(inner) => flatten(&format!("{name}."), inner, rows),
+            Value::Null => {}
+            other => rows.push((name, words(other))),
+        }
+    }
+}
+
+pub(super) fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(yes) => (if *yes { "yes" } else { "no" }).into(),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(|| number.to_string(), shown)
+        }
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
