@@ -1,10 +1,10 @@
 //! What a run leaves behind: weights, `run.json`, pictures and one page.
 
-use base64::Engine as _;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
+use lab::report::{Better, FigureFile, Metric, this_command, timestamp};
 use lab::run_folder::RunFolder;
 use model::swae::Swae;
 use serde_json::json;
@@ -82,10 +82,20 @@ pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
             "besides": plan.besides(),
         })
     });
+    let mut figures = Vec::new();
+    for (name, caption, bytes) in &outcome.pictures {
+        folder.write(name, bytes)?;
+        figures.push(FigureFile::new(*name, *caption));
+    }
+    // Last of all: its presence says that the run finished.
     folder.write_json(
         "run.json",
         &json!({
             "experiment": "swae",
+            "title": format!(
+                "Private sliced-Wasserstein autoencoder on {}",
+                outcome.settings.dataset
+            ),
             "version": env!("CARGO_PKG_VERSION"),
             "commit": option_env!("SLIVER_COMMIT"),
             "device": outcome.device,
@@ -98,12 +108,13 @@ pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
             "training_seconds": outcome.seconds,
             "steps_per_second": outcome.settings.steps as f64 / outcome.seconds.max(1e-9),
             "test": outcome.scores,
+            "command": this_command("cargo run --release --locked --bin swae --"),
+            "figures": figures,
+            "metrics": metrics(&outcome.scores),
+            "finished": timestamp(std::time::SystemTime::now()),
         }),
     )?;
-    for (name, _, bytes) in &outcome.pictures {
-        folder.write(name, bytes)?;
-    }
-    let page = folder.write("report.html", page(outcome)?.as_bytes())?;
+    let page = lab::report::write(folder.path())?;
     println!(
         "test      reconstruction {:.2} nats, sliced distance to prior {:.4} ({} records)",
         outcome.scores.reconstruction, outcome.scores.sliced, outcome.scores.records
@@ -121,36 +132,22 @@ pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One self-contained page.
-fn page(outcome: &Outcome) -> Result<String, Failure> {
-    let settings = toml::to_string_pretty(&outcome.settings).map_err(Failure::run)?;
-    let mut figures = String::new();
-    for (_, caption, bytes) in &outcome.pictures {
-        let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-        figures.push_str(&format!(
-            "<figure><img alt=\"{caption}\" src=\"data:image/png;base64,{data}\">\
-             <figcaption>{caption}</figcaption></figure>\n"
-        ));
-    }
-    Ok(include_str!("../../../assets/swae/report.html")
-        .replace("{{dataset}}", &escape(&outcome.settings.dataset))
-        .replace("{{privacy}}", &escape(&outcome.privacy()))
-        .replace(
-            "{{reconstruction}}",
-            &format!("{:.2}", outcome.scores.reconstruction),
+/// The scores as the page shows them.
+fn metrics(scores: &Scores) -> [Metric; 2] {
+    let on = format!("{} test records", scores.records);
+    [
+        Metric::new(
+            format!("reconstruction, binary cross-entropy summed over pixels, {on}"),
+            scores.reconstruction,
         )
-        .replace("{{sliced}}", &format!("{:.4}", outcome.scores.sliced))
-        .replace("{{records}}", &outcome.scores.records.to_string())
-        .replace("{{seconds}}", &format!("{:.1}", outcome.seconds))
-        .replace("{{device}}", &escape(&outcome.device))
-        .replace("{{settings}}", &escape(&settings))
-        .replace("{{figures}}", &figures))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+        .unit("nats")
+        .better(Better::Lower),
+        Metric::new(
+            format!("sliced squared distance of latents to the prior, {on}"),
+            scores.sliced,
+        )
+        .better(Better::Lower),
+    ]
 }
 
 /// Saves the weights whole or not at all.
