@@ -253,11 +253,12 @@ impl Evaluator {
             .collect();
         let ends = with_labels(latents, model.latent, model.classes, &labels);
         let width = model.latent + model.classes;
+        let frames = 10;
         let mut inputs = Vec::new();
         for i in 0..firsts.len() {
             for j in i + 1..firsts.len() {
-                for l in 0..10 {
-                    let t = l as f32 / 9.0;
+                for l in 0..frames {
+                    let t = l as f32 / (frames - 1) as f32;
                     let (a, b) = (&ends[i * width..(i + 1) * width], &ends[j * width..]);
                     inputs.extend(a.iter().zip(b).map(|(a, b)| (1.0 - t) * a + t * b));
                 }
@@ -266,6 +267,12 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        figures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
+        figures::interpolations(
+            &self.decode(model, inputs),
+            self.test().width(),
+            frames,
+            3,
+            1,
+        )
     }
 }

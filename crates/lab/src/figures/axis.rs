@@ -67,7 +67,11 @@ impl Axis {
         } else if scale.logarithmic {
             0.5
         } else {
-            (0.1 * low.abs()).max(1e-300_f64.max(if low == 0.0 { 1.0 } else { 0.0 }))
+            // A single value; the smallest of all still gets some room.
+            match 0.1 * low.abs() {
+                0.0 => 1.0,
+                room => room,
+            }
         };
         // What starts at zero, or nearly so, is drawn from zero.
         let from_zero = !scale.logarithmic && low >= 0.0 && low <= 0.25 * high && width > 0.0;
@@ -123,11 +127,14 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     if fine.len() <= most {
         return fine;
     }
-    let stride = ((f64::from(last - first)) / most as f64).ceil().max(1.0) as usize;
-    (first..=last)
-        .filter(|power| power.rem_euclid(stride as i32) == 0)
+    let powers: Vec<i32> = (first..=last)
+        .filter(|&power| inside(&10f64.powi(power)))
+        .collect();
+    let stride = powers.len().div_ceil(most).max(1) as i32;
+    powers
+        .into_iter()
+        .filter(|power| power.rem_euclid(stride) == 0)
         .map(|power| 10f64.powi(power))
-        .filter(inside)
         .collect()
 }
 
@@ -144,10 +151,11 @@ fn round_values(low: f64, high: f64, most: usize) -> Vec<f64> {
         .find(|step| (high - low) / step <= most as f64)
         .unwrap_or(10.0 * power);
     let (first, last) = ((low / step).ceil(), (high / step).floor());
-    if !(step > 0.0) || last - first > 1000.0 {
+    let count = last - first;
+    if !count.is_finite() || !(0.0..1000.0).contains(&count) {
         return Vec::new();
     }
-    (0..=(last - first) as usize)
+    (0..=count as usize)
         .map(|k| {
             // Adding zero turns the negative zero into the positive.
             (first + k as f64) * step + 0.0
@@ -189,6 +197,9 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
+/// As wide as a plus, unlike the hyphen.
+const MINUS: &str = "\u{2212}";
+
 /// A tick's value in few characters.
 pub(super) fn label(value: f64) -> String {
     let size = value.abs();
@@ -198,11 +209,11 @@ pub(super) fn label(value: f64) -> String {
     if !(1e-4..1e5).contains(&size) {
         let text = format!("{value:.3e}");
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{power}", trimmed(digits));
+        return format!("{}e{power}", trimmed(digits)).replace('-', MINUS);
     }
     // Six significant digits hide the error of a sum such as 0.1 + 0.2.
     let places = (5 - size.log10().floor() as i32).clamp(0, 9) as usize;
-    trimmed(&format!("{value:.places$}")).replace('-', "\u{2212}")
+    trimmed(&format!("{value:.places$}")).replace('-', MINUS)
 }
 
 fn trimmed(digits: &str) -> String {
@@ -243,8 +254,8 @@ mod tests {
             (-2.0, "\u{2212}2"),
             (60000.0, "60000"),
             (1e5, "1e5"),
-            (1e-5, "1e-5"),
-            (1.5e-7, "1.5e-7"),
+            (1e-5, "1e\u{2212}5"),
+            (1.5e-7, "1.5e\u{2212}7"),
             (0.25, "0.25"),
         ];
         for (value, text) in cases {

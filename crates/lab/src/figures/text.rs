@@ -8,7 +8,7 @@ use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 use epaint_default_fonts::UBUNTU_LIGHT;
 use plotters::style::register_font;
 use plotters_backend::text_anchor::{HPos, VPos};
-use plotters_backend::{BackendColor, BackendCoord, BackendTextStyle, FontStyle, FontTransform};
+use plotters_backend::{BackendColor, BackendCoord, BackendTextStyle, FontStyle};
 
 use crate::diagnostic::Failure;
 
@@ -102,7 +102,7 @@ pub(super) fn draw<T: BackendTextStyle, E>(
                     corner.x as i32 + column as i32,
                     corner.y as i32 + row as i32,
                 );
-                let (dx, dy) = rotated(&turn, dx, dy);
+                let (dx, dy) = turn.transform(dx, dy);
                 let shade = BackendColor {
                     alpha: colour.alpha * f64::from(coverage.min(1.0)),
                     rgb: colour.rgb,
@@ -113,8 +113,4 @@ pub(super) fn draw<T: BackendTextStyle, E>(
         failed?;
     }
     Ok(())
-}
-
-fn rotated(turn: &FontTransform, x: i32, y: i32) -> (i32, i32) {
-    turn.transform(x, y)
 }

@@ -26,6 +26,8 @@ struct Page {
     privacy: Statement,
     warnings: Vec<String>,
     metrics: Vec<Row>,
+    has_paper: bool,
+    has_source: bool,
     figures: Vec<Picture>,
     curves: Vec<Picture>,
     ledger: Vec<Release>,
@@ -131,6 +133,7 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
         ));
     }
     let settings = record.settings.iter();
+    let metrics: Vec<Row> = record.results().iter().map(Row::of).collect();
     html::render(
         "run.html.jinja",
         &Page {
@@ -139,7 +142,9 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
             facts: facts(record),
             privacy: Statement::of(record),
             warnings,
-            metrics: record.results().iter().map(Row::of).collect(),
+            has_paper: metrics.iter().any(|row| row.paper.is_some()),
+            has_source: metrics.iter().any(|row| row.source.is_some()),
+            metrics,
             figures,
             curves,
             ledger: record.ledger.groups.iter().map(Release::of).collect(),

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::run_file::FigureFile;
 
-/// A picture twice as wide as high, or wider, gets a row of its own.
-const WIDE: f64 = 2.0;
+/// A picture so many times as wide as high, or wider, gets a row of its own.
+const WIDE: f64 = 1.8;
 
 /// A picture with its file inside.
 #[derive(Debug, Clone, PartialEq, Serialize)]
