@@ -11,6 +11,9 @@
 //! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
 //! in the plane.
 //!
+//! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
+//! ([`biased`]).
+//!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
 //! number of distinct records, afresh each step, independently of what the records hold.
@@ -21,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+pub mod biased;
 mod catalogue;
 mod dataset;
 mod download;
@@ -37,6 +41,7 @@ pub mod split;
 pub mod table;
 pub mod usps;
 
+pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::{DataError, Unavailable};
@@ -47,4 +52,4 @@ pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
 pub use split::{PublicShare, Split, SplitError, SplitPlan};
-pub use table::TableError;
+pub use table::{GroupedTable, Labels, TableError};

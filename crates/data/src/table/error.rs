@@ -31,6 +31,17 @@ pub enum TableError {
         advice: &'static str,
     },
 
+    /// The parts of a table that do not fit together.
+    #[error("table: {what}: expected {expected}, found {found}")]
+    Shape {
+        /// The part.
+        what: &'static str,
+        /// Its bound.
+        expected: String,
+        /// Its value.
+        found: String,
+    },
+
     /// A text that is none.
     #[error("{file}, line {line}: not text in UTF-8; convert the file")]
     Encoding {
