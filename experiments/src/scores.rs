@@ -40,13 +40,9 @@ pub fn score(
 ) -> Result<ImageScores, Failure> {
     let settings = Settings::default();
     let folder = cache.join("classifiers");
-    if !Classifier::path(&folder, test, &settings).exists() {
-        println!(
-            "features  training a classifier on {} test images, once",
-            test.len()
-        );
-    }
-    let classifier = Classifier::load_or_train(&folder, test, &settings).map_err(Failure::run)?;
+    let mut say = |line: &str| println!("features  {line}");
+    let classifier =
+        Classifier::load_or_train(&folder, test, &settings, &mut say).map_err(Failure::run)?;
     let labels: Option<Vec<u8>> = labels.map(|l| l.iter().map(|&label| label as u8).collect());
     let real = RealImages {
         test,

@@ -75,23 +75,6 @@ impl RunFolder {
         })
     }
 
-    /// A folder that exists.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a path that is no folder.
-    pub fn open(path: &Path) -> Result<Self, Failure> {
-        if !path.is_dir() {
-            return Err(Failure::input(
-                format!("{}: there is no such folder", path.display()),
-                "name the folder of a run, such as runs/swae/NAME",
-            ));
-        }
-        Ok(Self {
-            path: path.to_path_buf(),
-        })
-    }
-
     /// The first of `base`, `base-2`, `base-3`, ... that does not exist.
     pub fn unused(base: &Path) -> PathBuf {
         if !base.exists() {

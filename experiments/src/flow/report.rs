@@ -1,5 +1,7 @@
 //! What a flow leaves behind.
 
+use std::time::SystemTime;
+
 use dp_core::accounting::{Neighbours, read_ledger};
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
@@ -117,7 +119,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         plan: told.promise.map(plan),
         releases: Some(told.ledger.entries()),
         training_seconds: Some(told.seconds),
-        command: Some(this_command()),
+        command: Some(this_command("flow")),
         figures: told
             .outcome
             .pictures
@@ -126,7 +128,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
             .collect(),
         metrics,
         warnings: warnings(told),
-        finished: Some(timestamp()),
+        finished: Some(timestamp(SystemTime::now())),
         more: [
             (
                 "latent_sliced_w2_squared".to_string(),

@@ -103,11 +103,7 @@ impl Sides {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
-    pub fn load(
-        settings: &Settings,
-        arguments: &Arguments,
-        cache: &Path,
-    ) -> Result<Self, Failure> {
+    pub fn load(settings: &Settings, arguments: &Arguments, cache: &Path) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, arguments)?;
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));

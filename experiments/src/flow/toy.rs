@@ -1,6 +1,7 @@
 //! Five Gaussians in the plane (paper 000, figure 1): what smoothing does to a flow.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use data::Gaussians;
 use lab::diagnostic::Failure;
@@ -170,7 +171,7 @@ fn finish(
             "Nothing private is read: the points are drawn by the program. The noise is that of \
                   the paper's figure, not one that is calibrated for a budget."
                 .into(),
-        command: Some(this_command()),
+        command: Some(this_command("flow")),
         figures: vec![FigureFile::new(
             "toy.png",
             "Particles after 1, 10 and 200 steps (columns) for sigma 0, 0.5 and 1 (rows), over level \
@@ -186,7 +187,7 @@ fn finish(
         .map(|(key, value)| (key.to_string(), value))
         .collect(),
         metrics,
-        finished: Some(timestamp()),
+        finished: Some(timestamp(SystemTime::now())),
         ..RunFile::default()
     };
     folder.write_json("run.json", &file)?;

@@ -111,6 +111,9 @@ pub struct Arguments {
         "insecure_noise_seed", "no_privacy", "out",
     ])]
     pub resume: Option<PathBuf>,
+    /// Judge a finished run again: new scores, pictures and page, from its weights.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "out", "run"])]
+    pub rescore: Option<PathBuf>,
     /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: u64,

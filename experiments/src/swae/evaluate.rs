@@ -253,12 +253,11 @@ impl Evaluator {
             .collect();
         let ends = with_labels(latents, model.latent, model.classes, &labels);
         let width = model.latent + model.classes;
-        let frames = 10;
         let mut inputs = Vec::new();
         for i in 0..firsts.len() {
             for j in i + 1..firsts.len() {
-                for l in 0..frames {
-                    let t = l as f32 / (frames - 1) as f32;
+                for l in 0..10 {
+                    let t = l as f32 / 9.0;
                     let (a, b) = (&ends[i * width..(i + 1) * width], &ends[j * width..]);
                     inputs.extend(a.iter().zip(b).map(|(a, b)| (1.0 - t) * a + t * b));
                 }
@@ -267,12 +266,6 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        figures::interpolations(
-            &self.decode(model, inputs),
-            self.test().width(),
-            frames,
-            3,
-            1,
-        )
+        figures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
     }
 }

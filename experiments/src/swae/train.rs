@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use burn::module::Module;
 use data::{Dataset, DatasetKind, LoadOptions};
 use dp_core::ledger::Ledger;
 use lab::checkpoint::{Checkpoints, Identity};
@@ -18,7 +19,7 @@ use super::batches::Batches;
 use super::evaluate::Evaluator;
 use super::plan::plan;
 use super::run::Run;
-use super::{Arguments, Settings, report};
+use super::{Arguments, Settings, moments, report};
 
 /// Interim evaluations on public test records during a run.
 const EVALUATIONS: u64 = 10;
@@ -32,6 +33,9 @@ const ACCOUNTED_POINTS: u64 = 25;
 /// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards;
 /// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.rescore {
+        return rescore(path, &arguments);
+    }
     let interrupt = Interrupt::listen()?;
     let Some((settings, folder)) = begin(&arguments)? else {
         return Ok(());
@@ -43,12 +47,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut run = Run::new(settings, chosen, data, batches, plan)?;
     run.announce()?;
     let identity = run.identity()?;
-    let cache = crate::scores::cache(arguments.cache_dir.as_deref())?;
-    let judging = report::Judging {
-        cache: &cache,
-        quick: arguments.quick_scores,
-        paper_labels: arguments.paper_labels,
-    };
+    let judging = judging(&arguments)?;
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             if folder.file("run.json").exists() {
@@ -87,6 +86,45 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         });
     finished.map_err(|failure| resumable(failure, &folder))?;
     Checkpoints::of(folder.path()).remove()
+}
+
+fn judging(arguments: &Arguments) -> Result<report::Judging, Failure> {
+    Ok(report::Judging {
+        cache: crate::scores::cache(arguments.cache_dir.as_deref())?,
+        quick: arguments.quick_scores,
+        paper_labels: arguments.paper_labels,
+    })
+}
+
+/// Judges a finished run again, from its weights and its released moments: nothing is released.
+fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
+    let folder = RunFolder::open(path)?;
+    let settings = Settings::read(&folder)?;
+    let weights = folder.file("model.bpk");
+    let chosen = arguments.backend.choose()?;
+    let data = load(&settings, arguments)?;
+    let batches = Batches::new(&settings, &data)?;
+    let plan = plan(&settings, &batches)?;
+    let mut run = Run::new(settings, chosen, data, batches, plan)?;
+    run.model = run.model.try_load_file(&weights).map_err(|e| {
+        Failure::input(
+            format!("{}: {e}", weights.display()),
+            "only a run that reached its last step can be judged again",
+        )
+    })?;
+    // The file holds the weights that are evaluated, the average where there is one.
+    run.ema = None;
+    run.step = run.settings.steps;
+    run.seconds = report::seconds_before(&folder);
+    let ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+    let classes = moments::read(&folder)?;
+    report::write(
+        &folder,
+        &run,
+        &ledger,
+        classes.as_ref(),
+        &judging(arguments)?,
+    )
 }
 
 /// The settings, and the folder of a run that was started before; nothing where the run that

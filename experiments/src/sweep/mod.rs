@@ -3,7 +3,6 @@
 mod arguments;
 mod grid;
 mod runner;
-mod shell;
 
 pub use arguments::Arguments;
 pub use grid::{Cell, Sweep};
@@ -47,10 +46,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let program = runner::program(&sweep.experiment)?;
     if arguments.print {
         for cell in &open {
-            println!(
-                "{}",
-                shell::line(&program, &cell.flags, &folder.join(&cell.name))
-            );
+            let place = folder.join(&cell.name);
+            let (program, place) = (program.to_string_lossy(), place.to_string_lossy());
+            let flags = cell.flags.iter().map(String::as_str);
+            let words = flags.chain(["--run", place.as_ref()]);
+            println!("{}", lab::report::command_line(&program, words));
         }
         return Ok(());
     }

@@ -143,7 +143,7 @@ fn gradient(
         .zip(labels.par_chunks(chunk))
         .map(|(inputs, labels)| {
             let n = labels.len();
-            let activations = stack.forward(n, inputs.to_vec());
+            let activations = stack.forward(n, inputs);
             let mut delta = activations.output().to_vec();
             for (row, &label) in delta.chunks_exact_mut(examples.classes).zip(labels) {
                 cross_entropy_cotangent(row, usize::from(label), scale);
@@ -152,7 +152,7 @@ fn gradient(
                 gram: false,
                 input: false,
             };
-            let pulled = stack.pull_back(&activations, 1, delta, needs);
+            let pulled = stack.pull_back(&activations, 1, &delta, needs);
             let mut gradient = vec![0.0; stack.parameters()];
             stack.add_gradient(&activations, &pulled, &vec![1.0; n], &mut gradient);
             gradient
@@ -188,7 +188,7 @@ pub(crate) fn outputs(stack: &HostStack, inputs: &[f32]) -> Vec<f32> {
         .par_chunks(FORWARD * stack.inputs())
         .map(|chunk| {
             stack
-                .forward(chunk.len() / stack.inputs(), chunk.to_vec())
+                .forward(chunk.len() / stack.inputs(), chunk)
                 .output()
                 .to_vec()
         })

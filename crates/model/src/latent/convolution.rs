@@ -58,6 +58,12 @@ impl Convolution {
         }
     }
 
+    /// The same with every bias at `value`.
+    pub fn with_bias(self, value: f32) -> Self {
+        let bias = self.bias.map(|bias| bias.zeros_like().add_scalar(value));
+        Self { bias, ..self }
+    }
+
     /// Applies it.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<4> {
         let (s, p) = (self.stride, self.padding);

@@ -15,6 +15,10 @@ const WIDTH: usize = 32;
 /// Side of the decoder's first image.
 const START: usize = 16;
 
+/// Pixels start dark. From one half, training would first push all of them down, and the rectifiers
+/// that light ones need would die of it: no logit rises above the bias again.
+const LAST_BIAS: f32 = -2.0;
+
 /// Images `[c, 32, 32]` to `latent` numbers on the unit sphere, and back.
 #[derive(Module, Debug)]
 pub struct SmallAutoencoder {
@@ -57,7 +61,7 @@ impl SmallAutoencoder {
                 Convolution::new([WIDTH, WIDTH], same, rng, device),
             ],
             grow: Deconvolution::new([WIDTH, WIDTH], Window::new(2, 2, 0), rng, device),
-            last: Convolution::new([WIDTH, channels], same, rng, device),
+            last: Convolution::new([WIDTH, channels], same, rng, device).with_bias(LAST_BIAS),
             channels,
             latent,
         }

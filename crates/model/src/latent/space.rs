@@ -150,12 +150,15 @@ impl Training {
                 let images = TensorData::new(gather(indices)?, [n, channels, side, side]);
                 let images = Tensor::<4>::from_data(images, &autodiff);
                 let logits = space.logits(space.encode(images.clone()));
-                let soft = logits.clone().abs().neg().exp().log1p();
-                let loss = (logits.clone().clamp_min(0.0) - logits * images + soft)
-                    .sum()
-                    .div_scalar(n as f64);
-                let value = loss.clone().into_scalar::<f32>();
-                let gradients = GradientsParams::from_grads(loss.backward(), &space);
+                // The cotangent `sigmoid(z) - x` is known, so no graph of the loss is needed.
+                let plain = logits.clone().inner();
+                let images = images.inner();
+                let soft = plain.clone().abs().neg().exp().log1p();
+                let value = plain.clone().clamp_min(0.0) - plain.clone() * images.clone() + soft;
+                let value = value.sum().into_scalar::<f32>() / n as f32;
+                let cotangent = (sigmoid(plain) - images).div_scalar(n as f64);
+                let surrogate = (logits * Tensor::from_inner(cotangent)).sum();
+                let gradients = GradientsParams::from_grads(surrogate.backward(), &space);
                 let angle = std::f64::consts::PI * done as f64 / steps as f64;
                 let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
                 space = optimizer.step(rate, space, gradients);
