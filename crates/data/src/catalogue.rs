@@ -31,7 +31,13 @@ pub(crate) enum Files {
         test_labels: PinnedFile,
     },
     /// The gzip text files of USPS.
-    Usps { train: PinnedFile, test: PinnedFile },
+    Usps(Pair),
+}
+
+/// A file to train on and one to test with.
+pub(crate) struct Pair {
+    pub train: PinnedFile,
+    pub test: PinnedFile,
 }
 
 impl Published {
@@ -43,7 +49,7 @@ impl Published {
                 test_images,
                 test_labels,
             } => vec![train_images, train_labels, test_images, test_labels],
-            Files::Usps { train, test } => vec![train, test],
+            Files::Usps(pair) => vec![&pair.train, &pair.test],
         }
     }
 
@@ -63,6 +69,7 @@ pub(crate) fn is_published(sha256: &str) -> bool {
     [&MNIST, &FASHION_MNIST, &USPS]
         .into_iter()
         .flat_map(Published::files)
+        .chain([&ADULT.train, &ADULT.test])
         .any(|file| file.sha256 == sha256)
 }
 
@@ -154,7 +161,7 @@ static FASHION_MNIST: Published = Published {
 
 // The gzip wrapping is that repository's; what it holds are the files of the book's site.
 static USPS: Published = Published {
-    files: Files::Usps {
+    files: Files::Usps(Pair {
         train: pinned(
             "usps",
             "zip.train.gz",
@@ -167,8 +174,27 @@ static USPS: Published = Published {
             439_208,
             "8dacc3c6e136af6c3488de9e5113a7daf140c8c2f1f0b61c54ee02f03f1a962f",
         ),
-    },
+    }),
     mirrors: &[
         "https://raw.githubusercontent.com/dgkim5360/the-elements-of-statistical-learning-notebooks/2c13a4818379451bcce802bcd7917f4878e12977/data/zipcode/",
     ],
 };
+
+/// Census records; a table, not images.
+pub(crate) static ADULT: Pair = Pair {
+    train: pinned(
+        "adult",
+        "adult.data",
+        3_974_305,
+        "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    ),
+    test: pinned(
+        "adult",
+        "adult.test",
+        2_003_153,
+        "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    ),
+};
+
+pub(crate) const ADULT_MIRRORS: [&str; 1] =
+    ["https://archive.ics.uci.edu/ml/machine-learning-databases/adult/"];

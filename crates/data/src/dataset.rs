@@ -2,7 +2,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::catalogue::{Files, Published};
+use crate::catalogue::{Files, Pair, Published};
 use crate::fetch::{Progress, ProgressFn, SearchPath, fetch};
 use crate::{DataError, Glyphs, LabelledImages, PinnedFile, idx, usps};
 
@@ -198,7 +198,7 @@ fn read(
                 first(decode(test_images, test_labels, &test)?, options.test)?,
             ))
         }
-        Files::Usps { train, test } => {
+        Files::Usps(Pair { train, test }) => {
             let bytes = (fetch(train)?, fetch(test)?);
             let decode = |file, bytes: &[u8]| usps::decode(&name(file), bytes, Glyphs::SIDE);
             Ok((

@@ -12,7 +12,7 @@
 //! in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
-//! ([`biased`]).
+//! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adult;
 mod atomic;
 pub mod biased;
 mod catalogue;
@@ -41,6 +42,7 @@ pub mod split;
 pub mod table;
 pub mod usps;
 
+pub use adult::Adult;
 pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
@@ -52,4 +54,4 @@ pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
 pub use split::{PublicShare, Split, SplitError, SplitPlan};
-pub use table::{GroupedTable, Labels, TableError};
+pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema, TableError};

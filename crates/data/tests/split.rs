@@ -154,9 +154,12 @@ fn other_data_is_refused() {
         &[&set.sha256().unwrap(), &changed.sha256().unwrap()],
     );
 
-    fs::copy(&path, folder.path().join("renamed.split.json")).unwrap();
-    let error = refused(folder.path(), "renamed", &set, &SplitPlan::default());
-    says(&error, &["name is toy", "this data's is renamed"]);
+    // The same records under a second name, before and after a file for that name is there.
+    for _ in 0..2 {
+        let error = refused(folder.path(), "renamed", &set, &SplitPlan::default());
+        says(&error, &["name is toy", "this data's is renamed"]);
+        fs::copy(&path, folder.path().join("renamed.split.json")).unwrap();
+    }
 }
 
 /// Every change of one byte of the file is seen.
@@ -197,7 +200,7 @@ fn an_edited_file_is_refused() {
 
 #[test]
 fn processes_that_race_get_one_split() {
-    for round in 0..20 {
+    for round in 0..40 {
         let folder = tempfile::tempdir().unwrap();
         let set = images(200);
         let (path, set, start) = (folder.path(), &set, &std::sync::Barrier::new(6));

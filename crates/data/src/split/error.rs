@@ -61,8 +61,8 @@ pub enum SplitError {
 
     /// A split file of other data.
     #[error(
-        "{path}: made for data whose {what} is {file}, this data's is {data}; give the data that it \
-         was made for, whole, or name this data set differently"
+        "{path}: made for data whose {what} is {file}, this data's is {data}; each data set, whole, has \
+         one name and one split: give the data and the name that belong together"
     )]
     OtherData {
         /// The file.

@@ -6,7 +6,7 @@
 //! public what another treats as private. So there is one file for a data set, `<name>.split.json`,
 //! in a folder that the caller names (best the one that holds the data). The first process writes
 //! it, whole or not at all; every later one reads it, checks it against the data, and is refused if
-//! it asks for something else.
+//! it asks for something else; so is one that gives the same records another name.
 //!
 //! What the promise does not cover: a person with records in both halves; and the file itself, which
 //! holds a hash of all records. **Keep it with the data, do not publish it**: a hash lets someone who
@@ -25,6 +25,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{DataError, atomic};
 use file::Content;
+
+/// What the name of a split file ends in.
+const ENDING: &str = ".split.json";
 
 /// How large the public half is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,11 +116,12 @@ impl Split {
             ..Content::default()
         };
 
-        let file = format!("{name}.split.json");
+        let file = format!("{name}{ENDING}");
         let path = folder.join(&file);
         if let Some(content) = Content::read(&path)? {
             return Self::checked(path, &content, &asked);
         }
+        check_no_other_name(folder, &asked)?;
         let half = draw::public_half(count, public, strata.as_deref(), plan.seed);
         let text = asked.clone().with_public(&half).render();
         std::fs::create_dir_all(folder)
@@ -206,6 +210,30 @@ impl Split {
             Err(reason) => Err(DataError::from(SplitError::Damaged { path, reason })),
         }
     }
+}
+
+/// The same records under a second name would have a second public half.
+fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), SplitError> {
+    // A folder that is not there yet, or files of another kind, hold no split of these records.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !path.to_string_lossy().ends_with(ENDING) {
+            continue;
+        }
+        if let Ok(Some(content)) = Content::read(&path)
+            && content.sha256 == asked.sha256
+            // Another process may have written this one's file a moment ago.
+            && content.dataset != asked.dataset
+        {
+            return Err(SplitError::OtherData {
+                path,
+                what: "name",
+                file: content.dataset,
+                data: asked.dataset.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), SplitError> {

@@ -31,6 +31,42 @@ pub enum TableError {
         advice: &'static str,
     },
 
+    /// A schema that does not say what it has to say.
+    #[error("{schema}: {problem}")]
+    Schema {
+        /// The schema file.
+        schema: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+
+    /// A header line that does not name the columns of the schema.
+    #[error("{file}, line {line}: {problem}")]
+    Header {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+
+    /// A file without a record of one of the two groups.
+    #[error(
+        "{file}: no record has {levels} in column {column}: group {group} is empty, expected at least \
+         1 record of each group; give a file that has both, or choose another sensitive column"
+    )]
+    EmptyGroup {
+        /// The file.
+        file: String,
+        /// The sensitive column.
+        column: String,
+        /// The group, 0 or 1.
+        group: u8,
+        /// What the column would hold.
+        levels: String,
+    },
+
     /// The parts of a table that do not fit together.
     #[error("table: {what}: expected {expected}, found {found}")]
     Shape {
