@@ -7,7 +7,7 @@ use data::DatasetKind;
 use lab::backend::Backend;
 use model::swae::Prior;
 
-use super::settings::{Frame, PresetName};
+use super::settings::{Frame, Initialisation, PresetName};
 
 /// Train a private sliced-Wasserstein autoencoder and look at what it learned.
 ///
@@ -78,6 +78,12 @@ pub struct Arguments {
     /// The opposite of --conditional: the paper's form.
     #[arg(long)]
     pub unconditional: bool,
+    /// Sample a conditional model from the prior instead of released class moments.
+    #[arg(long)]
+    pub prior_samples: bool,
+    /// How the weights start.
+    #[arg(long, value_enum)]
+    pub initialisation: Option<Initialisation>,
     /// Evaluate an exponential moving average of the weights with this decay.
     #[arg(long)]
     pub ema: Option<f64>,
@@ -107,7 +113,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "preset", "dataset", "records", "epsilon", "delta", "steps", "batch", "learning_rate",
         "alpha", "latent", "clip", "clip_activation", "clip_jacobian", "clip_reconstruction",
-        "slices", "frame", "prior", "conditional", "unconditional", "ema", "seed",
+        "slices", "frame", "prior", "prior_samples", "initialisation", "conditional", "unconditional", "ema", "seed",
         "insecure_noise_seed", "no_privacy", "out",
     ])]
     pub resume: Option<PathBuf>,

@@ -46,7 +46,8 @@ pub fn read(folder: &RunFolder) -> Result<Option<ClassLatents>, Failure> {
 }
 
 impl Run {
-    /// Releases the latent moments of each class, once, over all private records. A run that was
+    /// The law that each class is sampled from. Without `--prior-samples` it comes from the latent
+    /// moments of each class, released once, over all private records. A run that was
     /// killed after it goes on with what was released.
     ///
     /// # Errors
@@ -59,6 +60,13 @@ impl Run {
     ) -> Result<Option<ClassLatents>, Failure> {
         if !self.settings.conditional {
             return Ok(None);
+        }
+        if !self.settings.class_moments {
+            let sizes = &self.batches.class_sizes;
+            let radius = self.settings.clip_activation;
+            return ClassLatents::prior(sizes, self.settings.latent, radius)
+                .map(Some)
+                .map_err(Failure::run);
         }
         if let Some(latents) = read(folder)? {
             return Ok(Some(latents));

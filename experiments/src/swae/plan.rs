@@ -25,7 +25,7 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
             "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
         )
     };
-    let besides = if settings.conditional {
+    let besides = if settings.conditional && settings.class_moments {
         let z = noise_multiplier_for(
             &GaussianAccountant,
             MOMENTS_SHARE * epsilon,

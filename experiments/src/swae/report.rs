@@ -224,7 +224,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         plan.delta(),
         neighbours(plan.neighbours()),
         plan.accountant(),
-        if run.settings.conditional {
+        if run.settings.conditional && run.settings.class_moments {
             " and the class moments"
         } else {
             ""

@@ -9,13 +9,14 @@ use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
-use model::swae::{Engine, ExactCells, Matching, Swae, SwaeConfig};
+use model::swae::{Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::Settings;
 use super::batches::Batches;
 use super::plan::neighbours;
+use super::settings::Initialisation;
 
 /// A run between its start and its report.
 pub struct Run {
@@ -73,7 +74,10 @@ impl Run {
                 0
             },
         };
-        let model = config.init(&mut public, &chosen.device);
+        let mut model = config.init(&mut public, &chosen.device);
+        if settings.initialisation == Initialisation::Framework {
+            model = framework_initialisation(model, &mut public);
+        }
         let ema = settings
             .ema
             .map(Ema::new)

@@ -116,8 +116,14 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     run.ema = None;
     run.step = run.settings.steps;
     run.seconds = report::seconds_before(&folder);
-    let ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
-    let classes = moments::read(&folder)?;
+    let mut ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+    if run.settings.class_moments && run.settings.conditional && moments::read(&folder)?.is_none() {
+        return Err(Failure::input(
+            format!("{}: its class moments were not released", path.display()),
+            "finish the run with --resume first",
+        ));
+    }
+    let classes = run.class_latents(&folder, &mut ledger)?;
     report::write(
         &folder,
         &run,

@@ -25,6 +25,10 @@ pub struct Sweep {
     fixed: Table,
     #[serde(default)]
     grid: Table,
+    /// Changes to the fixed flags that do not multiply out, such as those of an ablation: every cell
+    /// of the grid is run under each. `label` names one.
+    #[serde(default)]
+    variant: Vec<Table>,
 }
 
 /// One run of a sweep.
@@ -72,8 +76,22 @@ impl Sweep {
                 }
             }
         }
+        for (number, variant) in sweep.variant.iter().enumerate() {
+            for (key, value) in variant {
+                scalar(value).map_err(|why| format!("variant {}: {key} {why}", number + 1))?;
+                if sweep.grid.contains_key(key) {
+                    return Err(format!(
+                        "{key} stands in [grid] and in variant {}",
+                        number + 1
+                    ));
+                }
+            }
+        }
         for key in ["out", "run", "resume"] {
-            if sweep.fixed.contains_key(key) || sweep.grid.contains_key(key) {
+            if sweep.fixed.contains_key(key)
+                || sweep.grid.contains_key(key)
+                || sweep.variant.iter().any(|v| v.contains_key(key))
+            {
                 return Err(format!("{key} is chosen by the sweep itself"));
             }
         }
@@ -105,15 +123,24 @@ impl Sweep {
                 })
                 .collect();
         }
-        points.iter().map(|point| self.cell(point)).collect()
+        let plain = [Table::new()];
+        let variants = if self.variant.is_empty() {
+            &plain[..]
+        } else {
+            &self.variant[..]
+        };
+        let with = |variant| points.iter().map(move |point| self.cell(variant, point));
+        variants.iter().flat_map(with).collect()
     }
 
-    fn cell(&self, point: &[(&str, &Value)]) -> Cell {
-        let fixed = self.fixed.iter().map(|(key, value)| (key.as_str(), value));
-        let mut settings: Vec<(&str, &Value)> = fixed.chain(point.iter().copied()).collect();
-        settings.sort_by_key(|(key, _)| *key);
+    fn cell(&self, variant: &Table, point: &[(&str, &Value)]) -> Cell {
+        let named = |(key, value): (&'_ String, _)| (key.clone(), value);
+        let mut settings: std::collections::BTreeMap<String, &Value> =
+            self.fixed.iter().map(named).collect();
+        settings.extend(variant.iter().filter(|(key, _)| *key != "label").map(named));
+        settings.extend(point.iter().map(|&(key, value)| (key.to_string(), value)));
         let mut flags = Vec::new();
-        for &(key, value) in &settings {
+        for (key, &value) in &settings {
             match value {
                 Value::Boolean(true) => flags.push(format!("--{key}")),
                 Value::Boolean(false) => {}
@@ -121,8 +148,8 @@ impl Sweep {
             }
         }
         if self.coupled {
-            let seed = settings.iter().find(|(key, _)| *key == "seed");
-            let seed = seed.map_or("0".to_string(), |(_, value)| shown(value));
+            let seed = settings.get("seed");
+            let seed = seed.map_or("0".to_string(), |value| shown(value));
             flags.extend(["--insecure-noise-seed".to_string(), seed]);
         }
         let mut hash = Sha256::new();
@@ -136,9 +163,13 @@ impl Sweep {
             .iter()
             .map(|b| format!("{b:02x}"))
             .collect();
-        let mut parts: Vec<String> = point
+        let label = variant.get("label").map(shown);
+        let point = point
             .iter()
-            .map(|(key, value)| format!("{key}-{}", shown(value)))
+            .map(|(key, value)| format!("{key}-{}", shown(value)));
+        let mut parts: Vec<String> = label
+            .into_iter()
+            .chain(point)
             .map(|part| part.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-"))
             .collect();
         parts.push(digits);
@@ -211,6 +242,17 @@ mod tests {
         assert!(sweep.cells().contains(&fewer.cells()[0]));
         let other = Sweep::parse(&TEXT.replace("glyphs", "mnist")).unwrap();
         assert!(other.cells().iter().all(|c| !sweep.cells().contains(c)));
+    }
+
+    #[test]
+    fn variants_change_the_fixed_flags() {
+        let text =
+            format!("{TEXT}\n[[variant]]\nlabel = \"as it is\"\n[[variant]]\nconditional = false");
+        let cells = Sweep::parse(&text).unwrap().cells();
+        assert_eq!(cells.len(), 12);
+        assert!(cells[0].name.starts_with("as-it-is_epsilon-1_"));
+        assert_eq!(cells[0].flags, Sweep::parse(TEXT).unwrap().cells()[0].flags);
+        assert!(!cells[6].flags.contains(&"--conditional".to_string()));
     }
 
     #[test]
