@@ -79,6 +79,9 @@ pub enum EvaluateError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Features that could not be read back from a device.
+    #[error("features could not be read from the device: {0}")]
+    Device(String),
     /// The layers refused.
     #[error(transparent)]
     Model(#[from] model::ModelError),

@@ -5,7 +5,7 @@
 //!
 //! | score | reads | module |
 //! |---|---|---|
-//! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] |
+//! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] or [`inception`] |
 //! | accuracy of what samples teach | public test records | [`downstream`] |
 //! | sliced and exact squared W2 | public test records | [`transport`] |
 //! | distance to the nearest training image | **private records** | [`memorisation`] |
@@ -16,6 +16,7 @@ pub mod downstream;
 mod error;
 pub mod frechet;
 mod images;
+pub mod inception;
 pub mod memorisation;
 mod neighbours;
 mod shift;

@@ -40,9 +40,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             epochs: 20,
-            batch: 64,
+            batch: 32,
             rate: 2e-3,
-            shift: 2,
+            shift: 1,
             seed: 0,
         }
     }
