@@ -18,6 +18,10 @@ run-swae dataset="glyphs" *flags="":
 account *flags:
     @cargo run --release --locked --quiet --bin account -- {{flags}}
 
+# Pages from run folders: `just report RUN`, `just report RUN RUN`, `just report --sweep runs/swae`.
+report *flags:
+    @cargo run --release --locked --quiet --bin report -- {{flags}}
+
 # All tests. Data tests take their folder from SLIVER_DATA and say so when it is unset.
 test *filter:
     cargo test --release --locked {{features}} {{filter}}

@@ -1,4 +1,5 @@
 //! Experiments that reproduce the papers; each binary is a thin main over one module here.
 
 pub mod account;
+pub mod report;
 pub mod swae;

@@ -89,17 +89,7 @@ impl RunFolder {
     /// [`Failure::Failed`] names the file and the cause.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
         let target = self.file(name);
-        let attempt = || -> std::io::Result<()> {
-            let mut file = readable().tempfile_in(&self.path)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(&target)?;
-            Ok(())
-        };
-        attempt().map_err(|e| Failure::Failed {
-            message: format!("{} could not be written: {e}", target.display()),
-            help: Some("free some space or choose another --out".into()),
-        })?;
+        write_file(&target, bytes)?;
         Ok(target)
     }
 
@@ -130,6 +120,31 @@ impl RunFolder {
             .and_then(|mut file| file.write_all(line.as_bytes()))
             .map_err(|e| Failure::run(format!("{} could not be written: {e}", target.display())))
     }
+}
+
+/// Writes a file whole or not at all, as [`RunFolder::write`] does; its folder is made where it is
+/// missing.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file and the cause.
+pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let attempt = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = readable().tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(target)?;
+        Ok(())
+    };
+    attempt().map_err(|e| Failure::Failed {
+        message: format!("{} could not be written: {e}", target.display()),
+        help: Some("free some space or choose another --out".into()),
+    })
 }
 
 /// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as
