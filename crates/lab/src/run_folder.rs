@@ -106,17 +106,7 @@ impl RunFolder {
     /// [`Failure::Failed`] names the file and the cause.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
         let target = self.file(name);
-        let attempt = || -> std::io::Result<()> {
-            let mut file = readable().tempfile_in(&self.path)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(&target)?;
-            Ok(())
-        };
-        attempt().map_err(|e| Failure::Failed {
-            message: format!("{} could not be written: {e}", target.display()),
-            help: Some("free some space or choose another --out".into()),
-        })?;
+        write_file(&target, bytes)?;
         Ok(target)
     }
 

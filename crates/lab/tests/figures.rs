@@ -58,7 +58,7 @@ fn line_charts_count_what_they_leave_out() {
     for format in BOTH {
         let linear = chart(points.clone(), false).draw(format).expect("drawn");
         assert_eq!(linear.skipped, 2);
-        assert_eq!(size(&linear, format), (560, 360));
+        assert_eq!(size(&linear, format), (480, 320));
         let logarithmic = chart(points.clone(), true).draw(format).expect("drawn");
         assert_eq!(logarithmic.skipped, 3);
     }
@@ -127,7 +127,7 @@ fn histograms_and_trade_offs() {
         };
         let drawn = histogram.draw(format).expect("drawn");
         assert_eq!(drawn.skipped, 2);
-        assert_eq!(size(&drawn, format), (560, 360));
+        assert_eq!(size(&drawn, format), (480, 320));
 
         let at = |x: f64, y: f64| Measured {
             x,

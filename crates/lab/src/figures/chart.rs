@@ -14,6 +14,8 @@ use crate::diagnostic::Failure;
 
 /// Size of the text, in nominal pixels.
 pub(super) const TEXT: f64 = 14.0;
+/// Size of the title, in nominal pixels.
+const TITLE: f64 = TEXT + 1.0;
 const LINE: i32 = 20;
 const MARGIN: i32 = 10;
 /// plotters sizes text by the line.
@@ -73,10 +75,15 @@ pub(super) fn frame<'a, 'b>(
 ) -> Result<Plot<'a, 'b>, Failure> {
     let (width, _) = part.dim_in_pixel();
     let mut top = units(MARGIN);
-    if !title.is_empty() {
-        let place = style(TEXT + 1.0, HPos::Left, VPos::Top);
-        write(part, title, (units(MARGIN), top), place)?;
-        top += units(LINE + 4);
+    let room = width as f32 / UNIT as f32 - 2.5 * MARGIN as f32;
+    let lines = text::wrapped(title, TITLE as f32, room);
+    for line in &lines {
+        let place = style(TITLE, HPos::Left, VPos::Top);
+        write(part, line, (units(MARGIN), top), place)?;
+        top += units(LINE);
+    }
+    if !lines.is_empty() {
+        top += units(4);
     }
     legend(part, keys, top, width as i32)?;
     top += units(legend_height(keys, width as i32 / UNIT as i32));

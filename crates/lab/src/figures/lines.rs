@@ -82,7 +82,7 @@ pub struct LineChart {
 }
 
 /// Nominal size of a chart: legible at half of it.
-pub(super) const SIZE: (u32, u32) = (560, 360);
+pub(super) const SIZE: (u32, u32) = (480, 320);
 
 impl LineChart {
     /// The chart as a picture.

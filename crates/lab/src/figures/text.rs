@@ -61,6 +61,21 @@ pub(super) fn width(text: &str, em: f32) -> f32 {
     width
 }
 
+/// `text` in lines of at most `most` units, broken between words.
+pub(super) fn wrapped(text: &str, em: f32, most: f32) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(&format!("{line} {word}"), em) <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
 /// Draws a line of text pixel by pixel, placed like the SVG backend places it.
 pub(super) fn draw<T: BackendTextStyle, E>(
     text: &str,

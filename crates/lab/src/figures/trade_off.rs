@@ -78,6 +78,7 @@ impl TradeOff {
             .methods
             .iter()
             .enumerate()
+            .filter(|(_, method)| !method.name.is_empty())
             .map(|(k, method)| Key {
                 name: method.name.clone(),
                 colour: colour(k),

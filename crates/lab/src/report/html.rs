@@ -7,7 +7,15 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-const TEMPLATES: [(&str, &str); 2] = [
+const TEMPLATES: [(&str, &str); 5] = [
+    (
+        "compare.html.jinja",
+        include_str!("../../../../assets/report/compare.html.jinja"),
+    ),
+    (
+        "figures.html.jinja",
+        include_str!("../../../../assets/report/figures.html.jinja"),
+    ),
     (
         "layout.html.jinja",
         include_str!("../../../../assets/report/layout.html.jinja"),
@@ -15,6 +23,10 @@ const TEMPLATES: [(&str, &str); 2] = [
     (
         "run.html.jinja",
         include_str!("../../../../assets/report/run.html.jinja"),
+    ),
+    (
+        "sweep.html.jinja",
+        include_str!("../../../../assets/report/sweep.html.jinja"),
     ),
 ];
 

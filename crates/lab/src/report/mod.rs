@@ -5,6 +5,7 @@
 //! has no `run.json`: its page says so, and shows what is known.
 
 mod command;
+mod compare;
 mod event;
 mod html;
 mod ledger;
@@ -14,19 +15,23 @@ mod page;
 mod picture;
 mod privacy;
 mod record;
+mod results;
 mod run_file;
 mod settings;
+mod sweep;
 mod timestamp;
 
 use std::path::{Path, PathBuf};
 
 pub use command::{command_line, this_command};
+pub use compare::compare;
 pub use ledger::{Group, LedgerSummary, Span};
 pub use metrics::{Curve, Metrics};
 pub use privacy::{Standing, Statement};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};
 pub use settings::Settings;
+pub use sweep::{Cell, Spread, Sweep, find_runs};
 pub use timestamp::timestamp;
 
 use crate::diagnostic::Failure;

@@ -2,19 +2,25 @@
 
 /// Five significant digits, in scientific form where that is shorter.
 pub(super) fn shown(value: f64) -> String {
+    significant(value, 5)
+}
+
+/// So many significant digits, in scientific form where that is shorter.
+pub(super) fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return "not finite".into();
     }
     let size = value.abs();
     if value != 0.0 && !(1e-3..1e7).contains(&size) {
-        let text = format!("{value:.3e}");
+        let places = (digits - 2).max(0) as usize;
+        let text = format!("{value:.places$e}");
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
         return format!("{}e{power}", trimmed(digits));
     }
     let places = if size < 1e-3 {
         0
     } else {
-        (4 - size.log10().floor() as i32).max(0) as usize
+        (digits - 1 - size.log10().floor() as i32).max(0) as usize
     };
     trimmed(&format!("{value:.places$}"))
 }

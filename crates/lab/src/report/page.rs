@@ -177,8 +177,8 @@ pub(super) fn picture_of(
         x: Scale::linear("step"),
         y: Scale {
             label: String::new(),
-            // Over two decades equal ratios say more than equal differences.
-            logarithmic: low > 0.0 && high > 100.0 * low,
+            // Over more than a decade equal ratios say more than equal differences.
+            logarithmic: low > 0.0 && high > 30.0 * low,
         },
         series: curves
             .iter()
@@ -230,7 +230,9 @@ pub(super) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     });
     let per_second = record
         .more("steps_per_second")
-        .map_or(String::new(), |rate| format!(", {rate} steps per second"));
+        .map_or(String::new(), |rate| {
+            format!(", {} steps per second", shown(rate))
+        });
     [
         ("Experiment", Some(record.experiment())),
         ("Data set", dataset),

@@ -110,8 +110,8 @@ fn unfinished(record: &RunRecord) -> String {
     };
     format!(
         "There is no run.json in the folder: the run was cut off or is still going. {} releases \
-         are in its ledger and are spent, whether or not anything came of them; `just account \
-         ledger {} --delta DELTA` says how much.{known}",
+         are in its ledger and are spent, whether or not anything came of them. How much that is, \
+         says: just account ledger {} --delta DELTA.{known}",
         ledger.releases,
         record.folder.join("ledger.jsonl").display()
     )

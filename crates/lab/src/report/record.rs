@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::ledger::LedgerSummary;
 use super::metrics::Metrics;
 use super::run_file::{FigureFile, Metric, RunFile};
-use super::settings::{Settings, words};
+use super::settings::Settings;
 use crate::diagnostic::Failure;
 
 /// What a run folder holds.
@@ -144,9 +144,9 @@ impl RunRecord {
             .collect()
     }
 
-    /// A field that an experiment added to its `run.json`, in words.
-    pub(super) fn more(&self, name: &str) -> Option<String> {
-        self.run.as_ref()?.more.get(name).map(words)
+    /// A number that an experiment added to its `run.json`.
+    pub(super) fn more(&self, name: &str) -> Option<f64> {
+        self.run.as_ref()?.more.get(name)?.as_f64()
     }
 }
 

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::number::shown;
-
 /// Names and values in words, sorted by name; tables in tables have dotted names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings(Vec<(String, String)>);
@@ -61,13 +59,11 @@ fn flatten(before: &str, table: &Map<String, Value>, rows: &mut Vec<(String, Str
     }
 }
 
-pub(super) fn words(value: &Value) -> String {
+/// A value in words; numbers keep all their digits, since settings must compare.
+fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(yes) => (if *yes { "yes" } else { "no" }).into(),
-        Value::Number(number) if number.is_f64() => {
-            number.as_f64().map_or_else(|| number.to_string(), shown)
-        }
         Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }

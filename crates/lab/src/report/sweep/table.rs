@@ -1,0 +1,100 @@
+//! A sweep as a table.
+
+use std::fmt::Write as _;
+
+use super::{Cell, Spread, Sweep};
+use crate::report::number::{shown, significant};
+
+impl Sweep {
+    /// Names of the columns before the results.
+    pub(super) fn heading(&self) -> Vec<String> {
+        let mut names = self.varying.clone();
+        names.extend(["privacy".into(), "runs".into(), "unfinished".into()]);
+        names
+    }
+
+    /// The values of those columns.
+    pub(super) fn row(&self, cell: &Cell) -> Vec<String> {
+        let mut row: Vec<String> = self.varying.iter().map(|name| value(cell, name)).collect();
+        row.extend([
+            cell.privacy.clone(),
+            cell.finished.to_string(),
+            cell.unfinished.to_string(),
+        ]);
+        row
+    }
+
+    /// Comma-separated values (RFC 4180), results in full precision, mean and deviation apart.
+    pub fn csv(&self) -> String {
+        let mut heading = self.heading();
+        for (name, _) in &self.results {
+            heading.extend([format!("{name} (mean)"), format!("{name} (deviation)")]);
+        }
+        let line = |fields: Vec<String>| {
+            let quoted = fields.into_iter().map(|field| {
+                if field.contains([',', '"', '\n', '\r']) {
+                    format!("\"{}\"", field.replace('"', "\"\""))
+                } else {
+                    field
+                }
+            });
+            quoted.collect::<Vec<_>>().join(",") + "\n"
+        };
+        let mut text = line(heading);
+        for cell in &self.cells {
+            let mut row = self.row(cell);
+            for (field, name) in row.iter_mut().zip(&self.varying) {
+                *field = cell.settings.get(name).unwrap_or_default().to_string();
+            }
+            for spread in &cell.spreads {
+                let number = |v: Option<f64>| v.map_or_else(String::new, |v| v.to_string());
+                row.push(number(spread.map(|s| s.mean)));
+                row.push(number(spread.and_then(|s| s.deviation)));
+            }
+            text.push_str(&line(row));
+        }
+        text
+    }
+
+    /// A Markdown table.
+    pub fn markdown(&self) -> String {
+        let mut heading = self.heading();
+        heading.extend(self.results.iter().map(|(name, _)| name.clone()));
+        let line = |fields: Vec<String>| {
+            let escaped = fields.iter().map(|f| f.replace('|', "\\|"));
+            format!("| {} |\n", escaped.collect::<Vec<_>>().join(" | "))
+        };
+        let rule = format!("|{}\n", "---|".repeat(heading.len()));
+        let mut text = line(heading) + &rule;
+        for cell in &self.cells {
+            let mut row = self.row(cell);
+            row.extend(
+                cell.spreads
+                    .iter()
+                    .map(|spread| words(*spread, cell.finished)),
+            );
+            text.push_str(&line(row));
+        }
+        text
+    }
+}
+
+/// A setting of a cell, or a dash.
+pub(super) fn value(cell: &Cell, name: &str) -> String {
+    cell.settings.get(name).unwrap_or("\u{2013}").to_string()
+}
+
+/// Mean and deviation, and of how many runs where not all have the result.
+pub(super) fn words(spread: Option<Spread>, finished: usize) -> String {
+    let Some(spread) = spread else {
+        return "\u{2013}".into();
+    };
+    let mut text = shown(spread.mean);
+    if let Some(deviation) = spread.deviation {
+        let _ = write!(text, " \u{b1} {}", significant(deviation, 3));
+    }
+    if spread.runs < finished {
+        let _ = write!(text, " ({} of {finished} runs)", spread.runs);
+    }
+    text
+}

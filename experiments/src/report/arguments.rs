@@ -1,0 +1,30 @@
+//! The command line of `report`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Rebuild the page of a run from its folder, compare several, or tabulate a sweep over seeds.
+///
+/// One RUN: its page is rebuilt. Several: a page that compares them. With --sweep: mean and standard
+/// deviation of each cell, runs that differ in their seeds alone.
+#[derive(Debug, Parser)]
+#[command(name = "report", version)]
+pub struct Arguments {
+    /// Run folders, such as `runs/swae/glyphs-eps10`.
+    #[arg(required_unless_present = "sweep")]
+    pub runs: Vec<PathBuf>,
+    /// A folder with run folders at any depth up to four, or a file that lists run folders, one a
+    /// line.
+    #[arg(long, value_name = "DIR_OR_FILE")]
+    pub sweep: Option<PathBuf>,
+    /// The page to write (default: the run's own report.html, runs/compare.html, runs/sweep.html).
+    #[arg(long, value_name = "FILE.html")]
+    pub out: Option<PathBuf>,
+    /// Print the sweep as CSV instead of writing a page.
+    #[arg(long, requires = "sweep")]
+    pub csv: bool,
+    /// Print the sweep as a Markdown table instead of writing a page.
+    #[arg(long, requires = "sweep", conflicts_with = "csv")]
+    pub markdown: bool,
+}
