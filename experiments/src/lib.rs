@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod flow;
+pub mod report;
 mod scores;
 pub mod swae;
 pub mod sweep;

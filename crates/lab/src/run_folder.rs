@@ -178,6 +178,31 @@ impl RunFolder {
     }
 }
 
+/// Writes a file whole or not at all, as [`RunFolder::write`] does; its folder is made where it is
+/// missing.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file and the cause.
+pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let attempt = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = readable().tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(target)?;
+        Ok(())
+    };
+    attempt().map_err(|e| Failure::Failed {
+        message: format!("{} could not be written: {e}", target.display()),
+        help: Some("free some space or choose another --out".into()),
+    })
+}
+
 /// Whether nothing but an empty ledger, a lock and a file that was never renamed lies in a folder.
 fn holds_nothing(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| {

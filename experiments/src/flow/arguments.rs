@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use lab::backend::Backend;
 
+use crate::scores::ScoreFlags;
+
 use super::settings::{Frame, Mechanism, Norm};
 
 /// Generate images by a private flow in the latent space of a public autoencoder.
@@ -32,9 +34,6 @@ pub struct Arguments {
     /// Folder with the data files.
     #[arg(long)]
     pub data_dir: Option<PathBuf>,
-    /// Folder for splits and trained autoencoders (default: the user's cache folder).
-    #[arg(long)]
-    pub cache_dir: Option<PathBuf>,
     /// Privacy budget of the whole run.
     #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier"])]
     pub epsilon: Option<f64>,
@@ -104,9 +103,9 @@ pub struct Arguments {
     /// Make batches and noise reproducible too: the run is then NOT private, and says so.
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
-    /// Skip the scores that take long (classifiers, exact transport).
-    #[arg(long)]
-    pub quick_scores: bool,
+    /// How samples are scored.
+    #[command(flatten)]
+    pub score: ScoreFlags,
     /// Run folder to create (default: `runs/flow/DATASET-MECHANISM-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,

@@ -2,7 +2,6 @@
 
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
-use lab::evaluate::ImageScores;
 use lab::figures::grid;
 use model::latent::{LatentSpace, SmallAutoencoder};
 use rand::SeedableRng;
@@ -10,20 +9,20 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use swd::{Cells, Slices};
 
+use crate::scores::{ScoreFlags, Scored};
+
 use super::mechanisms::Generated;
 use super::sides::{Records, cropped, padded};
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
-/// Samples that are decoded and scored.
-const SCORED: usize = 10_000;
 
 /// What is reported of a flow.
 pub struct Outcome {
     /// Squared sliced distance between generated latents and those of test records.
     pub latent_sliced: f64,
-    /// The same between the latents of public and of test records, where the two are of one kind.
-    pub images: Option<ImageScores>,
+    /// Scores of decoded images; none where they were not asked for.
+    pub images: Option<Scored>,
     /// Pictures by file name and caption.
     pub pictures: Vec<(&'static str, String, Vec<u8>)>,
 }
@@ -36,10 +35,8 @@ pub struct Judge<'a> {
     pub test: &'a Records,
     /// Where it computes.
     pub device: &'a Device,
-    /// Where classifiers are kept.
-    pub cache: &'a std::path::Path,
-    /// Whether the scores that take long are left out.
-    pub quick: bool,
+    /// How samples are scored.
+    pub score: &'a ScoreFlags,
 }
 
 impl Judge<'_> {
@@ -57,7 +54,7 @@ impl Judge<'_> {
         let latent_sliced = sliced(&generated.rows, &test, d)?;
         let total = generated.rows.len() / d;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let chosen = sample(&mut rng, total, total.min(SCORED)).into_vec();
+        let chosen = sample(&mut rng, total, total.min(self.score.scored as usize)).into_vec();
         let rows: Vec<f32> = chosen
             .iter()
             .flat_map(|&i| &generated.rows[i * d..(i + 1) * d])
@@ -68,14 +65,15 @@ impl Judge<'_> {
             .as_ref()
             .map(|labels| chosen.iter().map(|&i| labels[i]).collect());
         let images = cropped(&self.space.decode_host(&rows, self.device), side);
-        let scores = if self.quick {
+        let scores = if self.score.quick_scores {
             None
         } else {
             Some(crate::scores::score(
                 &self.test.labelled()?,
                 &images,
                 labels.as_deref(),
-                self.cache,
+                self.score,
+                self.device,
             )?)
         };
         Ok(Outcome {

@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
-    let cache = crate::scores::cache(arguments.cache_dir.as_deref())?;
+    let cache = crate::scores::cache(arguments.score.cache_dir.as_deref())?;
     let sides = Sides::load(&settings, arguments, &cache)?;
     let sizes = group_sizes(&settings, &sides);
     let batches = match settings
@@ -106,8 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         space: &space,
         test: &sides.test,
         device: &chosen.device,
-        cache: &cache,
-        quick: arguments.quick_scores,
+        score: &arguments.score,
     };
     let outcome = judge.look(&generated)?;
     report::write(&report::Told {

@@ -7,6 +7,8 @@ use data::DatasetKind;
 use lab::backend::Backend;
 use model::swae::Prior;
 
+use crate::scores::ScoreFlags;
+
 use super::settings::{Frame, Initialisation, PresetName};
 
 /// Train a private sliced-Wasserstein autoencoder and look at what it learned.
@@ -96,12 +98,9 @@ pub struct Arguments {
     /// Make batches and noise reproducible too: the run is then NOT private, and says so.
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
-    /// Folder for classifiers that give features (default: the user's cache folder).
-    #[arg(long)]
-    pub cache_dir: Option<PathBuf>,
-    /// Skip the scores that take long (classifiers, exact transport).
-    #[arg(long)]
-    pub quick_scores: bool,
+    /// How samples are scored.
+    #[command(flatten)]
+    pub score: ScoreFlags,
     /// Label samples by their nearest private images, as the paper does, where the model is
     /// unconditional: the accuracies are then NOT covered by the guarantee.
     #[arg(long)]

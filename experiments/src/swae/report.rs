@@ -1,6 +1,5 @@
 //! What a run leaves behind: weights, pictures, scores, `run.json` and one page.
 
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use burn::module::Module;
@@ -8,7 +7,6 @@ use dp_core::accounting::{read_ledger, replay};
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
-use lab::evaluate::ImageScores;
 use lab::figures::{Format, LineChart, Scale, Series};
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp};
 use lab::run_folder::RunFolder;
@@ -17,19 +15,16 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
+use crate::scores::{ScoreFlags, Scored};
+
 use super::evaluate::{Evaluator, Scores};
 use super::plan::neighbours;
 use super::run::Run;
 
-/// Samples that are scored.
-const SCORED: usize = 10_000;
-
 /// How a finished run is judged.
 pub struct Judging {
-    /// Where the classifier is kept.
-    pub cache: PathBuf,
-    /// Leave out the scores that take long.
-    pub quick: bool,
+    /// The scores.
+    pub score: ScoreFlags,
     /// Label samples by their nearest private images, as the paper does: **not private**.
     pub paper_labels: bool,
 }
@@ -80,7 +75,7 @@ pub fn write(
         figures.push(FigureFile::new(name, caption));
     }
     figures.extend(course(folder)?);
-    let images = if judging.quick {
+    let images = if judging.score.quick_scores {
         None
     } else {
         Some(judge(run, &model, &evaluator, classes, judging)?)
@@ -153,10 +148,15 @@ fn judge(
     evaluator: &Evaluator,
     classes: Option<&ClassLatents>,
     judging: &Judging,
-) -> Result<ImageScores, Failure> {
+) -> Result<Scored, Failure> {
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(3);
-    let (pixels, labels) = evaluator.scored(model, classes, SCORED, &mut generator)?;
+    let (pixels, labels) = evaluator.scored(
+        model,
+        classes,
+        judging.score.scored as usize,
+        &mut generator,
+    )?;
     let labels = match labels {
         None if judging.paper_labels => {
             let labels =
@@ -166,7 +166,13 @@ fn judge(
         }
         labels => labels,
     };
-    crate::scores::score(&run.data.test, &pixels, labels.as_deref(), &judging.cache)
+    crate::scores::score(
+        &run.data.test,
+        &pixels,
+        labels.as_deref(),
+        &judging.score,
+        &run.chosen.device,
+    )
 }
 
 fn run_file(run: &Run) -> Result<RunFile, Failure> {
@@ -233,7 +239,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
 }
 
 /// Results, beside those of paper 004 where they compare.
-fn metrics(scores: &Scores, images: Option<&ImageScores>, run: &Run) -> Vec<Metric> {
+fn metrics(scores: &Scores, images: Option<&Scored>, run: &Run) -> Vec<Metric> {
     let mut metrics = vec![
         Metric::new("Reconstruction of test images", scores.reconstruction)
             .unit("nats")

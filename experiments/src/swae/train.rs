@@ -47,7 +47,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut run = Run::new(settings, chosen, data, batches, plan)?;
     run.announce()?;
     let identity = run.identity()?;
-    let judging = judging(&arguments)?;
+    let judging = judging(&arguments);
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             if folder.file("run.json").exists() {
@@ -88,12 +88,11 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     Checkpoints::of(folder.path()).remove()
 }
 
-fn judging(arguments: &Arguments) -> Result<report::Judging, Failure> {
-    Ok(report::Judging {
-        cache: crate::scores::cache(arguments.cache_dir.as_deref())?,
-        quick: arguments.quick_scores,
+fn judging(arguments: &Arguments) -> report::Judging {
+    report::Judging {
+        score: arguments.score.clone(),
         paper_labels: arguments.paper_labels,
-    })
+    }
 }
 
 /// Judges a finished run again, from its weights and its released moments: nothing is released.
@@ -129,7 +128,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         &run,
         &ledger,
         classes.as_ref(),
-        &judging(arguments)?,
+        &judging(arguments),
     )
 }
 
