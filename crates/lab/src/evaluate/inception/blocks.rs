@@ -42,9 +42,9 @@ enum Branch {
     /// Units one after the other.
     Chain(Vec<Unit>),
     /// Units one after the other, then two side by side.
-    Fork(Vec<Unit>, [Unit; 2]),
+    Fork(Vec<Unit>, Box<[Unit; 2]>),
     /// Pooling, then a unit.
-    Pooled(Pooling, Unit),
+    Pooled(Pooling, Box<Unit>),
     /// The largest of 3x3 at every other pixel.
     Halved,
 }
@@ -119,16 +119,16 @@ impl Branches<'_> {
         let channels = [units.last().map_or(self.inputs, |u| u.1), 384];
         Ok(Branch::Fork(
             self.units(units)?,
-            [
+            Box::new([
                 self.unit(row, channels, Window::same(1, 3))?,
                 self.unit(column, channels, Window::same(3, 1))?,
-            ],
+            ]),
         ))
     }
 
     fn pooled(&self, pooling: Pooling, outputs: usize) -> Result<Branch, EvaluateError> {
         let unit = self.unit("branch_pool", [self.inputs, outputs], POINT)?;
-        Ok(Branch::Pooled(pooling, unit))
+        Ok(Branch::Pooled(pooling, Box::new(unit)))
     }
 }
 
