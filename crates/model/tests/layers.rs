@@ -140,6 +140,57 @@ fn upsample() {
     check(|_| Upsample::new(3, 5, 4), 60);
 }
 
+/// The host kernels that take over what follows a convolution.
+#[test]
+fn convolution_with_rectifier_and_pool() {
+    let device = Device::flex();
+    for (c_in, c_out, height, width, g) in [
+        (1, 8, 6, 8, 6),
+        (3, 5, 4, 2, 4),
+        (2, 2, 10, 12, 1),
+        (4, 7, 14, 14, 5),
+    ] {
+        let (n, inputs, features) = (11, c_in * height * width, c_out * height * width);
+        let conv = Conv::new(
+            [c_in, c_out],
+            [height, width],
+            2.0,
+            0.1,
+            &mut generator(2),
+            &device,
+        );
+        let act = LeakyRelu::new(features, 0.2);
+        let pool = AvgPool::new(c_out, height, width);
+        let stack = Stack::new(vec![&conv as &dyn Layer, &act, &pool]);
+        let mut rng = generator(9);
+        let x = uniform(n * inputs, &mut rng);
+        let delta = uniform(n * g * features / 4, &mut rng);
+        let weights = uniform(n * g, &mut rng);
+        let activations = stack.forward(tensor(&x, [n, inputs], &device));
+        let on_host = stack.host().expect("host kernels");
+        let host_activations = on_host.forward(n, &x);
+        let expected = host(activations.output());
+        assert!(relative_error(host_activations.output(), &expected) < TOLERANCE);
+        for gram in [true, false] {
+            let needs = Needs { gram, input: true };
+            let cotangents = tensor(&delta, [n, g, features / 4], &device);
+            let pulled = stack.pull_back(&activations, cotangents, needs);
+            let host_pulled = on_host.pull_back(&host_activations, g, &delta, needs);
+            let below = host(pulled.input.clone().expect("asked for"));
+            assert!(relative_error(&host_pulled.input, &below) < TOLERANCE);
+            if gram {
+                let expected = host(pulled.gram.clone());
+                assert!(relative_error(&host_pulled.gram, &expected) < TOLERANCE);
+            }
+            let parts = stack.gradient(&activations, &pulled, tensor(&weights, [n, g], &device));
+            let expected: Vec<f32> = parts.into_iter().flat_map(host).collect();
+            let mut gradient = vec![0.0; on_host.parameters()];
+            on_host.add_gradient(&host_activations, &host_pulled, &weights, &mut gradient);
+            assert!(relative_error(&gradient, &expected) < TOLERANCE);
+        }
+    }
+}
+
 /// A record of weight zero contributes exact zeros even where it is not finite.
 #[test]
 fn a_dead_record_does_not_spread() {

@@ -5,7 +5,7 @@
 //! result does not depend on the number of threads.
 
 use super::octet::{LANES, Octet, blocks, interleave, separate};
-use super::{HostLayer, Needs, Seen};
+use super::{Buffer, HostLayer, Needs, Seen};
 
 /// Host layers applied one after the other.
 pub struct HostStack {
@@ -15,8 +15,8 @@ pub struct HostStack {
 /// What a forward pass of one chunk keeps: the input, then the output of each layer.
 pub struct HostActivations {
     n: usize,
-    values: Vec<Vec<Octet>>,
-    kept: Vec<Vec<Octet>>,
+    values: Vec<Buffer>,
+    signs: Vec<Vec<u8>>,
     output: Vec<f32>,
 }
 
@@ -31,13 +31,26 @@ impl HostActivations {
         self.n
     }
 
-    fn seen(&self, index: usize) -> Seen<'_> {
+    /// What the forward pass kept of one block of the layer at `index`.
+    fn seen(&self, index: usize, block: usize) -> Seen<'_> {
         Seen {
-            input: &self.values[index],
-            kept: &self.kept[index],
-            output: &self.values[index + 1],
+            input: part(&self.values[index], self.n, block),
+            signs: part(&self.signs[index], self.n, block),
+            output: part(&self.values[index + 1], self.n, block),
         }
     }
+}
+
+/// One block of a buffer for `n` records.
+fn part<T>(buffer: &[T], n: usize, block: usize) -> &[T] {
+    let length = buffer.len() / blocks(n);
+    &buffer[block * length..(block + 1) * length]
+}
+
+/// One block of a buffer for `n` records.
+fn part_mut<T>(buffer: &mut [T], n: usize, block: usize) -> &mut [T] {
+    let length = buffer.len() / blocks(n);
+    &mut buffer[block * length..(block + 1) * length]
 }
 
 /// What a backward pass of `g` rows a record keeps for one chunk.
@@ -55,9 +68,9 @@ enum Part {
     /// The layer has no parameters.
     None,
     /// The cotangents at its output, `[blocks, g, d_out]`.
-    Delta(Vec<Octet>),
+    Delta(Buffer),
     /// The rows of `J_i` that belong to the layer, `[blocks, g, r]`.
-    Rows(Vec<Octet>),
+    Rows(Buffer),
 }
 
 impl HostStack {
@@ -84,20 +97,20 @@ impl HostStack {
     /// Runs the layers on `input [n, d_in]` and keeps every activation.
     pub fn forward(&self, n: usize, input: &[f32]) -> HostActivations {
         let mut values = Vec::with_capacity(self.layers.len() + 1);
-        let mut kept = Vec::with_capacity(self.layers.len());
+        let mut signs = Vec::with_capacity(self.layers.len());
         values.push(interleave(n, self.inputs(), input));
         for layer in &self.layers {
-            let mut output = vec![Octet::default(); blocks(n) * layer.outputs()];
-            let mut keep = vec![Octet::default(); blocks(n) * layer.kept()];
+            let mut output = Buffer::to_fill(blocks(n) * layer.outputs());
+            let mut keep = vec![0; blocks(n) * layer.signs()];
             layer.forward(&values[values.len() - 1], &mut keep, &mut output);
             values.push(output);
-            kept.push(keep);
+            signs.push(keep);
         }
         let output = separate(n, self.outputs(), &values[values.len() - 1]);
         HostActivations {
             n,
             values,
-            kept,
+            signs,
             output,
         }
     }
@@ -111,42 +124,69 @@ impl HostStack {
         needs: Needs,
     ) -> HostPullBack {
         let n = activations.n;
-        let mut gram = vec![Octet::default(); blocks(n) * g * g];
-        let mut parts: Vec<Part> = self.layers.iter().map(|_| Part::None).collect();
+        let mut gram = Buffer::zeros(blocks(n) * g * g);
+        let mut parts: Vec<Part> = self
+            .layers
+            .iter()
+            .map(|layer| match (layer.parameters(), layer.row_length()) {
+                (0, _) => Part::None,
+                (_, 1..) if needs.gram => {
+                    Part::Rows(Buffer::to_fill(blocks(n) * g * layer.row_length()))
+                }
+                _ => Part::Delta(Buffer::to_fill(blocks(n) * g * layer.outputs())),
+            })
+            .collect();
+        // Below the first layer with parameters nothing is owed unless the caller wants the
+        // cotangent at the input.
         let first = self
             .layers
             .iter()
             .position(|l| l.parameters() > 0)
             .unwrap_or(0);
-        let mut current = interleave(n, g * self.outputs(), delta);
-        for (index, layer) in self.layers.iter().enumerate().rev() {
-            let seen = activations.seen(index);
-            let mut rows = Vec::new();
-            if needs.gram && layer.parameters() > 0 {
-                rows.resize(blocks(n) * g * layer.row_length(), Octet::default());
-                layer.gram(g, &seen, &current, &mut rows, &mut gram);
+        let last = if needs.input { 0 } else { first };
+        let delta = interleave(n, g * self.outputs(), delta);
+        let mut input = Buffer::to_fill(if needs.input {
+            blocks(n) * g * self.inputs()
+        } else {
+            0
+        });
+        // Block by block, so that the cotangents of all rows stay in cache.
+        let widest = self.layers.iter().map(|l| l.inputs().max(l.outputs()));
+        let widest = g * widest.max().unwrap_or(0);
+        let (mut current, mut below) = (Buffer::to_fill(widest), Buffer::to_fill(widest));
+        for block in 0..blocks(n) {
+            let start = part(&delta, n, block);
+            current[..start.len()].copy_from_slice(start);
+            for (index, layer) in self.layers.iter().enumerate().skip(last).rev() {
+                let seen = activations.seen(index, block);
+                let delta = &current[..g * layer.outputs()];
+                match &mut parts[index] {
+                    Part::None => {}
+                    Part::Delta(kept) => {
+                        part_mut(kept, n, block).copy_from_slice(delta);
+                        if needs.gram {
+                            layer.gram(g, &seen, delta, &mut [], part_mut(&mut gram, n, block));
+                        }
+                    }
+                    Part::Rows(rows) => {
+                        let rows = part_mut(rows, n, block);
+                        layer.gram(g, &seen, delta, rows, part_mut(&mut gram, n, block));
+                    }
+                }
+                if needs.input || index > first {
+                    layer.backward(g, &seen, delta, &mut below[..g * layer.inputs()]);
+                    std::mem::swap(&mut current, &mut below);
+                }
             }
-            let below = if needs.input || index > first {
-                let mut below = vec![Octet::default(); blocks(n) * g * layer.inputs()];
-                layer.backward(g, &seen, &current, &mut below);
-                below
-            } else {
-                Vec::new()
-            };
-            let delta = std::mem::replace(&mut current, below);
-            if !rows.is_empty() {
-                parts[index] = Part::Rows(rows);
-            } else if layer.parameters() > 0 {
-                parts[index] = Part::Delta(delta);
-            }
-            if current.is_empty() {
-                break;
+            if needs.input {
+                let target = part_mut(&mut input, n, block);
+                target.copy_from_slice(&current[..target.len()]);
             }
         }
         HostPullBack {
             gram: separate(n, g * g, &gram),
             input: if needs.input {
-                separate(n, g * self.inputs(), &current)
+                separate(n, g * self.inputs(), &input)
             } else {
                 Vec::new()
             },
@@ -175,17 +215,11 @@ impl HostStack {
             match &pulled.parts[index] {
                 Part::None => {}
                 Part::Rows(rows) => {
-                    let mut sums = vec![Octet::default(); length];
-                    for (w, rows) in weights.chunks_exact(g).zip(rows.chunks_exact(g * length)) {
-                        add_combination(w, rows, &mut sums);
-                    }
-                    for (total, sum) in part.iter_mut().zip(&sums) {
-                        *total += sum.0.iter().sum::<f32>();
-                    }
+                    layer.combine(g, &weights, rows, part);
                 }
                 Part::Delta(delta) => {
                     let features = layer.outputs();
-                    let mut combined = vec![Octet::default(); blocks(n) * features];
+                    let mut combined = Buffer::zeros(blocks(n) * features);
                     for ((w, delta), sums) in weights
                         .chunks_exact(g)
                         .zip(delta.chunks_exact(g * features))
@@ -196,7 +230,8 @@ impl HostStack {
                     let input = without_dead(&activations.values[index], &weights, g);
                     let seen = Seen {
                         input: &input,
-                        ..activations.seen(index)
+                        signs: &activations.signs[index],
+                        output: &activations.values[index + 1],
                     };
                     layer.gradient(&seen, &combined, part);
                 }

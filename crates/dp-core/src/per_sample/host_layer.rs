@@ -7,8 +7,8 @@ use super::Octet;
 pub struct Seen<'a> {
     /// The layer's input, `[blocks, d_in]`.
     pub input: &'a [Octet],
-    /// What the layer itself asked to keep, `[blocks, kept]`.
-    pub kept: &'a [Octet],
+    /// The signs that the layer asked to keep, `[blocks, signs]`: a bit for each lane.
+    pub signs: &'a [u8],
     /// The layer's output, `[blocks, d_out]`.
     pub output: &'a [Octet],
 }
@@ -27,14 +27,15 @@ pub trait HostLayer: Send + Sync {
     /// Scalars in all parameters, in the order of [`Layer::parameters`](super::Layer::parameters).
     fn parameters(&self) -> usize;
 
-    /// Scalars of one record that the forward pass keeps for the backward pass, besides input and
+    /// Signs of one record that the forward pass keeps for the backward pass, besides input and
     /// output.
-    fn kept(&self) -> usize {
+    fn signs(&self) -> usize {
         0
     }
 
-    /// `output [blocks, d_out]` for `input [blocks, d_in]`; fills `kept [blocks, kept]`.
-    fn forward(&self, input: &[Octet], kept: &mut [Octet], output: &mut [Octet]);
+    /// `output [blocks, d_out]` for `input [blocks, d_in]`; fills `signs [blocks, signs]`, one byte
+    /// for the eight records of a block.
+    fn forward(&self, input: &[Octet], signs: &mut [u8], output: &mut [Octet]);
 
     /// `below [blocks, g, d_in]` for `delta [blocks, g, d_out]`. Overwrites `below`.
     fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]);
@@ -48,6 +49,14 @@ pub trait HostLayer: Send + Sync {
     /// Adds this layer's part of `G_i = J_i J_i^T` to `gram [blocks, g, g]`, and fills
     /// `rows [blocks, g, row_length]` with the layer's part of `J_i`.
     fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]);
+
+    /// Adds `sum_i J_i^T w_i` for `weights [blocks, g]` and the `rows` that [`HostLayer::gram`]
+    /// filled. A weight of zero contributes exact zeros, whatever its row holds.
+    ///
+    /// Only for a layer with a [`HostLayer::row_length`].
+    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+        let _ = (g, weights, rows, gradient);
+    }
 
     /// Adds the gradient summed over records for one cotangent a record, `delta [blocks, d_out]`.
     ///

@@ -35,6 +35,20 @@ pub struct Needs {
     pub input: bool,
 }
 
+/// What a layer is to its neighbours, whose host kernels may take its work over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Role {
+    /// Nothing that a neighbour could take over.
+    Other,
+    /// `y = x` for `x > 0`, else `slope x`.
+    LeakyRelu {
+        /// The slope on the negative side.
+        slope: f32,
+    },
+    /// The mean over each 2x2 block of an image plane.
+    AvgPool,
+}
+
 /// A layer whose per-record gradients can be bounded without being formed.
 ///
 /// Activations are matrices `[n, features]`: one row a record, whatever the geometry inside.
@@ -65,8 +79,22 @@ pub trait Layer {
     /// for each of [`Layer::parameters`].
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>>;
 
+    /// What this layer is to its neighbours.
+    fn role(&self) -> Role {
+        Role::Other
+    }
+
     /// The same layer as host kernels over a snapshot of its weights, where it has them.
     fn host(&self) -> Option<Box<dyn HostLayer>> {
         None
+    }
+
+    /// Host kernels for this layer and the layers that follow it, as many as it takes over: with
+    /// their number.
+    ///
+    /// - `next`: the roles of all layers behind this one.
+    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+        let _ = next;
+        Some((self.host()?, 0))
     }
 }

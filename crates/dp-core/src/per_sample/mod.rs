@@ -9,6 +9,7 @@
 //! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
 //! octets of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
 
+mod buffer;
 mod clip;
 mod host;
 mod host_layer;
@@ -16,9 +17,10 @@ mod layer;
 mod octet;
 mod stack;
 
+pub use buffer::Buffer;
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight};
 pub use host::{HostActivations, HostPullBack, HostStack};
 pub use host_layer::{HostLayer, Seen};
-pub use layer::{Layer, Needs, ParameterSlot};
+pub use layer::{Layer, Needs, ParameterSlot, Role};
 pub use octet::{LANES, Octet};
 pub use stack::{Activations, PullBack, Stack};

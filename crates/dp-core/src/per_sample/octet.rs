@@ -5,6 +5,8 @@
 //! plane or of a layer. The last block of a chunk may have lanes without a record: they hold zeros
 //! at the input, and nothing of them is ever added to a sum over records.
 
+use super::Buffer;
+
 /// Records in a block.
 pub const LANES: usize = 8;
 
@@ -19,8 +21,8 @@ pub(super) fn blocks(n: usize) -> usize {
 }
 
 /// `[n, features]` in rows to `[blocks, features]` in octets.
-pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Vec<Octet> {
-    let mut octets = vec![Octet::default(); blocks(n) * features];
+pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Buffer {
+    let mut octets = Buffer::zeros(blocks(n) * features);
     for (block, eight) in octets
         .chunks_exact_mut(features.max(1))
         .zip(rows.chunks((features * LANES).max(1)))

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{HostLayer, HostStack, Layer, Needs, ParameterSlot};
+use super::{HostLayer, HostStack, Layer, Needs, ParameterSlot, Role};
 use crate::DpError;
 
 /// Layers applied one after the other.
@@ -128,15 +128,20 @@ impl<'a> Stack<'a> {
     ///
     /// [`DpError::NoHostKernels`] names the first layer that offers none.
     pub fn host(&self) -> Result<HostStack, DpError> {
-        let layers: Result<Vec<Box<dyn HostLayer>>, DpError> = self
-            .layers
-            .iter()
-            .map(|layer| {
-                layer.host().ok_or_else(|| DpError::NoHostKernels {
-                    layer: layer.name().to_string(),
-                })
-            })
-            .collect();
-        Ok(HostStack::new(layers?))
+        let roles: Vec<Role> = self.layers.iter().map(|layer| layer.role()).collect();
+        let mut layers: Vec<Box<dyn HostLayer>> = Vec::new();
+        let mut index = 0;
+        while index < self.layers.len() {
+            let layer = self.layers[index];
+            let (host, taken) =
+                layer
+                    .host_with(&roles[index + 1..])
+                    .ok_or_else(|| DpError::NoHostKernels {
+                        layer: layer.name().to_string(),
+                    })?;
+            layers.push(host);
+            index += 1 + taken;
+        }
+        Ok(HostStack::new(layers))
     }
 }

@@ -2,7 +2,7 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
+use dp_core::per_sample::{HostLayer, Layer, ParameterSlot, Role};
 
 use super::host::HostLeakyRelu;
 
@@ -47,6 +47,12 @@ impl Layer for LeakyRelu {
 
     fn gradient(&self, _input: &Tensor<2>, _delta: Tensor<2>) -> Vec<Tensor<1>> {
         Vec::new()
+    }
+
+    fn role(&self) -> Role {
+        Role::LeakyRelu {
+            slope: self.slope as f32,
+        }
     }
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {

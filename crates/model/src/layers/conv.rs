@@ -4,10 +4,10 @@ use burn::module::{Module, Param};
 use burn::tensor::module::{conv_transpose2d, conv2d, conv2d_weight_backward, unfold4d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, UnfoldOptions};
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
+use dp_core::per_sample::{HostLayer, Layer, ParameterSlot, Role};
 use rand::Rng;
 
-use super::host::HostConv;
+use super::host::{HostConv, HostConvPool};
 use super::kernels::Plane;
 use super::{constant_bias, gaussian_parameter, host_values};
 
@@ -50,6 +50,21 @@ impl Conv {
     fn channels(&self) -> (usize, usize, usize) {
         let [c_out, c_in, k, _] = self.weight.val().dims();
         (c_in, c_out, k)
+    }
+
+    fn on_host(&self) -> Option<HostConv> {
+        let (c_in, c_out, kernel) = self.channels();
+        if !HostConv::SIZES.contains(&kernel) {
+            return None;
+        }
+        let plane = Plane {
+            height: self.height,
+            width: self.width,
+            kernel,
+        };
+        let weight = host_values(&self.weight);
+        let bias = host_values(&self.bias);
+        Some(HostConv::new([c_in, c_out], plane, &weight, bias))
     }
 }
 
@@ -137,17 +152,18 @@ impl Layer for Conv {
     }
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {
-        let (c_in, c_out, kernel) = self.channels();
-        if !HostConv::SIZES.contains(&kernel) {
-            return None;
+        Some(Box::new(self.on_host()?))
+    }
+
+    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+        let conv = self.on_host()?;
+        let even = self.height.is_multiple_of(2) && self.width.is_multiple_of(2);
+        match next {
+            [Role::LeakyRelu { slope }, Role::AvgPool, ..] if even => {
+                let slope = *slope;
+                Some((Box::new(HostConvPool { conv, slope }), 2))
+            }
+            _ => Some((Box::new(conv), 0)),
         }
-        let plane = Plane {
-            height: self.height,
-            width: self.width,
-            kernel,
-        };
-        let weight = host_values(&self.weight);
-        let bias = host_values(&self.bias);
-        Some(Box::new(HostConv::new([c_in, c_out], plane, &weight, bias)))
     }
 }

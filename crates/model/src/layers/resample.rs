@@ -4,7 +4,7 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
+use dp_core::per_sample::{HostLayer, Layer, ParameterSlot, Role};
 
 use super::host::{HostAvgPool, HostUpsample};
 
@@ -50,7 +50,7 @@ fn repeat_blocks(x: Tensor<2>, channels: usize, height: usize, width: usize) -> 
 }
 
 macro_rules! linear_layer {
-    ($layer:ident, $host:ident, $name:literal, $forward:expr, $backward:expr) => {
+    ($layer:ident, $host:ident, $name:literal, $role:expr, $forward:expr, $backward:expr) => {
         impl $layer {
             /// A layer for images of `channels x height x width`.
             pub fn new(channels: usize, height: usize, width: usize) -> Self {
@@ -95,6 +95,10 @@ macro_rules! linear_layer {
                 Vec::new()
             }
 
+            fn role(&self) -> Role {
+                $role
+            }
+
             fn host(&self) -> Option<Box<dyn HostLayer>> {
                 Some(Box::new($host {
                     channels: self.channels,
@@ -110,6 +114,7 @@ linear_layer!(
     AvgPool,
     HostAvgPool,
     "AvgPool",
+    Role::AvgPool,
     |x, c, h, w| block_sums(x, c, h, w) * 0.25,
     |x, c, h: usize, w: usize| repeat_blocks(x, c, h / 2, w / 2) * 0.25
 );
@@ -118,6 +123,7 @@ linear_layer!(
     Upsample,
     HostUpsample,
     "Upsample",
+    Role::Other,
     repeat_blocks,
     |x, c, h: usize, w: usize| block_sums(x, c, 2 * h, 2 * w)
 );

@@ -19,6 +19,12 @@ use rayon::prelude::*;
 use super::{Batch, Matching, Objective, Swae};
 use crate::ModelError;
 
+/// Partial sums of a batch's gradient on the host: each is as large as the model, and no more than
+/// this many cores can work on a batch.
+const STRANDS: usize = 12;
+/// Entries of the partial sums that are added at once.
+const SPAN: usize = 1 << 14;
+
 /// Which kernels carry a step, and how many records go through them at once.
 ///
 /// The chunk bounds memory: no more than `chunk * latent` sets of activations are alive in a Gram
@@ -42,7 +48,7 @@ impl Engine {
     /// memory anyway, tensors elsewhere.
     pub fn for_device(device: &Device) -> Self {
         if *device == Device::flex() {
-            Self::Host { chunk: 24 }
+            Self::Host { chunk: 16 }
         } else {
             Self::Tensor { chunk: 100 }
         }
@@ -211,35 +217,49 @@ impl Step<'_> {
         let latents = encoded.iter().flat_map(|a| a.output().to_vec()).collect();
         let (cotangents, sliced) = self.transport(latents)?;
         let d = self.model.latent;
+        // Each strand adds up its chunks in order, and the strands are added in order, so that the
+        // sum does not depend on the threads.
+        let parameters = encoder.parameters() + decoder.parameters();
+        let each = chunks.len().div_ceil(STRANDS).max(1);
         let parts: Vec<(Vec<f32>, f64)> = chunks
-            .par_iter()
-            .zip(encoded)
-            .map(|(chunk, encoded)| {
-                let transport = &cotangents[chunk.start * d..chunk.end * d];
-                self.host_chunk(&encoder, &decoder, chunk.clone(), &encoded, transport)
+            .par_chunks(each)
+            .zip(encoded.par_chunks(each))
+            .map(|(chunks, encoded)| {
+                let mut flat = Vec::new();
+                flat.resize(parameters, 0.0f32);
+                let mut loss = 0.0;
+                for (chunk, encoded) in chunks.iter().zip(encoded) {
+                    let transport = &cotangents[chunk.start * d..chunk.end * d];
+                    let stacks = (&encoder, &decoder);
+                    loss += self.host_chunk(stacks, chunk.clone(), encoded, transport, &mut flat);
+                }
+                (flat, loss)
             })
             .collect();
-        // In the order of the chunks, so that the sum does not depend on the threads.
-        let mut flat = vec![0.0f32; encoder.parameters() + decoder.parameters()];
-        let mut loss = 0.0;
-        for (part, chunk_loss) in parts {
-            for (total, value) in flat.iter_mut().zip(part) {
-                *total += value;
-            }
-            loss += chunk_loss;
-        }
+        let mut flat = vec![0.0f32; parameters];
+        flat.par_chunks_mut(SPAN)
+            .enumerate()
+            .for_each(|(index, span)| {
+                for (part, _) in &parts {
+                    for (total, value) in span.iter_mut().zip(&part[index * SPAN..]) {
+                        *total += value;
+                    }
+                }
+            });
+        let loss = parts.iter().map(|(_, loss)| loss).sum();
         let gradient = ParameterGradient::from_host(self.model.parameters(), &flat, device)?;
         Ok((gradient, self.losses(loss, sliced)))
     }
 
+    /// Adds the gradient of one chunk to `flat`; answers its summed loss.
     fn host_chunk(
         &self,
-        encoder: &HostStack,
-        decoder: &HostStack,
+        (encoder, decoder): (&HostStack, &HostStack),
         chunk: std::ops::Range<usize>,
         encoded: &HostActivations,
         transport: &[f32],
-    ) -> (Vec<f32>, f64) {
+        flat: &mut [f32],
+    ) -> f64 {
         let (n, d) = (chunk.len(), self.model.latent);
         let inputs = self
             .batch
@@ -251,7 +271,6 @@ impl Step<'_> {
             input: true,
         };
         let below = decoder.pull_back(&decoded, 1, &delta, needs);
-        let mut flat = vec![0.0; encoder.parameters() + decoder.parameters()];
         let (encoder_part, decoder_part) = flat.split_at_mut(encoder.parameters());
         let needs = Needs {
             gram: self.clip,
@@ -278,7 +297,7 @@ impl Step<'_> {
             let pulled = encoder.pull_back(encoded, 1, &cotangent, needs);
             encoder.add_gradient(encoded, &pulled, &vec![1.0; n], encoder_part);
         }
-        (flat, loss)
+        loss
     }
 
     fn on_device(
@@ -423,20 +442,23 @@ fn identities(n: usize, d: usize) -> Vec<f32> {
 /// `sum max(z, 0) - z x + ln(1 + exp(-|z|))`.
 fn cross_entropy(logits: &[f32], pixels: &[f32]) -> (Vec<f32>, f64) {
     let mut loss = 0.0f64;
-    let delta = logits
-        .iter()
-        .zip(pixels)
-        .map(|(&z, &x)| {
+    let mut delta = Vec::with_capacity(logits.len());
+    // One logarithm of a product, at most 2^512, instead of 512 logarithms.
+    for (logits, pixels) in logits.chunks(512).zip(pixels.chunks(512)) {
+        let mut product = 1.0f64;
+        for (&z, &x) in logits.iter().zip(pixels) {
             let e = (-z.abs()).exp();
-            loss += f64::from(z.max(0.0) - z * x + e.ln_1p());
+            loss += f64::from(z.max(0.0) - z * x);
+            product *= 1.0 + f64::from(e);
             let sigmoid = if z >= 0.0 {
                 1.0 / (1.0 + e)
             } else {
                 e / (1.0 + e)
             };
-            sigmoid - x
-        })
-        .collect();
+            delta.push(sigmoid - x);
+        }
+        loss += product.ln();
+    }
     (delta, loss)
 }
 

@@ -20,7 +20,7 @@ impl HostLayer for HostLeakyRelu {
         0
     }
 
-    fn forward(&self, input: &[Octet], _kept: &mut [Octet], output: &mut [Octet]) {
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
         for (y, x) in output.iter_mut().zip(input) {
             for lane in 0..LANES {
                 let x = x.0[lane];

@@ -1,16 +1,16 @@
 //! The convolution on octets.
 
-use dp_core::per_sample::{HostLayer, LANES, Octet, Seen};
+use dp_core::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
 
-use super::kernels::{Correlate, Gram, Plane, Taps, WeightRows};
+use super::kernels::{Combine, Correlate, Gram, Plane, Taps, WeightRows};
 
 pub struct HostConv {
-    c_in: usize,
-    c_out: usize,
-    plane: Plane,
+    pub(super) c_in: usize,
+    pub(super) c_out: usize,
+    pub(super) plane: Plane,
     taps: Taps,
     /// The kernels of the adjoint: `[c_in, c_out, K, K]`, turned by 180 degrees.
-    turned: Taps,
+    pub(super) turned: Taps,
     bias: Vec<f32>,
 }
 
@@ -40,37 +40,38 @@ impl HostConv {
         }
     }
 
-    fn weights(&self) -> usize {
+    /// Scalars in the kernels.
+    pub(super) fn weights(&self) -> usize {
         self.parameters() - self.c_out
     }
 
-    /// Adds the weight gradients for `delta [g, d_out]` of one block to `rows [g, weights]`.
-    fn add_rows(&self, padded: &[Octet], delta: &[Octet], rows: &mut [Octet]) {
+    /// Adds the gradient for `delta [d_out]` of one block to `row [parameters]`.
+    pub(super) fn add_row(&self, padded: &[Octet], delta: &[Octet], row: &mut [Octet]) {
+        let (weight, bias) = row.split_at_mut(self.weights());
         WeightRows {
             plane: self.plane,
             padded,
             delta,
-            rows,
+            rows: weight,
         }
         .apply();
+        for (b, plane) in bias.iter_mut().zip(delta.chunks_exact(self.plane.pixels())) {
+            for line in plane.chunks_exact(self.plane.width) {
+                let mut part = Octet::default();
+                for octet in line {
+                    add(&mut part, octet);
+                }
+                add(b, &part);
+            }
+        }
     }
 }
 
-/// The sum of a plane.
-fn sum(plane: &[Octet], width: usize) -> Octet {
-    let mut total = Octet::default();
-    for line in plane.chunks_exact(width) {
-        let mut part = Octet::default();
-        for octet in line {
-            for lane in 0..LANES {
-                part.0[lane] += octet.0[lane];
-            }
-        }
-        for lane in 0..LANES {
-            total.0[lane] += part.0[lane];
-        }
+/// `total += octet`.
+pub(super) fn add(total: &mut Octet, octet: &Octet) {
+    for lane in 0..LANES {
+        total.0[lane] += octet.0[lane];
     }
-    total
 }
 
 impl HostLayer for HostConv {
@@ -86,8 +87,8 @@ impl HostLayer for HostConv {
         (self.c_in * self.plane.kernel * self.plane.kernel + 1) * self.c_out
     }
 
-    fn forward(&self, input: &[Octet], _kept: &mut [Octet], output: &mut [Octet]) {
-        let mut padded = vec![Octet::default(); self.c_in * self.plane.padded()];
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+        let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
         for (x, output) in input
             .chunks_exact(self.inputs())
             .zip(output.chunks_exact_mut(self.outputs()))
@@ -105,7 +106,7 @@ impl HostLayer for HostConv {
     }
 
     fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
-        let mut padded = vec![Octet::default(); self.c_out * self.plane.padded()];
+        let mut padded = Buffer::zeros(self.c_out * self.plane.padded());
         for (d, output) in delta
             .chunks_exact(self.outputs())
             .zip(below.chunks_exact_mut(self.inputs()))
@@ -127,8 +128,8 @@ impl HostLayer for HostConv {
     }
 
     fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]) {
-        let (outputs, weights) = (self.outputs(), self.weights());
-        let mut padded = vec![Octet::default(); self.c_in * self.plane.padded()];
+        let outputs = self.outputs();
+        let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
         for (((x, delta), rows), gram) in seen
             .input
             .chunks_exact(self.inputs())
@@ -137,15 +138,12 @@ impl HostLayer for HostConv {
             .zip(gram.chunks_exact_mut(g * g))
         {
             self.plane.pad(x, &mut padded);
+            rows.fill(Octet::default());
             for (delta, row) in delta
                 .chunks_exact(outputs)
                 .zip(rows.chunks_exact_mut(self.row_length()))
             {
-                let (weight, bias) = row.split_at_mut(weights);
-                self.add_rows(&padded, delta, weight);
-                for (b, plane) in bias.iter_mut().zip(delta.chunks_exact(self.plane.pixels())) {
-                    *b = sum(plane, self.plane.width);
-                }
+                self.add_row(&padded, delta, row);
             }
             Gram {
                 g,
@@ -157,25 +155,28 @@ impl HostLayer for HostConv {
         }
     }
 
+    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+        Combine {
+            g,
+            weights,
+            rows,
+            gradient,
+        }
+        .apply();
+    }
+
     fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
-        let mut padded = vec![Octet::default(); self.c_in * self.plane.padded()];
-        let mut rows = vec![Octet::default(); self.parameters()];
-        let (weight, bias) = rows.split_at_mut(self.weights());
+        let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
+        let mut rows = Buffer::zeros(self.parameters());
         for (x, delta) in seen
             .input
             .chunks_exact(self.inputs())
             .zip(delta.chunks_exact(self.outputs()))
         {
             self.plane.pad(x, &mut padded);
-            self.add_rows(&padded, delta, weight);
-            for (b, plane) in bias.iter_mut().zip(delta.chunks_exact(self.plane.pixels())) {
-                let sum = sum(plane, self.plane.width);
-                for lane in 0..LANES {
-                    b.0[lane] += sum.0[lane];
-                }
-            }
+            self.add_row(&padded, delta, &mut rows);
         }
-        for (total, sum) in gradient.iter_mut().zip(&rows) {
+        for (total, sum) in gradient.iter_mut().zip(rows.iter()) {
             *total += sum.0.iter().sum::<f32>();
         }
     }

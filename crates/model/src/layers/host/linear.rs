@@ -38,7 +38,7 @@ impl HostLayer for HostLinear {
         (self.inputs + 1) * self.outputs
     }
 
-    fn forward(&self, input: &[Octet], _kept: &mut [Octet], output: &mut [Octet]) {
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
         Product {
             weights: &self.forward,
             bias: &self.bias,

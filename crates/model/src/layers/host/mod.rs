@@ -2,11 +2,13 @@
 
 mod activation;
 mod conv;
+mod conv_pool;
 mod linear;
 mod resample;
 
 pub(super) use activation::HostLeakyRelu;
 pub(super) use conv::HostConv;
+pub(super) use conv_pool::HostConvPool;
 pub(super) use linear::HostLinear;
 pub(super) use resample::{HostAvgPool, HostUpsample};
 

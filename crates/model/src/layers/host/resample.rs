@@ -3,7 +3,7 @@
 use dp_core::per_sample::{HostLayer, LANES, Octet, Seen};
 
 /// `scale` times the sum over 2x2 blocks of planes of `width`.
-fn block_sums(x: &[Octet], y: &mut [Octet], width: usize, scale: f32) {
+pub(super) fn block_sums(x: &[Octet], y: &mut [Octet], width: usize, scale: f32) {
     for (pair, line) in x.chunks_exact(2 * width).zip(y.chunks_exact_mut(width / 2)) {
         let (top, bottom) = pair.split_at(width);
         for ((out, t), b) in line
@@ -57,7 +57,7 @@ impl HostLayer for HostAvgPool {
         0
     }
 
-    fn forward(&self, input: &[Octet], _kept: &mut [Octet], output: &mut [Octet]) {
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
         block_sums(input, output, self.width, 0.25);
     }
 
@@ -83,7 +83,7 @@ impl HostLayer for HostUpsample {
         0
     }
 
-    fn forward(&self, input: &[Octet], _kept: &mut [Octet], output: &mut [Octet]) {
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
         repeat_blocks(input, output, self.width, 1.0);
     }
 

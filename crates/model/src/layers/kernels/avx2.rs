@@ -5,11 +5,13 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m256, _mm256_add_ps, _mm256_fmadd_ps, _mm256_load_ps, _mm256_mul_ps, _mm256_set1_ps,
-    _mm256_setzero_ps, _mm256_store_ps,
+    __m256, _CMP_GT_OQ, _CMP_NEQ_UQ, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps,
+    _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_fmadd_ps, _mm256_load_ps,
+    _mm256_loadu_ps, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi32, _mm256_set1_ps,
+    _mm256_setr_epi32, _mm256_setzero_ps, _mm256_store_ps, _mm256_storeu_ps,
 };
 
-use dp_core::per_sample::Octet;
+use dp_core::per_sample::{LANES, Octet};
 
 use super::{Kernel, Lanes};
 
@@ -61,6 +63,18 @@ impl Lanes for Wide {
     }
 
     #[inline(always)]
+    fn load_eight(from: &[f32; LANES]) -> Self {
+        // SAFETY: see `Wide`; eight floats, and the load needs no alignment.
+        Self(unsafe { _mm256_loadu_ps(from.as_ptr()) })
+    }
+
+    #[inline(always)]
+    fn store_eight(self, to: &mut [f32; LANES]) {
+        // SAFETY: see `Wide`; eight floats, and the store needs no alignment.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         // SAFETY: see `Wide`.
         Self(unsafe { _mm256_add_ps(self.0, other.0) })
@@ -70,6 +84,33 @@ impl Lanes for Wide {
     fn mul(self, other: Self) -> Self {
         // SAFETY: see `Wide`.
         Self(unsafe { _mm256_mul_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn positive(self) -> u8 {
+        // SAFETY: see `Wide`.
+        unsafe {
+            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(self.0, _mm256_setzero_ps())) as u8
+        }
+    }
+
+    #[inline(always)]
+    fn non_zero(self) -> u8 {
+        // SAFETY: see `Wide`.
+        unsafe {
+            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, _mm256_setzero_ps())) as u8
+        }
+    }
+
+    #[inline(always)]
+    fn select(self, other: Self, bits: u8) -> Self {
+        // SAFETY: see `Wide`.
+        Self(unsafe {
+            let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let set = _mm256_and_si256(_mm256_set1_epi32(i32::from(bits)), each);
+            let mask = _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, each));
+            _mm256_blendv_ps(other.0, self.0, mask)
+        })
     }
 
     #[inline(always)]

@@ -9,27 +9,31 @@
 //! The allowance `GRAM_ROUNDING = 2^-16` of the trace is 256 units of `u = 2^-24`. With every sum
 //! split in runs of about [`RUN`] terms, a sum of `m` terms is rounded by at most
 //! `(RUN + m / RUN) u` of the sum of its absolute values. An entry of a row of `J` over a plane of
-//! 28 x 28 is then rounded by at most `(56 + 14) u`, an inner product of two rows of 2304 entries by
+//! 28 x 28 is then rounded by at most `(56 + 14) u` (by `(4 + 48 + 5) u` behind a pool), an inner product of two rows of 2304 entries by
 //! `(48 + 48) u`: together `2 * 70 + 96 = 236 < 256`, where nothing cancels.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod combine;
 mod correlate;
 mod gram;
 mod plane;
+mod pooled;
 mod portable;
 mod product;
 mod rows;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
+pub(super) use combine::Combine;
 pub(super) use correlate::{Correlate, Taps};
 pub(super) use gram::Gram;
 pub(super) use plane::Plane;
+pub(super) use pooled::{Pool, PooledRows, Slopes, Spread};
 pub(super) use product::{OuterProduct, Product, Weights};
 pub(super) use rows::WeightRows;
 
-use dp_core::per_sample::Octet;
+use dp_core::per_sample::{LANES, Octet};
 
 /// The number of terms after which a sum goes on in a new accumulator.
 const RUN: usize = 48;
@@ -40,8 +44,16 @@ trait Lanes: Copy {
     fn splat(value: f32) -> Self;
     fn load(from: &Octet) -> Self;
     fn store(self, to: &mut Octet);
+    fn load_eight(from: &[f32; LANES]) -> Self;
+    fn store_eight(self, to: &mut [f32; LANES]);
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
+    /// Which lanes are greater than zero, a bit for each.
+    fn positive(self) -> u8;
+    /// Which lanes are not equal to zero, a bit for each.
+    fn non_zero(self) -> u8;
+    /// `self` where the bit of a lane is set, `other` elsewhere.
+    fn select(self, other: Self, bits: u8) -> Self;
     /// `self * factor + term`.
     fn mul_add(self, factor: Self, term: Self) -> Self;
 }

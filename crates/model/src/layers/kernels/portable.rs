@@ -34,6 +34,16 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
+    fn load_eight(from: &[f32; LANES]) -> Self {
+        Self(*from)
+    }
+
+    #[inline(always)]
+    fn store_eight(self, to: &mut [f32; LANES]) {
+        *to = self.0;
+    }
+
+    #[inline(always)]
     fn add(mut self, other: Self) -> Self {
         for (x, y) in self.0.iter_mut().zip(other.0) {
             *x += y;
@@ -45,6 +55,34 @@ impl Lanes for Plain {
     fn mul(mut self, other: Self) -> Self {
         for (x, y) in self.0.iter_mut().zip(other.0) {
             *x *= y;
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn positive(self) -> u8 {
+        let mut bits = 0;
+        for (lane, x) in self.0.into_iter().enumerate() {
+            bits |= u8::from(x > 0.0) << lane;
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn non_zero(self) -> u8 {
+        let mut bits = 0;
+        for (lane, x) in self.0.into_iter().enumerate() {
+            bits |= u8::from(x != 0.0) << lane;
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn select(mut self, other: Self, bits: u8) -> Self {
+        for (lane, (x, y)) in self.0.iter_mut().zip(other.0).enumerate() {
+            if bits >> lane & 1 == 0 {
+                *x = y;
+            }
         }
         self
     }

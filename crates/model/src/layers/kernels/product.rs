@@ -72,25 +72,36 @@ impl Kernel for Product<'_> {
         let full = outputs - outputs % OUTPUTS;
         let (grouped, single) = values.split_at(full * inputs);
         let vectors = self.output.len() / outputs;
-        for (index, values) in grouped.chunks_exact(OUTPUTS * inputs).enumerate() {
-            let first = index * OUTPUTS;
-            let mut start = [0.0; OUTPUTS];
+        let (weights, _) = grouped.as_chunks::<OUTPUTS>();
+        let mut first = 0;
+        while first < full {
+            // One vector alone needs more outputs to keep enough accumulators busy.
+            let wide = vectors == 1 && first + 3 * OUTPUTS <= full;
+            let count = if wide { 3 } else { 1 };
+            let at = (first, outputs);
+            let weights = &weights[first / OUTPUTS * inputs..][..count * inputs];
+            let mut start = [[0.0; OUTPUTS]; 3];
             if !self.bias.is_empty() {
-                start.copy_from_slice(&self.bias[first..first + OUTPUTS]);
+                let bias = &self.bias[first..first + count * OUTPUTS];
+                for (start, bias) in start.iter_mut().zip(bias.as_chunks::<OUTPUTS>().0) {
+                    *start = *bias;
+                }
             }
-            let (weights, _) = values.as_chunks::<OUTPUTS>();
             let mut v = 0;
             while v < vectors {
                 let left = vectors - v;
                 let (x, y) = (&self.input[v * inputs..], &mut self.output[v * outputs..]);
-                v += if left == 3 || left > 4 {
-                    tile::<L, OUTPUTS, 3>(weights, &start, x, (first, outputs), y)
+                v += if wide {
+                    tile::<L, OUTPUTS, 3, 1>(weights, &start, x, at, y)
+                } else if left == 3 || left > 4 {
+                    tile::<L, OUTPUTS, 1, 3>(weights, &[start[0]], x, at, y)
                 } else if left >= 2 {
-                    tile::<L, OUTPUTS, 2>(weights, &start, x, (first, outputs), y)
+                    tile::<L, OUTPUTS, 1, 2>(weights, &[start[0]], x, at, y)
                 } else {
-                    tile::<L, OUTPUTS, 1>(weights, &start, x, (first, outputs), y)
+                    tile::<L, OUTPUTS, 1, 1>(weights, &[start[0]], x, at, y)
                 };
             }
+            first += count * OUTPUTS;
         }
         for (index, values) in single.chunks_exact(inputs).enumerate() {
             let o = full + index;
@@ -102,45 +113,55 @@ impl Kernel for Product<'_> {
             let (weights, _) = values.as_chunks::<1>();
             for v in 0..vectors {
                 let (x, y) = (&self.input[v * inputs..], &mut self.output[v * outputs..]);
-                tile::<L, 1, 1>(weights, &start, x, (o, outputs), y);
+                tile::<L, 1, 1, 1>(weights, &[start], x, (o, outputs), y);
             }
         }
     }
 }
 
-/// `O` outputs of `V` vectors; answers `V`.
+/// `G` groups of `O` outputs of `V` vectors; answers `V`.
 #[inline(always)]
-fn tile<L: Lanes, const O: usize, const V: usize>(
+fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
     weights: &[[f32; O]],
-    start: &[f32; O],
+    start: &[[f32; O]; G],
     input: &[Octet],
     (first, outputs): (usize, usize),
     output: &mut [Octet],
 ) -> usize {
-    let inputs = weights.len();
+    let inputs = weights.len() / G;
+    let mut groups = [&weights[..0]; G];
+    for g in 0..G {
+        groups[g] = &weights[g * inputs..(g + 1) * inputs];
+    }
     let mut vectors = [&input[..0]; V];
     for v in 0..V {
         vectors[v] = &input[v * inputs..(v + 1) * inputs];
     }
-    let mut sums = [[L::zero(); V]; O];
-    for o in 0..O {
-        sums[o] = [L::splat(start[o]); V];
+    let mut sums = [[[L::zero(); V]; O]; G];
+    for g in 0..G {
+        for o in 0..O {
+            sums[g][o] = [L::splat(start[g][o]); V];
+        }
     }
     for i in 0..inputs {
         let mut x = [L::zero(); V];
         for v in 0..V {
             x[v] = L::load(&vectors[v][i]);
         }
-        for o in 0..O {
-            let w = L::splat(weights[i][o]);
-            for v in 0..V {
-                sums[o][v] = w.mul_add(x[v], sums[o][v]);
+        for g in 0..G {
+            for o in 0..O {
+                let w = L::splat(groups[g][i][o]);
+                for v in 0..V {
+                    sums[g][o][v] = w.mul_add(x[v], sums[g][o][v]);
+                }
             }
         }
     }
     for v in 0..V {
-        for o in 0..O {
-            sums[o][v].store(&mut output[v * outputs + first + o]);
+        for g in 0..G {
+            for o in 0..O {
+                sums[g][o][v].store(&mut output[v * outputs + first + g * O + o]);
+            }
         }
     }
     V
@@ -234,15 +255,16 @@ fn outer<L: Lanes, const V: usize>(
     }
     for i in 0..count {
         for v in 0..V {
-            let mut sum = Octet::default();
-            sums[i][v].store(&mut sum);
             let start = first + v * LANES;
-            let end = outputs.min(start + LANES);
-            for (total, value) in gradient[i * outputs + start..i * outputs + end]
-                .iter_mut()
-                .zip(sum.0)
-            {
-                *total += value;
+            let row = &mut gradient[i * outputs + start..(i + 1) * outputs];
+            if let Some(eight) = row.first_chunk_mut::<LANES>() {
+                L::load_eight(eight).add(sums[i][v]).store_eight(eight);
+            } else {
+                let mut sum = [0.0; LANES];
+                sums[i][v].store_eight(&mut sum);
+                for (total, value) in row.iter_mut().zip(sum) {
+                    *total += value;
+                }
             }
         }
     }

@@ -71,6 +71,7 @@ fn the_versions_agree() {
             rows,
         });
     }
+    pooled_versions_agree();
     for g in 1..9 {
         let rows = octets(g * 53, 0.19);
         let scale = octets(1, 0.4)[0];
@@ -88,6 +89,90 @@ fn the_versions_agree() {
             input: &input,
             output,
         });
+    }
+}
+
+fn pooled_versions_agree() {
+    for (height, width, kernel, g) in [(28, 28, 3, 6), (4, 2, 3, 4), (6, 8, 5, 7), (2, 2, 1, 1)] {
+        let plane = Plane {
+            height,
+            width,
+            kernel,
+        };
+        let (c_in, c_out, slope) = (2, 3, 0.2);
+        let pixels = c_out * plane.pixels();
+        let input = octets(pixels, 0.37);
+        let mut kept = [vec![0; pixels], vec![1; pixels]];
+        let mut pooled = [(); 2].map(|()| vec![Octet::default(); pixels / 4]);
+        let [a, b] = &mut kept;
+        let [c, d] = &mut pooled;
+        let pool = |signs, output| Pool {
+            plane,
+            slope,
+            input: &input,
+            signs,
+            output,
+        };
+        avx2::run(pool(a, c));
+        portable::run(pool(b, d));
+        assert_eq!(a, b);
+        close(c, d);
+        let signs = &kept[0];
+        agree!(pixels, |slopes| Slopes {
+            slope,
+            signs,
+            slopes,
+        });
+        let slopes = octets(pixels, 0.53);
+        let delta = octets(g * pixels / 4, 0.29);
+        agree!(c_out * plane.padded(), |target| Spread {
+            plane,
+            slopes: &slopes,
+            delta: &delta[..pixels / 4],
+            target,
+        });
+        let mut padded = vec![Octet::default(); c_in * plane.padded()];
+        plane.pad(&octets(c_in * plane.pixels(), 0.43), &mut padded);
+        let stride = c_out * c_in * kernel * kernel + c_out;
+        agree!(g * stride, |rows| PooledRows {
+            plane,
+            padded: &padded,
+            slopes: &slopes,
+            delta: &delta,
+            rows,
+            stride,
+        });
+    }
+}
+
+/// A weight of zero passes over a row that is not finite.
+#[test]
+fn combinations_are_sums_over_records() {
+    let (g, blocks, length) = (3, 2, 5);
+    let mut weights = octets(blocks * g, 0.31);
+    let mut rows = octets(blocks * g * length, 0.17);
+    weights[1].0[2] = 0.0;
+    rows[length].0[2] = f32::NAN;
+    let mut expected = vec![1.0f32; length];
+    for (w, row) in weights.iter().zip(rows.chunks_exact(length)) {
+        for (total, value) in expected.iter_mut().zip(row) {
+            for lane in (0..LANES).filter(|&lane| w.0[lane] != 0.0) {
+                *total += w.0[lane] * value.0[lane];
+            }
+        }
+    }
+    let versions: [fn(Combine); 2] = [|kernel| dispatch(kernel), |kernel| portable::run(kernel)];
+    for run in versions {
+        let mut gradient = vec![1.0f32; length];
+        run(Combine {
+            g,
+            weights: &weights,
+            rows: &rows,
+            gradient: &mut gradient,
+        });
+        for (x, y) in gradient.iter().zip(&expected) {
+            assert!((x - y).abs() < 1e-5, "{x} {y}");
+        }
     }
 }
 

@@ -1,0 +1,104 @@
+//! Buffers that are used again.
+//!
+//! A step goes through tens of megabytes of activations and cotangents. Fresh memory for each of
+//! them costs a page fault every four kilobytes, a quarter of a step's time; so a buffer that is
+//! dropped waits here for the next one of its length.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::octet::{LANES, Octet};
+
+/// Octets that may wait here: 256 MiB.
+const LIMIT: usize = 1 << 23;
+
+/// Buffers that wait, by length.
+#[derive(Default)]
+struct Spares {
+    by_length: BTreeMap<usize, Vec<Vec<Octet>>>,
+    octets: usize,
+}
+
+static SPARES: LazyLock<Mutex<Spares>> = LazyLock::new(Mutex::default);
+
+/// A buffer of octets that goes back to the spare ones when it is dropped.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<Octet>);
+
+impl Buffer {
+    /// `length` zeros.
+    pub fn zeros(length: usize) -> Self {
+        let mut buffer = Self::take(length);
+        buffer.fill(Octet::default());
+        buffer
+    }
+
+    /// `length` octets that the caller overwrites, all of them, before it reads any: they hold
+    /// whatever their last user left.
+    ///
+    /// With debug assertions they hold NaN, so that a reader of an octet that was not written fails
+    /// every test.
+    pub fn to_fill(length: usize) -> Self {
+        let mut buffer = Self::take(length);
+        if cfg!(debug_assertions) {
+            buffer.fill(Octet([f32::NAN; LANES]));
+        }
+        buffer
+    }
+
+    fn take(length: usize) -> Self {
+        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = spares.by_length.get_mut(&length).and_then(Vec::pop);
+        if spare.is_some() {
+            spares.octets -= length;
+        }
+        drop(spares);
+        Self(spare.unwrap_or_else(|| vec![Octet::default(); length]))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.0);
+        if buffer.is_empty() {
+            return;
+        }
+        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.octets + buffer.len() <= LIMIT {
+            spares.octets += buffer.len();
+            spares
+                .by_length
+                .entry(buffer.len())
+                .or_default()
+                .push(buffer);
+        }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [Octet];
+
+    fn deref(&self) -> &[Octet] {
+        &self.0
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [Octet] {
+        &mut self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_of_zeros_is_zero_whatever_was_there() {
+        Buffer::to_fill(12_345).fill(Octet([1.0; LANES]));
+        let again = Buffer::zeros(12_345);
+        assert_eq!(again.len(), 12_345);
+        assert!(again.iter().all(|octet| *octet == Octet::default()));
+    }
+}
