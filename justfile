@@ -14,13 +14,22 @@ default:
 run-swae dataset="glyphs" *flags="":
     cargo run --release --locked --bin swae -- --dataset {{dataset}} {{flags}}
 
+# Generate by a private flow: `just run-flow`, `just run-flow mnist --mechanism resampled --epsilon 10`.
+run-flow dataset="glyphs" *flags="":
+    cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
+
+# Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
+report *flags:
+    @cargo run --release --locked --quiet --bin report -- {{flags}}
+
 # Ask the accountants: `just account epsilon --records 60000 --batch 600 ...`.
 account *flags:
     @cargo run --release --locked --quiet --bin account -- {{flags}}
 
-# Pages from run folders: `just report RUN`, `just report RUN RUN`, `just report --sweep runs/swae`.
-report *flags:
-    @cargo run --release --locked --quiet --bin report -- {{flags}}
+# Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
+sweep file *flags:
+    @cargo build --release --locked --quiet --bins
+    @"$CARGO_TARGET_DIR"/release/sweep {{file}} {{flags}}
 
 # All tests. Data tests take their folder from SLIVER_DATA and say so when it is unset.
 test *filter:

@@ -39,7 +39,7 @@ fn steps(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("private_step");
     group.sample_size(10);
     for (name, engine) in [
-        ("host", Engine::Host { chunk: 20 }),
+        ("host", Engine::Host { chunk: 24 }),
         ("tensor", Engine::Tensor { chunk: 100 }),
     ] {
         let objective = |mode| Objective::new(0.1, Clipping::paper(mode)).unwrap();

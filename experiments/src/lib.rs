@@ -1,5 +1,8 @@
 //! Experiments that reproduce the papers; each binary is a thin main over one module here.
 
 pub mod account;
+pub mod flow;
 pub mod report;
+mod scores;
 pub mod swae;
+pub mod sweep;

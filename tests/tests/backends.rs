@@ -141,8 +141,8 @@ fn wgpu_agrees_with_the_host_on_a_small_stack() {
     let host = Stack::new(vec![&stacks[1].0 as &dyn Layer, &stacks[1].1])
         .host()
         .unwrap();
-    let activations = host.forward(n, x);
-    let pulled = host.pull_back(&activations, g, delta, needs);
+    let activations = host.forward(n, &x);
+    let pulled = host.pull_back(&activations, g, &delta, needs);
     let mut expected = vec![0.0; host.parameters()];
     host.add_gradient(&activations, &pulled, &weights, &mut expected);
     assert!(relative_error(&gram, &pulled.gram) < 1e-5);

@@ -2,9 +2,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::catalogue::Published;
+use crate::catalogue::{Files, Pair, Published};
 use crate::fetch::{Progress, ProgressFn, SearchPath, fetch};
-use crate::{DataError, Glyphs, LabelledImages, PinnedFile, idx};
+use crate::{DataError, Glyphs, LabelledImages, PinnedFile, idx, usps};
 
 /// A data set that can be loaded by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,11 +16,13 @@ pub enum DatasetKind {
     Mnist,
     /// Articles of clothing, 60000 + 10000.
     FashionMnist,
+    /// Handwritten digits of another source, 7291 + 2007, at MNIST's 28 x 28 pixels.
+    Usps,
 }
 
 impl DatasetKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Glyphs, Self::Mnist, Self::FashionMnist];
+    pub const ALL: [Self; 4] = [Self::Glyphs, Self::Mnist, Self::FashionMnist, Self::Usps];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -28,13 +30,16 @@ impl DatasetKind {
             Self::Glyphs => "glyphs",
             Self::Mnist => "mnist",
             Self::FashionMnist => "fashion-mnist",
+            Self::Usps => "usps",
         }
     }
 
     /// What each class shows, in the order of the labels.
     pub fn class_names(self) -> [&'static str; 10] {
         match self {
-            Self::Glyphs | Self::Mnist => ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
+            Self::Glyphs | Self::Mnist | Self::Usps => {
+                ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+            }
             Self::FashionMnist => [
                 "T-shirt",
                 "trouser",
@@ -174,41 +179,56 @@ fn read(
         Some(mirrors) => mirrors.clone(),
         None => published.mirrors.iter().map(ToString::to_string).collect(),
     };
-    // All four files first: one that is missing is known before any time goes into decoding.
+    // All files first: one that is missing is known before any time goes into decoding.
     let fetch = |file| fetch(file, &search, &mirrors, progress);
-    let train_images = fetch(&published.train_images)?;
-    let train_labels = fetch(&published.train_labels)?;
-    let test_images = fetch(&published.test_images)?;
-    let test_labels = fetch(&published.test_labels)?;
-    Ok((
-        decode(
-            (&published.train_images, &train_images),
-            (&published.train_labels, &train_labels),
-            options.train,
-        )?,
-        decode(
-            (&published.test_images, &test_images),
-            (&published.test_labels, &test_labels),
-            options.test,
-        )?,
-    ))
+    match &published.files {
+        Files::Idx {
+            train_images,
+            train_labels,
+            test_images,
+            test_labels,
+        } => {
+            let train = (fetch(train_images)?, fetch(train_labels)?);
+            let test = (fetch(test_images)?, fetch(test_labels)?);
+            let decode = |images, labels, (image_bytes, label_bytes): &(Vec<u8>, Vec<u8>)| {
+                decode((images, image_bytes), (labels, label_bytes))
+            };
+            Ok((
+                first(decode(train_images, train_labels, &train)?, options.train)?,
+                first(decode(test_images, test_labels, &test)?, options.test)?,
+            ))
+        }
+        Files::Usps(Pair { train, test }) => {
+            let bytes = (fetch(train)?, fetch(test)?);
+            let decode = |file, bytes: &[u8]| usps::decode(&name(file), bytes, Glyphs::SIDE);
+            Ok((
+                first(decode(train, &bytes.0)?, options.train)?,
+                first(decode(test, &bytes.1)?, options.test)?,
+            ))
+        }
+    }
+}
+
+fn first(mut records: LabelledImages, count: Option<usize>) -> Result<LabelledImages, DataError> {
+    if let Some(count) = count {
+        records.truncate(count)?;
+    }
+    Ok(records)
+}
+
+fn name(file: &PinnedFile) -> String {
+    format!("{}/{}", file.folder, file.name)
 }
 
 fn decode(
     images: (&PinnedFile, &[u8]),
     labels: (&PinnedFile, &[u8]),
-    count: Option<usize>,
 ) -> Result<LabelledImages, DataError> {
-    let name = |file: &PinnedFile| format!("{}/{}", file.folder, file.name);
     let (images_file, labels_file) = (name(images.0), name(labels.0));
-    let mut records = LabelledImages::from_idx(
+    LabelledImages::from_idx(
         &images_file,
         idx::decode_images(&images_file, images.1)?,
         &labels_file,
         idx::decode_labels(&labels_file, labels.1)?,
-    )?;
-    if let Some(count) = count {
-        records.truncate(count)?;
-    }
-    Ok(records)
+    )
 }

@@ -3,8 +3,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
+use crate::atomic::{sync_folder, temporary};
 use crate::fetch::{Progress, hex};
 use crate::{DataError, PinnedFile};
 
@@ -67,7 +67,7 @@ fn from_mirror(
 
     // The folder is made only once a mirror answers: a machine without network is left as it was.
     std::fs::create_dir_all(folder).map_err(here("create the folder"))?;
-    let mut part = temporary(folder).map_err(here("write to the folder"))?;
+    let mut part = temporary(folder, ".download-").map_err(here("write to the folder"))?;
     let mut hash = Sha256::new();
     let mut bytes = Vec::new();
     let mut block = vec![0; 1 << 16];
@@ -134,22 +134,4 @@ fn agent(url: &str) -> ureq::Agent {
         config = config.proxy(None);
     }
     config.build().new_agent()
-}
-
-/// A file that removes itself unless it is renamed; readable as any file the user makes.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".download-").suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
-
-/// Makes the rename last through a power failure, where the system has a call for that.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    std::fs::File::open(folder)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
 }

@@ -1,5 +1,8 @@
 use std::path::PathBuf;
 
+use crate::split::SplitError;
+use crate::table::TableError;
+
 /// What can be wrong with a data file, a download, or a request for data.
 ///
 /// Each message names the value, the bound and what to do.
@@ -235,6 +238,69 @@ pub enum DataError {
         /// A group that holds it too, or the same group.
         second: usize,
     },
+
+    /// An index past the end of the records.
+    #[error("{what}: index {index} of {records} records: expected 0 to {max}", max = records.saturating_sub(1))]
+    Index {
+        /// The data.
+        what: String,
+        /// The index.
+        index: usize,
+        /// The number of records.
+        records: usize,
+    },
+
+    /// A parameter out of range.
+    #[error("{what}: {found}, expected {expected}; change it")]
+    Number {
+        /// The parameter.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// Its bound.
+        expected: &'static str,
+    },
+
+    /// A side that no image can have.
+    #[error("side of an image: {found} pixels, expected 1 to {max}; change it")]
+    Side {
+        /// The number of pixels.
+        found: usize,
+        /// The most that it can be.
+        max: usize,
+    },
+
+    /// A file that is named as an image and cannot be decoded.
+    #[error(
+        "{path}: cannot be read as an image: {reason}; replace or remove the file, or have files that \
+         cannot be read skipped"
+    )]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What the decoder said.
+        reason: String,
+    },
+
+    /// A text file of records that cannot be read.
+    #[error(transparent)]
+    Table(Box<TableError>),
+
+    /// A public and private half that cannot be had.
+    #[error(transparent)]
+    Split(Box<SplitError>),
+}
+
+impl From<TableError> for DataError {
+    fn from(error: TableError) -> Self {
+        Self::Table(Box::new(error))
+    }
+}
+
+impl From<SplitError> for DataError {
+    fn from(error: SplitError) -> Self {
+        Self::Split(Box::new(error))
+    }
 }
 
 /// A file that is nowhere on this machine and that no mirror gave, with where to put it.

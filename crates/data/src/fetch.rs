@@ -79,9 +79,7 @@ impl SearchPath {
         let variable = std::env::var_os(DATA_VARIABLE)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from);
-        let cache = directories::ProjectDirs::from("", "", "sliver")
-            .map(|project| project.cache_dir().to_path_buf());
-        Self::new(data_dir.map(Path::to_path_buf), variable, cache)
+        Self::new(data_dir.map(Path::to_path_buf), variable, cache_folder())
     }
 
     /// The same search with each folder given.
@@ -214,4 +212,10 @@ fn unreadable(path: &Path, source: std::io::Error) -> DataError {
 
 pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// `sliver/` in the user's cache folder, where the system names one.
+pub fn cache_folder() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "sliver")
+        .map(|project| project.cache_dir().to_path_buf())
 }

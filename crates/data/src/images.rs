@@ -190,6 +190,28 @@ impl LabelledImages {
         (0..self.classes).map(first).collect()
     }
 
+    /// The records at `indices`, in that order.
+    ///
+    /// # Errors
+    /// [`DataError::Index`] for an index past the end, [`DataError::Shape`] without indices.
+    pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
+        let mut pixels = Vec::with_capacity(indices.len() * self.image_size());
+        let mut labels = Vec::with_capacity(indices.len());
+        for &index in indices {
+            let (Some(image), Some(&label)) = (self.image_bytes(index), self.labels.get(index))
+            else {
+                return Err(DataError::Index {
+                    what: "labelled images".into(),
+                    index,
+                    records: self.len(),
+                });
+            };
+            pixels.extend_from_slice(image);
+            labels.push(label);
+        }
+        Self::new(pixels, labels, self.height, self.width, self.classes)
+    }
+
     /// Keeps the first `count` records.
     ///
     /// # Errors

@@ -6,7 +6,15 @@
 //! |---|---|
 //! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
+//! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
+//! in the plane.
+//!
+//! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
+//! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
+//!
+//! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
 //! number of distinct records, afresh each step, independently of what the records hold.
 //!
@@ -15,20 +23,35 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adult;
+mod atomic;
+pub mod biased;
 mod catalogue;
 mod dataset;
 mod download;
 mod error;
 pub mod fetch;
+pub mod folder;
+pub mod gaussians;
 pub mod glyphs;
 pub mod idx;
 mod images;
+mod reshape;
 mod sampler;
+pub mod split;
+pub mod table;
+pub mod usps;
 
+pub use adult::Adult;
+pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::{DataError, Unavailable};
 pub use fetch::{Progress, ProgressFn};
+pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
+pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
+pub use split::{PublicShare, Split, SplitError, SplitPlan};
+pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema, TableError};

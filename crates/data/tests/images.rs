@@ -52,6 +52,25 @@ fn truncation_keeps_the_first() {
 }
 
 #[test]
+fn records_can_be_selected() {
+    let set = three();
+    let chosen = set.select(&[2, 0, 2]).unwrap();
+    assert_eq!(chosen.pixels(), [204, 255, 0, 51, 204, 255]);
+    assert_eq!(chosen.labels(), [2, 2, 2]);
+    assert_eq!(chosen.classes(), 4);
+    assert_eq!(set.select(&[0, 1, 2]).unwrap(), set);
+    for index in [3, usize::MAX] {
+        let error = set.select(&[0, index]).unwrap_err();
+        assert!(matches!(error, DataError::Index { records: 3, .. }));
+        assert!(error.to_string().contains("expected 0 to 2"), "{error}");
+    }
+    assert!(matches!(
+        set.select(&[]).unwrap_err(),
+        DataError::Shape { .. }
+    ));
+}
+
+#[test]
 fn parts_that_do_not_fit_are_refused() {
     let refused = |pixels: usize, labels: &[u8], height, width, classes| {
         LabelledImages::new(vec![0; pixels], labels.to_vec(), height, width, classes).unwrap_err()

@@ -28,9 +28,17 @@ pub struct LedgerEntry {
     /// The standard deviation of the noise on each coordinate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
+    /// The probability, over public randomness, that the sensitivity is exceeded: a guarantee holds
+    /// with a delta that is larger by as much for each release. 0 for a proved bound.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failure_probability: f64,
     /// False where the noise came from a known seed, so that nothing was private.
     #[serde(default = "yes")]
     pub secret_noise: bool,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn yes() -> bool {

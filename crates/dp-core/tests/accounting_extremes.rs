@@ -282,6 +282,7 @@ fn a_ledger_replays_to_the_same_epsilon() {
         count: 1,
         neighbours: Neighbours::ReplaceOne,
         secret_noise: true,
+        failure_probability: 0.0,
     };
     let mut text = String::new();
     for _ in 0..500 {

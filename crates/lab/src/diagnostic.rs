@@ -27,6 +27,16 @@ pub enum Failure {
         #[help]
         help: Option<String>,
     },
+    /// A run that was asked to stop and can go on: exit code 130, as after SIGINT.
+    #[error("{message}")]
+    #[diagnostic(code(sliver::interrupted))]
+    Interrupted {
+        /// Where it stopped.
+        message: String,
+        /// How to go on.
+        #[help]
+        help: Option<String>,
+    },
 }
 
 impl Failure {
@@ -57,6 +67,7 @@ impl Failure {
         match self {
             Self::BadInput { .. } => ExitCode::from(2),
             Self::Failed { .. } => ExitCode::from(1),
+            Self::Interrupted { .. } => ExitCode::from(130),
         }
     }
 }

@@ -1,10 +1,13 @@
-//! What every experiment shares: backends, run folders, progress, figures, reports, errors for people.
+//! What every experiment shares: backends, run folders, progress, pictures, errors for people.
 
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod checkpoint;
 pub mod diagnostic;
+pub mod evaluate;
 pub mod figures;
+pub mod interrupt;
 pub mod progress;
 pub mod report;
 pub mod run_folder;

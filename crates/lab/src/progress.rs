@@ -10,7 +10,13 @@ pub struct Progress {
 impl Progress {
     /// A bar over `steps` steps; silent where standard error is no terminal.
     pub fn new(steps: u64) -> Self {
-        let bar = ProgressBar::new(steps);
+        Self::from(0, steps)
+    }
+
+    /// A bar that goes on after `done` of `steps` steps.
+    pub fn from(done: u64, steps: u64) -> Self {
+        let bar = ProgressBar::new(steps).with_position(done);
+        bar.reset_eta();
         let style = ProgressStyle::with_template(
             "{bar:30} {pos}/{len} steps  {per_sec}  left {eta}  {msg}",
         )

@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-/// A folder that belongs to one run.
-#[derive(Debug, Clone)]
+/// A folder that belongs to one run, and to one process at a time.
+#[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Locked as long as the process lives, however it ends.
+    _lock: fs::File,
 }
 
 impl RunFolder {
@@ -21,7 +23,9 @@ impl RunFolder {
     ///
     /// [`Failure::BadInput`] for a path that exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        if path.exists() {
+        // A folder without a configuration holds no run: it was made by a run that was killed before
+        // its first line.
+        if path.exists() && !holds_nothing(path) {
             return Err(Failure::input(
                 format!("--out {}: this path exists already", path.display()),
                 "name a folder that does not exist yet; nothing was overwritten",
@@ -36,25 +40,38 @@ impl RunFolder {
                 "name a folder that can be written",
             )
         })?;
-        Ok(Self {
-            path: path.to_path_buf(),
-        })
+        Self::locked(path)
     }
 
-    /// A folder that exists.
+    /// Opens the folder of a run that was started before.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a path that is no folder.
+    /// [`Failure::BadInput`] for a folder that holds no run, or whose run another process is at.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        if !path.is_dir() {
+        if !path.join("config.toml").is_file() {
             return Err(Failure::input(
-                format!("{}: there is no such folder", path.display()),
-                "name the folder of a run, such as runs/swae/NAME",
+                format!("{}: there is no config.toml, so no run", path.display()),
+                "name the folder of a run that was started before",
             ));
         }
+        Self::locked(path)
+    }
+
+    fn locked(path: &Path) -> Result<Self, Failure> {
+        let file = path.join(".lock");
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", file.display()),
+                "wait for the other process, or name another folder",
+            )
+        };
+        let lock = fs::File::create(&file).map_err(|e| refuse(&e))?;
+        lock.try_lock()
+            .map_err(|e| refuse(&format!("another process is at this run ({e})")))?;
         Ok(Self {
             path: path.to_path_buf(),
+            _lock: lock,
         })
     }
 
@@ -93,6 +110,23 @@ impl RunFolder {
         Ok(target)
     }
 
+    /// Reads a TOML file of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read_toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
+        let path = self.file(name);
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "resume with the program that started the run, or start it anew",
+            )
+        };
+        let text = fs::read_to_string(&path).map_err(|e| refuse(&e))?;
+        toml::from_str(&text).map_err(|e| refuse(&e))
+    }
+
     /// Writes a value as indented JSON.
     ///
     /// # Errors
@@ -102,6 +136,28 @@ impl RunFolder {
         let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
         text.push('\n');
         self.write(name, text.as_bytes())
+    }
+
+    /// Keeps the lines of a JSON-lines file that `keep` accepts; a line cut short by a kill goes. A
+    /// file that is not there stays so.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn keep_json_lines(
+        &self,
+        name: &str,
+        keep: impl Fn(&serde_json::Value) -> bool,
+    ) -> Result<(), Failure> {
+        let Ok(text) = fs::read_to_string(self.file(name)) else {
+            return Ok(());
+        };
+        let kept: String = text
+            .lines()
+            .filter(|line| serde_json::from_str(line).is_ok_and(|value| keep(&value)))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        self.write(name, kept.as_bytes()).map(|_| ())
     }
 
     /// Appends one JSON line to a file.
@@ -144,6 +200,20 @@ pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     attempt().map_err(|e| Failure::Failed {
         message: format!("{} could not be written: {e}", target.display()),
         help: Some("free some space or choose another --out".into()),
+    })
+}
+
+/// Whether nothing but an empty ledger, a lock and a file that was never renamed lies in a folder.
+fn holds_nothing(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| {
+        entries.all(|entry| {
+            entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
+                name.to_string_lossy().starts_with(".tmp")
+                    || (empty && (name == ".lock" || name == "ledger.jsonl"))
+            })
+        })
     })
 }
 

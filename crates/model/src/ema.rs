@@ -45,6 +45,32 @@ impl Ema {
         self.steps += 1;
     }
 
+    /// The steps taken in and the average, little-endian, for a checkpoint.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.steps.to_le_bytes().to_vec();
+        bytes.extend(self.average.iter().flat_map(|e| e.to_le_bytes()));
+        bytes
+    }
+
+    /// Takes the place of the average that [`Ema::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] for bytes of another length than it writes.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let Some((&steps, average)) = words.split_first().filter(|_| rest.is_empty()) else {
+            return Err(ModelError::Shape {
+                what: "bytes of an average",
+                expected: bytes.len().next_multiple_of(8).max(8),
+                found: bytes.len(),
+            });
+        };
+        self.steps = u64::from_le_bytes(steps);
+        self.average = average.iter().map(|&e| f64::from_le_bytes(e)).collect();
+        Ok(())
+    }
+
     /// `module` with the averaged weights; unchanged before the first update.
     ///
     /// # Errors

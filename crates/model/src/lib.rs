@@ -4,8 +4,11 @@
 //! What is added is [`dp_core::per_sample::Layer`], so that the same weights can also be trained on
 //! private records.
 
+pub mod adam;
 pub mod ema;
 pub mod error;
+pub mod generator;
+pub mod latent;
 pub mod layers;
 pub mod swae;
 pub mod weights;

@@ -88,9 +88,9 @@ fn check<L: Layer + Module>(build: impl Fn(&Device) -> L, inputs: usize) {
     assert!(relative_error(&gradient, &sum) < TOLERANCE);
 
     let on_host = stack.host().expect("every layer here has host kernels");
-    let host_activations = on_host.forward(RECORDS, x);
+    let host_activations = on_host.forward(RECORDS, &x);
     assert!(relative_error(host_activations.output(), &host(activations.output())) < TOLERANCE);
-    let pulled = on_host.pull_back(&host_activations, ROWS, delta, NEEDS);
+    let pulled = on_host.pull_back(&host_activations, ROWS, &delta, NEEDS);
     assert!(relative_error(&pulled.input, &below) < TOLERANCE);
     assert!(relative_error(&pulled.gram, &gram) < TOLERANCE);
     let mut gradient = vec![0.0; parameters];
@@ -154,8 +154,8 @@ fn a_dead_record_does_not_spread() {
     let parts = stack.gradient(&activations, &pulled, tensor(&weights, [2, 1], &device));
     let on_tensors: Vec<f32> = parts.into_iter().flat_map(host).collect();
     let on_host = stack.host().expect("host kernels");
-    let activations = on_host.forward(2, x);
-    let pulled = on_host.pull_back(&activations, 1, delta, NEEDS);
+    let activations = on_host.forward(2, &x);
+    let pulled = on_host.pull_back(&activations, 1, &delta, NEEDS);
     let mut flat = vec![0.0; on_host.parameters()];
     on_host.add_gradient(&activations, &pulled, &weights, &mut flat);
     let expected = [0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.0, -2.0, 0.5, -0.5];

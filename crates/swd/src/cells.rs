@@ -39,6 +39,47 @@ pub fn quantile_cells(sorted: &[f64], n: usize) -> Result<Vec<f64>, SwdError> {
     Ok(cells)
 }
 
+/// [`quantile_cells`] of a sorted sample that was checked before, in `f32`: at least one cell and one
+/// value.
+pub(crate) fn write_quantile_cells(sorted: &[f64], cells: &mut [f32]) {
+    if sorted.len() == cells.len() {
+        let entries = cells.iter_mut().zip(sorted);
+        return entries.for_each(|(q, &value)| *q = value as f32);
+    }
+    if sorted.len() < cells.len() {
+        return write_wide_cells(sorted, cells);
+    }
+    // A cell is complete once the next one begins.
+    let (mut current, mut sum) = (0, 0.0);
+    for o in overlaps(cells.len(), sorted.len()) {
+        if o.i != current {
+            cells[current] = sum as f32;
+            (current, sum) = (o.i, 0.0);
+        }
+        sum += o.weight as f64 / sorted.len() as f64 * sorted[o.j];
+    }
+    cells[current] = sum as f32;
+}
+
+/// [`write_quantile_cells`] for fewer values than cells: most cells lie inside one value.
+fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
+    let (m, n) = (sorted.len(), cells.len());
+    // Masses in units of 1/(nm): a value has n of them, a cell m. Both counts are below 2^32.
+    for (j, &value) in sorted.iter().enumerate() {
+        let (mut first, begun) = ((j * n) / m, (j * n) % m);
+        let (last, over) = (((j + 1) * n) / m, ((j + 1) * n) % m);
+        if begun > 0 {
+            // The rest of a cell that the value before has begun.
+            cells[first] += ((m - begun) as f64 / m as f64 * value) as f32;
+            first += 1;
+        }
+        cells[first..last].fill(value as f32);
+        if over > 0 {
+            cells[last] = (over as f64 / m as f64 * value) as f32;
+        }
+    }
+}
+
 /// The mean, over the mass of a sorted sample, of its squared distance to its own cells.
 ///
 /// `within = sum_rj R_rj (v_(j) - q_r)^2`, in squared units of the values: the part of
@@ -202,18 +243,24 @@ fn check_sorted(what: &'static str, values: &[f64], n: usize) -> Result<(), SwdE
     Ok(())
 }
 
-/// Checks a matrix of points, one a row, for being there, whole and finite.
-pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
-    if points.is_empty() {
+/// Checks the length of a matrix of points, one a row, for being there and whole.
+pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<(), SwdError> {
+    if len == 0 {
         return Err(SwdError::Empty { what });
     }
-    if !points.len().is_multiple_of(d) {
+    if !len.is_multiple_of(d) {
         return Err(SwdError::Length {
             what,
-            found: points.len(),
-            expected: points.len() / d * d,
+            found: len,
+            expected: len.checked_div(d).unwrap_or(0) * d,
         });
     }
+    Ok(())
+}
+
+/// Checks a matrix of points, one a row, for being there, whole and finite.
+pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
+    check_shape(what, points.len(), d)?;
     if let Some(place) = points.iter().position(|value| !value.is_finite()) {
         return Err(SwdError::NotFinite {
             what,

@@ -73,6 +73,42 @@ pub enum SwdError {
         /// The value.
         value: f64,
     },
+    /// A quantity that must be positive and is not.
+    #[error("{what} must be a positive finite number, found {value}")]
+    NotPositive {
+        /// The quantity.
+        what: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// A probability outside the range that a formula covers.
+    #[error("{what} must lie strictly between 0 and {most}, found {value}")]
+    NotAProbability {
+        /// The quantity.
+        what: &'static str,
+        /// The value.
+        value: f64,
+        /// The end of the range.
+        most: f64,
+    },
+    /// A count that must be a power of two.
+    #[error("{what} must be a power of two of at least 2, found {found}")]
+    NotAPowerOfTwo {
+        /// The quantity.
+        what: &'static str,
+        /// The count.
+        found: usize,
+    },
+    /// The place of something that is not there.
+    #[error("{what} {index} was asked for, there are {count}")]
+    NotThere {
+        /// What was asked for.
+        what: &'static str,
+        /// Its place, counted from 0.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// Data that could not be read back from a device.
     #[error("projections could not be read from the device: {0}")]
     Device(String),

@@ -4,6 +4,11 @@
 //! them; [`transport`] has the residuals, cotangents and squared distances, and [`sensitivity`]
 //! says how far the gradient can move when one record is replaced. Only `p = 2` is offered: for
 //! other orders the gradient has no such bound.
+//!
+//! Two ways to let private data go once and to transport towards it ever after: [`smoothed`] for
+//! noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
+//! [`Unreleased`] vector with its sensitivity, and, once a mechanism has added its noise, a
+//! [`FlowTarget`] for the particles of [`flow`].
 
 #![forbid(unsafe_code)]
 
@@ -11,12 +16,20 @@ mod ball;
 mod breakpoints;
 pub mod cells;
 mod error;
+pub mod flow;
+pub mod marginals;
+mod region;
 pub mod sensitivity;
 pub mod slices;
+pub mod smoothed;
 pub mod sort;
 pub mod transport;
+mod unreleased;
 
 pub use ball::UniformBall;
 pub use cells::Cells;
 pub use error::SwdError;
+pub use flow::{FlowTarget, Particles};
+pub use region::Region;
 pub use slices::Slices;
+pub use unreleased::Unreleased;

@@ -39,6 +39,19 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
             json!("cut short by a kill before their release left; passed over"),
         );
     }
+    let failure: f64 = found
+        .releases
+        .iter()
+        .map(|release| release.failure_probability * release.count as f64)
+        .sum();
+    if failure > 0.0 {
+        answer.push("failure_probability", json!(failure.min(1.0)));
+        answer.push("delta_in_all", json!((asked.delta + failure).min(1.0)));
+        answer.push(
+            "sensitivity",
+            json!("a high-probability value of the papers, no bound: its failure adds to delta"),
+        );
+    }
     let secret = found.releases.iter().all(|release| release.secret_noise);
     answer.push("secret_noise", json!(secret));
     if !secret {

@@ -7,7 +7,9 @@ use data::DatasetKind;
 use lab::backend::Backend;
 use model::swae::Prior;
 
-use super::settings::{Frame, PresetName};
+use crate::scores::ScoreFlags;
+
+use super::settings::{Frame, Initialisation, PresetName};
 
 /// Train a private sliced-Wasserstein autoencoder and look at what it learned.
 ///
@@ -78,6 +80,12 @@ pub struct Arguments {
     /// The opposite of --conditional: the paper's form.
     #[arg(long)]
     pub unconditional: bool,
+    /// Sample a conditional model from the prior instead of released class moments.
+    #[arg(long)]
+    pub prior_samples: bool,
+    /// How the weights start.
+    #[arg(long, value_enum)]
+    pub initialisation: Option<Initialisation>,
     /// Evaluate an exponential moving average of the weights with this decay.
     #[arg(long)]
     pub ema: Option<f64>,
@@ -90,12 +98,37 @@ pub struct Arguments {
     /// Make batches and noise reproducible too: the run is then NOT private, and says so.
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
+    /// How samples are scored.
+    #[command(flatten)]
+    pub score: ScoreFlags,
+    /// Label samples by their nearest private images, as the paper does, where the model is
+    /// unconditional: the accuracies are then NOT covered by the guarantee.
+    #[arg(long)]
+    pub paper_labels: bool,
     /// Train without clipping and without noise; nothing is promised.
     #[arg(long)]
     pub no_privacy: bool,
+    /// Go on with the run in this folder from its last checkpoint.
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "preset", "dataset", "records", "epsilon", "delta", "steps", "batch", "learning_rate",
+        "alpha", "latent", "clip", "clip_activation", "clip_jacobian", "clip_reconstruction",
+        "slices", "frame", "prior", "prior_samples", "initialisation", "conditional", "unconditional", "ema", "seed",
+        "insecure_noise_seed", "no_privacy", "out",
+    ])]
+    pub resume: Option<PathBuf>,
+    /// Judge a finished run again: new scores, pictures and page, from its weights.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "out", "run"])]
+    pub rescore: Option<PathBuf>,
+    /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: u64,
     /// Run folder to create (default: `runs/swae/DATASET-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Like --out, but a run that was started there goes on, and one that is done stays as it is:
+    /// the same command can be given again and again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "resume"])]
+    pub run: Option<PathBuf>,
 }
 
 impl Arguments {

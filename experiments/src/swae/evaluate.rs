@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use lab::diagnostic::Failure;
 use lab::figures;
@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Slices, UniformBall};
 
-use super::report;
+use super::latents::{decode, encode, with_labels};
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 1000;
@@ -80,7 +80,7 @@ impl Evaluator {
         for start in (0..records).step_by(500) {
             let indices: Vec<usize> = (start..records.min(start + 500)).collect();
             let pixels = self.test().gather(&indices).unwrap_or_default();
-            let u = report::encode(model, pixels.clone(), &self.device);
+            let u = encode(model, pixels.clone(), &self.device);
             let decoded = self.reconstruct(model, &u, &indices);
             for (&p, &x) in decoded.iter().zip(&pixels) {
                 let p = f64::from(p).clamp(1e-7, 1.0 - 1e-7);
@@ -119,10 +119,7 @@ impl Evaluator {
     }
 
     fn decode(&self, model: &Swae, inputs: Vec<f32>) -> Vec<f32> {
-        let width = model.latent + model.classes;
-        let rows = inputs.len() / width;
-        let inputs = Tensor::from_data(TensorData::new(inputs, [rows, width]), &self.device);
-        model.decode(inputs).into_data().iter::<f32>().collect()
+        decode(model, inputs, &self.device)
     }
 
     /// Reconstructions, samples, the latent scatter and interpolations (paper 004, figures 2, 3
@@ -145,7 +142,7 @@ impl Evaluator {
             .flatten()
             .collect();
         let originals = self.test().gather(&firsts).unwrap_or_default();
-        let latents = report::encode(model, originals.clone(), &self.device);
+        let latents = encode(model, originals.clone(), &self.device);
         let rebuilt = self.reconstruct(model, &latents, &firsts);
         let columns = firsts.len().max(1);
         let both = [originals, rebuilt].concat();
@@ -174,6 +171,35 @@ impl Evaluator {
                 self.interpolations(model, &latents, &firsts)?,
             ),
         ])
+    }
+
+    /// `count` samples for scores, with labels where the model is conditional: in equal parts from
+    /// the class Gaussians, or from the prior.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the prior refuses the dimension.
+    pub fn scored(
+        &self,
+        model: &Swae,
+        classes: Option<&ClassLatents>,
+        count: usize,
+        rng: &mut impl Rng,
+    ) -> Result<(Vec<f32>, Option<Vec<usize>>), Failure> {
+        let Some(classes) = classes else {
+            let prior = UniformBall::new(model.latent).map_err(Failure::run)?;
+            return Ok((self.decode(model, prior.sample(count, rng)), None));
+        };
+        let present = classes.present();
+        let (mut inputs, mut labels) = (Vec::new(), Vec::new());
+        for &class in &present {
+            let each = count.div_ceil(present.len());
+            let latents = classes.sample(class, each, rng);
+            let these = vec![class; each];
+            inputs.extend(with_labels(&latents, model.latent, model.classes, &these));
+            labels.extend(these);
+        }
+        Ok((self.decode(model, inputs), Some(labels)))
     }
 
     /// One hundred samples: from the class Gaussians, a row a class, or from the prior.
@@ -211,7 +237,7 @@ impl Evaluator {
             .iter()
             .map(|&i| self.test().label(i).unwrap_or(0))
             .collect();
-        (report::encode(model, pixels, &self.device), labels)
+        (encode(model, pixels, &self.device), labels)
     }
 
     /// Ten images for each pair of classes, three pairs a line.
@@ -227,12 +253,11 @@ impl Evaluator {
             .collect();
         let ends = with_labels(latents, model.latent, model.classes, &labels);
         let width = model.latent + model.classes;
-        let frames = 10;
         let mut inputs = Vec::new();
         for i in 0..firsts.len() {
             for j in i + 1..firsts.len() {
-                for l in 0..frames {
-                    let t = l as f32 / (frames - 1) as f32;
+                for l in 0..10 {
+                    let t = l as f32 / 9.0;
                     let (a, b) = (&ends[i * width..(i + 1) * width], &ends[j * width..]);
                     inputs.extend(a.iter().zip(b).map(|(a, b)| (1.0 - t) * a + t * b));
                 }
@@ -241,22 +266,6 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        figures::interpolations(
-            &self.decode(model, inputs),
-            self.test().width(),
-            frames,
-            3,
-            1,
-        )
+        figures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
     }
-}
-
-/// Decoder inputs: latents beside one-hot labels.
-fn with_labels(latents: &[f32], latent: usize, classes: usize, labels: &[usize]) -> Vec<f32> {
-    let mut inputs = Vec::with_capacity(labels.len() * (latent + classes));
-    for (row, &label) in latents.chunks_exact(latent).zip(labels) {
-        inputs.extend_from_slice(row);
-        inputs.extend((0..classes).map(|c| if c == label { 1.0 } else { 0.0 }));
-    }
-    inputs
 }

@@ -1,153 +1,315 @@
-//! What a run leaves behind: weights, `run.json`, pictures and one page.
+//! What a run leaves behind: weights, pictures, scores, `run.json` and one page.
+
+use std::time::SystemTime;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::accounting::{read_ledger, replay};
+use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
-use lab::report::{Better, FigureFile, Metric, this_command, timestamp};
+use lab::figures::{Format, LineChart, Scale, Series};
+use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp};
 use lab::run_folder::RunFolder;
-use model::swae::Swae;
-use serde_json::json;
+use model::swae::{ClassLatents, Swae};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::{Value, json};
 
-use super::Settings;
-use super::evaluate::{Pictures, Scores};
-use super::train::neighbours;
+use crate::scores::{ScoreFlags, Scored};
 
-/// Everything that is reported of a run.
-pub struct Outcome {
-    /// The settings.
-    pub settings: Settings,
-    /// The device.
-    pub device: String,
-    /// Private records.
-    pub records: usize,
-    /// The plan, where there is privacy.
-    pub plan: Option<CheckedPlan>,
-    /// Lines of the ledger.
-    pub releases: u64,
-    /// Seconds of training.
-    pub seconds: f64,
-    /// Scores on the test records.
-    pub scores: Scores,
-    /// Pictures.
-    pub pictures: Pictures,
+use super::evaluate::{Evaluator, Scores};
+use super::plan::neighbours;
+use super::run::Run;
+
+/// How a finished run is judged.
+pub struct Judging {
+    /// The scores.
+    pub score: ScoreFlags,
+    /// Label samples by their nearest private images, as the paper does: **not private**.
+    pub paper_labels: bool,
 }
 
-impl Outcome {
-    /// The promise, in a sentence.
-    fn privacy(&self) -> String {
-        let Some(plan) = &self.plan else {
-            return "Not private: trained with --no-privacy, without clipping and without noise."
-                .to_string();
-        };
-        let known = if self.settings.insecure_noise_seed.is_some() {
-            "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
-        } else {
-            ""
-        };
-        format!(
-            "{known}({:.4}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
-             drawn afresh without replacement; accountant: {} (upper bound); {} releases in the \
-             ledger, which cover the training gradients{}. Not covered: the choice of \
-             hyperparameters, and the test records, which are public.",
-            plan.epsilon_upper(),
-            plan.delta(),
-            neighbours(plan.neighbours()),
-            plan.accountant(),
-            self.releases,
-            if self.settings.conditional {
-                " and the class moments"
-            } else {
-                ""
-            },
-        )
+/// The epsilon of everything in the ledger: more than planned where a run was killed and steps were
+/// made again.
+fn spent(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
+    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
+    let replayed = read_ledger(&text).map_err(Failure::run)?;
+    let planned = plan.steps() + plan.besides().len() as u64;
+    let made: u64 = replayed.releases.iter().map(|r| r.count).sum();
+    if made <= planned {
+        return Ok(plan.epsilon_upper());
     }
+    let event = replay(&replayed.releases).map_err(Failure::run)?;
+    plan.epsilon_of(&event).map_err(Failure::run)
 }
 
-/// Writes `run.json`, the pictures and `report.html`, and says where.
+/// The training time that an earlier `run.json` tells, 0 without one.
+pub fn seconds_before(folder: &RunFolder) -> f64 {
+    std::fs::read_to_string(folder.file("run.json"))
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+        .and_then(|run| run["training_seconds"].as_f64())
+        .unwrap_or(0.0)
+}
+
+/// Writes the pictures, `run.json` and `report.html`, and says where.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written.
-pub fn write(folder: &RunFolder, outcome: &Outcome) -> Result<(), Failure> {
-    let plan = outcome.plan.as_ref().map(|plan| {
-        json!({
-            "epsilon_upper": plan.epsilon_upper(),
-            "delta": plan.delta(),
-            "accountant": plan.accountant(),
-            "neighbours": plan.neighbours(),
-            "noise_multiplier": plan.noise_multiplier(),
-            "steps": plan.steps(),
-            "step": plan.step_event(),
-            "besides": plan.besides(),
-        })
-    });
+pub fn write(
+    folder: &RunFolder,
+    run: &Run,
+    ledger: &Ledger,
+    classes: Option<&ClassLatents>,
+    judging: &Judging,
+) -> Result<(), Failure> {
+    let model = run.evaluated()?;
+    let evaluator = Evaluator::new(run.data.clone(), run.settings.latent, &run.chosen.device)?;
+    let scores = evaluator.scores(&model, true)?;
+    let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
+    generator.set_stream(2);
     let mut figures = Vec::new();
-    for (name, caption, bytes) in &outcome.pictures {
-        folder.write(name, bytes)?;
-        figures.push(FigureFile::new(*name, *caption));
+    for (name, caption, bytes) in evaluator.pictures(&model, classes, &mut generator)? {
+        folder.write(name, &bytes)?;
+        figures.push(FigureFile::new(name, caption));
     }
-    // Last of all: its presence says that the run finished.
-    folder.write_json(
-        "run.json",
-        &json!({
-            "experiment": "swae",
-            "title": format!(
-                "Private sliced-Wasserstein autoencoder on {}",
-                outcome.settings.dataset
-            ),
-            "version": env!("CARGO_PKG_VERSION"),
-            "commit": option_env!("SLIVER_COMMIT"),
-            "device": outcome.device,
-            "settings": outcome.settings,
-            "records": outcome.records,
-            "privacy": outcome.privacy(),
-            "private": outcome.plan.is_some() && outcome.settings.insecure_noise_seed.is_none(),
-            "plan": plan,
-            "releases": outcome.releases,
-            "training_seconds": outcome.seconds,
-            "steps_per_second": outcome.settings.steps as f64 / outcome.seconds.max(1e-9),
-            "test": outcome.scores,
-            "command": this_command("cargo run --release --locked --bin swae --"),
-            "figures": figures,
-            "metrics": metrics(&outcome.scores),
-            "finished": timestamp(std::time::SystemTime::now()),
-        }),
-    )?;
-    let page = lab::report::write(folder.path())?;
+    figures.extend(course(folder)?);
+    let images = if judging.score.quick_scores {
+        None
+    } else {
+        Some(judge(run, &model, &evaluator, classes, judging)?)
+    };
+    let spent = run
+        .plan
+        .as_ref()
+        .map(|plan| spent(plan, ledger))
+        .transpose()?;
+    let privacy = privacy(run, ledger.entries(), spent);
+    let file = RunFile {
+        privacy: privacy.clone(),
+        releases: Some(ledger.entries()),
+        figures,
+        metrics: metrics(&scores, images.as_ref(), run),
+        test: match serde_json::to_value(scores).map_err(Failure::run)? {
+            Value::Object(map) => map,
+            _ => serde_json::Map::new(),
+        },
+        warnings: if judging.paper_labels && classes.is_none() {
+            vec![
+                "Samples were labelled by their nearest private images, as in the paper: the \
+                 accuracies here are outside of the guarantee."
+                    .to_string(),
+            ]
+        } else {
+            Vec::new()
+        },
+        more: [
+            ("epsilon_spent_upper".to_string(), json!(spent)),
+            ("images".to_string(), json!(images)),
+        ]
+        .into_iter()
+        .collect(),
+        ..run_file(run)?
+    };
+    // Last of what the run computes: its presence says that the run is done.
+    folder.write_json("run.json", &file)?;
+    let page = lab::report::write_in(folder)?;
     println!(
         "test      reconstruction {:.2} nats, sliced distance to prior {:.4} ({} records)",
-        outcome.scores.reconstruction, outcome.scores.sliced, outcome.scores.records
+        scores.reconstruction, scores.sliced, scores.records
     );
+    if let Some(images) = &images {
+        for metric in crate::scores::metrics(images) {
+            println!(
+                "score     {}: {:.4}",
+                metric.name,
+                metric.value.unwrap_or(f64::NAN)
+            );
+        }
+    }
     println!(
         "time      {:.1} s, {:.2} steps/s",
-        outcome.seconds,
-        outcome.settings.steps as f64 / outcome.seconds.max(1e-9)
+        run.seconds,
+        run.settings.steps as f64 / run.seconds.max(1e-9)
     );
-    println!("privacy   {}", outcome.privacy());
-    for (name, _, _) in &outcome.pictures {
-        println!("picture   {}", folder.file(name).display());
+    println!("privacy   {privacy}");
+    for figure in &file.figures {
+        println!("picture   {}", folder.file(&figure.file).display());
     }
     println!("report    {}", page.display());
     Ok(())
 }
 
-/// The scores as the page shows them.
-fn metrics(scores: &Scores) -> [Metric; 2] {
-    let on = format!("{} test records", scores.records);
-    [
+/// Scores of samples against public test images.
+fn judge(
+    run: &Run,
+    model: &Swae,
+    evaluator: &Evaluator,
+    classes: Option<&ClassLatents>,
+    judging: &Judging,
+) -> Result<Scored, Failure> {
+    let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
+    generator.set_stream(3);
+    let (pixels, labels) = evaluator.scored(
+        model,
+        classes,
+        judging.score.scored as usize,
+        &mut generator,
+    )?;
+    let labels = match labels {
+        None if judging.paper_labels => {
+            let labels =
+                lab::evaluate::downstream::nearest_neighbour_labels(&pixels, &run.data.train)
+                    .map_err(Failure::run)?;
+            Some(labels.into_iter().map(usize::from).collect())
+        }
+        labels => labels,
+    };
+    crate::scores::score(
+        &run.data.test,
+        &pixels,
+        labels.as_deref(),
+        &judging.score,
+        &run.chosen.device,
+    )
+}
+
+fn run_file(run: &Run) -> Result<RunFile, Failure> {
+    let settings = serde_json::to_value(&run.settings).map_err(Failure::run)?;
+    Ok(RunFile {
+        experiment: "swae".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: option_env!("SLIVER_COMMIT").map(String::from),
+        device: run.chosen.description.clone(),
+        settings: settings.as_object().cloned().unwrap_or_default(),
+        records: Some(run.data.train.len() as u64),
+        private: run.plan.is_some() && run.settings.insecure_noise_seed.is_none(),
+        plan: run.plan.as_ref().map(plan),
+        training_seconds: Some(run.seconds),
+        command: Some(this_command("swae")),
+        finished: Some(timestamp(SystemTime::now())),
+        ..RunFile::default()
+    })
+}
+
+fn plan(plan: &CheckedPlan) -> Plan {
+    Plan {
+        epsilon_upper: Some(plan.epsilon_upper()),
+        delta: Some(plan.delta()),
+        accountant: Some(plan.accountant().to_string()),
+        neighbours: Some(neighbours(plan.neighbours()).to_string()),
+        noise_multiplier: Some(plan.noise_multiplier()),
+        steps: Some(plan.steps()),
+        more: [
+            ("step".to_string(), json!(plan.step_event())),
+            ("besides".to_string(), json!(plan.besides())),
+        ]
+        .into_iter()
+        .collect(),
+    }
+}
+
+/// The promise, in a sentence.
+fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
+    let Some(plan) = &run.plan else {
+        return "Not private: trained with --no-privacy, without clipping and without noise."
+            .to_string();
+    };
+    let known = if run.settings.insecure_noise_seed.is_some() {
+        "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
+    } else {
+        ""
+    };
+    format!(
+        "{known}({:.4}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
+         drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in the \
+         ledger, which cover the training gradients{}. Not covered: the choice of \
+         hyperparameters, and the test records, which are public.",
+        spent.unwrap_or(plan.epsilon_upper()),
+        plan.delta(),
+        neighbours(plan.neighbours()),
+        plan.accountant(),
+        if run.settings.conditional && run.settings.class_moments {
+            " and the class moments"
+        } else {
+            ""
+        },
+    )
+}
+
+/// Results, beside those of paper 004 where they compare.
+fn metrics(scores: &Scores, images: Option<&Scored>, run: &Run) -> Vec<Metric> {
+    let mut metrics = vec![
+        Metric::new("Reconstruction of test images", scores.reconstruction)
+            .unit("nats")
+            .better(Better::Lower),
         Metric::new(
-            format!("reconstruction, binary cross-entropy summed over pixels, {on}"),
-            scores.reconstruction,
-        )
-        .unit("nats")
-        .better(Better::Lower),
-        Metric::new(
-            format!("sliced squared distance of latents to the prior, {on}"),
+            "Sliced squared distance of test latents to the prior",
             scores.sliced,
         )
         .better(Better::Lower),
-    ]
+    ];
+    for metric in images.map(crate::scores::metrics).unwrap_or_default() {
+        metrics.push(match paper_accuracy(run, &metric.name) {
+            Some(value) => metric.paper(value, "paper 004, table 1 (its best labels in brackets)"),
+            None => metric,
+        });
+    }
+    metrics
+}
+
+/// Paper 004, table 1, MNIST.
+fn paper_accuracy(run: &Run, name: &str) -> Option<f64> {
+    if run.settings.dataset != "mnist" || !name.contains("MLP") {
+        return None;
+    }
+    match run.settings.epsilon {
+        Some(10.0) => Some(0.755),
+        Some(1.0) => Some(0.556),
+        _ => None,
+    }
+}
+
+/// The course of scores and of epsilon over the steps, from `metrics.jsonl`.
+fn course(folder: &RunFolder) -> Result<Vec<FigureFile>, Failure> {
+    let text = std::fs::read_to_string(folder.file("metrics.jsonl")).unwrap_or_default();
+    let lines: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let mut figures = Vec::new();
+    for (name, field, label, caption) in [
+        (
+            "reconstruction.png",
+            "test_reconstruction_bce",
+            "nats",
+            "Reconstruction of test images over the steps",
+        ),
+        (
+            "epsilon.png",
+            "epsilon_upper",
+            "epsilon",
+            "Epsilon spent over the steps (upper bound)",
+        ),
+    ] {
+        let points: Vec<(f64, f64)> = lines
+            .iter()
+            .filter_map(|line| Some((line["step"].as_f64()?, line[field].as_f64()?)))
+            .collect();
+        if points.is_empty() {
+            continue;
+        }
+        let chart = LineChart {
+            x: Scale::linear("step"),
+            y: Scale::linear(label),
+            series: vec![Series::new(label, points)],
+            ..LineChart::default()
+        };
+        folder.write(name, &chart.draw(Format::Png)?.bytes)?;
+        figures.push(FigureFile::new(name, caption));
+    }
+    Ok(figures)
 }
 
 /// Saves the weights whole or not at all.
@@ -165,12 +327,4 @@ pub fn save_weights(folder: &RunFolder, model: &Swae) -> Result<(), Failure> {
         .and_then(|file| file.sync_all())
         .and_then(|()| std::fs::rename(&half, &whole))
         .map_err(|e| Failure::run(format!("{}: {e}", whole.display())))
-}
-
-/// Latents of images: `[n, 784] -> [n, latent]`, on the host.
-pub fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
-    let features = model::swae::SwaeConfig::PIXELS;
-    let rows = pixels.len() / features;
-    let images = Tensor::from_data(TensorData::new(pixels, [rows, features]), device);
-    model.encode(images).into_data().iter::<f32>().collect()
 }

@@ -3,6 +3,7 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 use model::swae::{Clipping, Objective, Prior};
 use serde::{Deserialize, Serialize};
 use swd::Slices;
@@ -56,6 +57,17 @@ impl Frame {
     }
 }
 
+/// How the weights start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Initialisation {
+    /// He's, zero biases, and pixels that start dark.
+    #[default]
+    He,
+    /// Uniform as frameworks have it: latents collapse at the start.
+    Framework,
+}
+
 /// Everything that decides a run's result, as written to `config.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -83,6 +95,12 @@ pub struct Settings {
     pub latent: usize,
     /// Labels at the decoder.
     pub conditional: bool,
+    /// Whether a conditional model samples from released class moments, or from the prior.
+    #[serde(default = "yes")]
+    pub class_moments: bool,
+    /// How the weights start.
+    #[serde(default)]
+    pub initialisation: Initialisation,
     /// How Jacobians are clipped.
     pub clip: JacobianClip,
     /// `M`.
@@ -106,6 +124,10 @@ pub struct Settings {
     /// Seed of batches and noise, which makes the run insecure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure_noise_seed: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn glyphs() -> String {
@@ -144,7 +166,8 @@ impl Settings {
             clip_jacobian,
             clip_reconstruction,
             slices,
-            frame
+            frame,
+            initialisation
         );
         if let Some(prior) = arguments.prior() {
             settings.prior = prior;
@@ -160,12 +183,26 @@ impl Settings {
         if arguments.unconditional {
             settings.conditional = false;
         }
+        if arguments.prior_samples {
+            settings.class_moments = false;
+        }
         settings.ema = arguments.ema.or(settings.ema);
         settings.seed = arguments.seed;
         settings.insecure_noise_seed = arguments.insecure_noise_seed;
         if arguments.no_privacy {
             settings.epsilon = None;
         }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The settings of a run that was started before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
+        let settings: Self = folder.read_toml("config.toml")?;
         settings.check()?;
         Ok(settings)
     }

@@ -4,6 +4,7 @@ mod groups;
 mod split;
 
 pub use groups::GroupSampler;
+pub(crate) use split::apportion;
 pub use split::split_batch;
 
 use rand::Rng;

@@ -29,17 +29,7 @@ pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataErro
     let records = usize::try_from(total).unwrap_or(usize::MAX);
     check_batch("the data", records, batch)?;
 
-    let quota = |group: usize| batch as u128 * sizes[group] as u128;
-    let mut parts: Vec<usize> = (0..sizes.len())
-        .map(|group| (quota(group) / total) as usize)
-        .collect();
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|&group| Reverse(quota(group) % total));
-    let left = batch - parts.iter().sum::<usize>();
-    for &group in &order[..left] {
-        parts[group] += 1;
-    }
-
+    let parts = apportion(batch, sizes);
     match parts.iter().position(|&part| part == 0) {
         None => Ok(parts),
         Some(group) => Err(DataError::Batch {
@@ -49,4 +39,21 @@ pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataErro
             advice: "take a larger total batch, or merge small groups",
         }),
     }
+}
+
+/// Splits `whole` over groups in proportion to `sizes`, by the largest remainder; the parts sum to
+/// `whole`. There is at least one size that is not 0.
+pub(crate) fn apportion(whole: usize, sizes: &[usize]) -> Vec<usize> {
+    let total: u128 = sizes.iter().map(|&size| size as u128).sum();
+    let quota = |group: usize| whole as u128 * sizes[group] as u128;
+    let mut parts: Vec<usize> = (0..sizes.len())
+        .map(|group| (quota(group) / total) as usize)
+        .collect();
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&group| Reverse(quota(group) % total));
+    let left = whole - parts.iter().sum::<usize>();
+    for &group in &order[..left] {
+        parts[group] += 1;
+    }
+    parts
 }

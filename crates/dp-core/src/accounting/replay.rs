@@ -15,6 +15,9 @@ pub struct Release {
     pub count: u64,
     /// The neighbour relation that the sensitivity was taken under.
     pub neighbours: Neighbours,
+    /// The probability that the sensitivity of one release is exceeded, to be added to delta.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failure_probability: f64,
     /// False where the noise came from a known seed, so that nothing is private.
     #[serde(default = "yes")]
     pub secret_noise: bool,
@@ -22,6 +25,10 @@ pub struct Release {
 
 fn once() -> u64 {
     1
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn yes() -> bool {

@@ -18,6 +18,7 @@ pub struct GaussianMechanism {
     event: Event,
     neighbours: Neighbours,
     noise: NoiseSource,
+    failure_probability: f64,
     releases: u64,
 }
 
@@ -45,8 +46,16 @@ impl GaussianMechanism {
             event,
             neighbours,
             noise,
+            failure_probability: 0.0,
             releases: 0,
         })
+    }
+
+    /// Sensitivities that hold but for this probability at each release: the papers' high-probability
+    /// values, for comparison. The ledger says so, and whoever reads it adds as much to delta.
+    pub fn with_failure_probability(mut self, probability: f64) -> Self {
+        self.failure_probability = probability;
+        self
     }
 
     /// The same noise source for another kind of release, such as moments after training: the
@@ -146,9 +155,12 @@ impl GaussianMechanism {
             neighbours: self.neighbours,
             sensitivity: Some(sensitivity.l2_upper()),
             deviation: Some(self.deviation(sensitivity)),
+            failure_probability: self.failure_probability,
             secret_noise: self.noise.is_secret(),
         })?;
         self.releases += 1;
+        // The key that made this noise is gone before the value leaves.
+        self.noise.advance();
         Ok(())
     }
 }

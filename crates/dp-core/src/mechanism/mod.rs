@@ -10,4 +10,4 @@ mod noise;
 
 pub use gaussian::GaussianMechanism;
 pub use gradient::{BoundedGradient, F32_SLACK, ParameterGradient, ReleasedGradient, Sensitivity};
-pub use noise::NoiseSource;
+pub use noise::{NoiseSource, NoiseState};

@@ -1,43 +1,11 @@
-//! The per-record passes on plain slices, for the CPU.
+//! The per-record passes on octets, for the CPU.
 //!
 //! A chunk of records goes through all layers on one core while its activations are in cache; the
 //! caller runs chunks in parallel and adds their gradients in the order of the chunks, so that the
 //! result does not depend on the number of threads.
 
-use super::Needs;
-
-/// A layer as host kernels over a snapshot of its weights.
-///
-/// The same mathematics as [`Layer`](super::Layer); all buffers are row-major `f32`.
-pub trait HostLayer: Send + Sync {
-    /// Features of one record at the input.
-    fn inputs(&self) -> usize;
-
-    /// Features of one record at the output.
-    fn outputs(&self) -> usize;
-
-    /// Scalars in all parameters, in the order of [`Layer::parameters`](super::Layer::parameters).
-    fn parameters(&self) -> usize;
-
-    /// `output [n, d_out]` for `input [n, d_in]`.
-    fn forward(&self, n: usize, input: &[f32], output: &mut [f32]);
-
-    /// `delta_in [n, g, d_in]` for `delta [n, g, d_out]`. Overwrites `delta_in`.
-    fn backward(
-        &self,
-        n_and_g: (usize, usize),
-        input: &[f32],
-        output: &[f32],
-        delta: &[f32],
-        delta_in: &mut [f32],
-    );
-
-    /// Adds this layer's part of `G_i = J_i J_i^T` to `gram [n, g, g]`.
-    fn gram(&self, n_and_g: (usize, usize), input: &[f32], delta: &[f32], gram: &mut [f32]);
-
-    /// Adds the gradient summed over records for one cotangent a record, `delta [n, d_out]`.
-    fn gradient(&self, n: usize, input: &[f32], delta: &[f32], gradient: &mut [f32]);
-}
+use super::octet::{LANES, Octet, blocks, interleave, separate};
+use super::{HostLayer, Needs, Seen};
 
 /// Host layers applied one after the other.
 pub struct HostStack {
@@ -47,18 +15,28 @@ pub struct HostStack {
 /// What a forward pass of one chunk keeps: the input, then the output of each layer.
 pub struct HostActivations {
     n: usize,
-    values: Vec<Vec<f32>>,
+    values: Vec<Vec<Octet>>,
+    kept: Vec<Vec<Octet>>,
+    output: Vec<f32>,
 }
 
 impl HostActivations {
     /// The output of the last layer, `[n, d_out]`.
     pub fn output(&self) -> &[f32] {
-        &self.values[self.values.len() - 1]
+        &self.output
     }
 
     /// The number of records in the chunk.
     pub fn records(&self) -> usize {
         self.n
+    }
+
+    fn seen(&self, index: usize) -> Seen<'_> {
+        Seen {
+            input: &self.values[index],
+            kept: &self.kept[index],
+            output: &self.values[index + 1],
+        }
     }
 }
 
@@ -69,7 +47,17 @@ pub struct HostPullBack {
     /// The cotangents at the stack's input, `[n, g, d_in]`; empty unless asked for.
     pub input: Vec<f32>,
     g: usize,
-    deltas: Vec<Vec<f32>>,
+    parts: Vec<Part>,
+}
+
+/// What a backward pass keeps of one layer for its gradient.
+enum Part {
+    /// The layer has no parameters.
+    None,
+    /// The cotangents at its output, `[blocks, g, d_out]`.
+    Delta(Vec<Octet>),
+    /// The rows of `J_i` that belong to the layer, `[blocks, g, r]`.
+    Rows(Vec<Octet>),
 }
 
 impl HostStack {
@@ -94,15 +82,24 @@ impl HostStack {
     }
 
     /// Runs the layers on `input [n, d_in]` and keeps every activation.
-    pub fn forward(&self, n: usize, input: Vec<f32>) -> HostActivations {
+    pub fn forward(&self, n: usize, input: &[f32]) -> HostActivations {
         let mut values = Vec::with_capacity(self.layers.len() + 1);
-        values.push(input);
+        let mut kept = Vec::with_capacity(self.layers.len());
+        values.push(interleave(n, self.inputs(), input));
         for layer in &self.layers {
-            let mut output = vec![0.0; n * layer.outputs()];
-            layer.forward(n, &values[values.len() - 1], &mut output);
+            let mut output = vec![Octet::default(); blocks(n) * layer.outputs()];
+            let mut keep = vec![Octet::default(); blocks(n) * layer.kept()];
+            layer.forward(&values[values.len() - 1], &mut keep, &mut output);
             values.push(output);
+            kept.push(keep);
         }
-        HostActivations { n, values }
+        let output = separate(n, self.outputs(), &values[values.len() - 1]);
+        HostActivations {
+            n,
+            values,
+            kept,
+            output,
+        }
     }
 
     /// Pulls `delta [n, g, d_out]` back through the stack and collects the Gram matrices.
@@ -110,49 +107,58 @@ impl HostStack {
         &self,
         activations: &HostActivations,
         g: usize,
-        delta: Vec<f32>,
+        delta: &[f32],
         needs: Needs,
     ) -> HostPullBack {
         let n = activations.n;
-        let mut gram = vec![0.0; n * g * g];
-        let mut deltas: Vec<Vec<f32>> = vec![Vec::new(); self.layers.len()];
+        let mut gram = vec![Octet::default(); blocks(n) * g * g];
+        let mut parts: Vec<Part> = self.layers.iter().map(|_| Part::None).collect();
         let first = self
             .layers
             .iter()
             .position(|l| l.parameters() > 0)
             .unwrap_or(0);
-        let mut current = delta;
+        let mut current = interleave(n, g * self.outputs(), delta);
         for (index, layer) in self.layers.iter().enumerate().rev() {
-            let input = &activations.values[index];
+            let seen = activations.seen(index);
+            let mut rows = Vec::new();
             if needs.gram && layer.parameters() > 0 {
-                layer.gram((n, g), input, &current, &mut gram);
+                rows.resize(blocks(n) * g * layer.row_length(), Octet::default());
+                layer.gram(g, &seen, &current, &mut rows, &mut gram);
             }
             let below = if needs.input || index > first {
-                let mut below = vec![0.0; n * g * layer.inputs()];
-                let output = &activations.values[index + 1];
-                layer.backward((n, g), input, output, &current, &mut below);
+                let mut below = vec![Octet::default(); blocks(n) * g * layer.inputs()];
+                layer.backward(g, &seen, &current, &mut below);
                 below
             } else {
                 Vec::new()
             };
-            if layer.parameters() > 0 {
-                deltas[index] = std::mem::replace(&mut current, below);
-            } else {
-                current = below;
+            let delta = std::mem::replace(&mut current, below);
+            if !rows.is_empty() {
+                parts[index] = Part::Rows(rows);
+            } else if layer.parameters() > 0 {
+                parts[index] = Part::Delta(delta);
             }
             if current.is_empty() {
                 break;
             }
         }
         HostPullBack {
-            gram,
-            input: if needs.input { current } else { Vec::new() },
+            gram: separate(n, g * g, &gram),
+            input: if needs.input {
+                separate(n, g * self.inputs(), &current)
+            } else {
+                Vec::new()
+            },
             g,
-            deltas,
+            parts,
         }
     }
 
     /// Adds `sum_i J_i^T w_i` for `weights [n, g]` to the flat `gradient`.
+    ///
+    /// A weight of zero contributes exact zeros even where its record's activations or cotangents
+    /// are not finite: 0 * NaN would spread to every record's sum.
     pub fn add_gradient(
         &self,
         activations: &HostActivations,
@@ -161,44 +167,81 @@ impl HostStack {
         gradient: &mut [f32],
     ) {
         let (n, g) = (activations.n, pulled.g);
-        // A record of weight zero must contribute exact zeros even where its activations or
-        // cotangents are not finite: 0 * NaN would spread to every record's sum.
-        let dead: Vec<usize> = (0..n)
-            .filter(|i| weights[i * g..(i + 1) * g].iter().all(|&w| w == 0.0))
-            .collect();
+        let weights = interleave(n, g, weights);
         let mut offset = 0;
         for (index, layer) in self.layers.iter().enumerate() {
             let length = layer.parameters();
-            if length == 0 {
-                continue;
-            }
-            let features = layer.outputs();
-            let delta = &pulled.deltas[index];
-            let mut combined = vec![0.0f32; n * features];
-            for i in 0..n {
-                let target = &mut combined[i * features..(i + 1) * features];
-                for r in 0..g {
-                    let w = weights[i * g + r];
-                    if w == 0.0 {
-                        continue;
-                    }
-                    let row = &delta[(i * g + r) * features..(i * g + r + 1) * features];
-                    for (t, d) in target.iter_mut().zip(row) {
-                        *t += w * d;
-                    }
-                }
-            }
             let part = &mut gradient[offset..offset + length];
-            if dead.is_empty() {
-                layer.gradient(n, &activations.values[index], &combined, part);
-            } else {
-                let mut input = activations.values[index].clone();
-                for &i in &dead {
-                    input[i * layer.inputs()..(i + 1) * layer.inputs()].fill(0.0);
+            match &pulled.parts[index] {
+                Part::None => {}
+                Part::Rows(rows) => {
+                    let mut sums = vec![Octet::default(); length];
+                    for (w, rows) in weights.chunks_exact(g).zip(rows.chunks_exact(g * length)) {
+                        add_combination(w, rows, &mut sums);
+                    }
+                    for (total, sum) in part.iter_mut().zip(&sums) {
+                        *total += sum.0.iter().sum::<f32>();
+                    }
                 }
-                layer.gradient(n, &input, &combined, part);
+                Part::Delta(delta) => {
+                    let features = layer.outputs();
+                    let mut combined = vec![Octet::default(); blocks(n) * features];
+                    for ((w, delta), sums) in weights
+                        .chunks_exact(g)
+                        .zip(delta.chunks_exact(g * features))
+                        .zip(combined.chunks_exact_mut(features))
+                    {
+                        add_combination(w, delta, sums);
+                    }
+                    let input = without_dead(&activations.values[index], &weights, g);
+                    let seen = Seen {
+                        input: &input,
+                        ..activations.seen(index)
+                    };
+                    layer.gradient(&seen, &combined, part);
+                }
             }
             offset += length;
         }
     }
+}
+
+/// Adds `sum_r w_r rows_r` to `sums`, lane by lane; rows of weight zero are passed over.
+fn add_combination(weights: &[Octet], rows: &[Octet], sums: &mut [Octet]) {
+    for (w, row) in weights.iter().zip(rows.chunks_exact(sums.len().max(1))) {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            for lane in 0..LANES {
+                let product = w.0[lane] * value.0[lane];
+                sum.0[lane] += if w.0[lane] != 0.0 { product } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// `input [blocks, features]` with zeros in the lanes all of whose `g` weights are zero.
+fn without_dead<'a>(
+    input: &'a [Octet],
+    weights: &[Octet],
+    g: usize,
+) -> std::borrow::Cow<'a, [Octet]> {
+    let dead = |w: &[Octet], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
+    let any = weights
+        .chunks_exact(g)
+        .any(|w| (0..LANES).any(|lane| dead(w, lane)));
+    if !any {
+        return input.into();
+    }
+    let features = input.len() * g / weights.len();
+    let mut input = input.to_vec();
+    for (w, block) in weights
+        .chunks_exact(g)
+        .zip(input.chunks_exact_mut(features))
+    {
+        for lane in (0..LANES).filter(|&lane| dead(w, lane)) {
+            for octet in block.iter_mut() {
+                octet.0[lane] = 0.0;
+            }
+        }
+    }
+    input.into()
 }

@@ -7,14 +7,18 @@
 //! weight-gradient pass, so no per-record gradient ever exists in memory.
 //!
 //! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
-//! slices, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
+//! octets of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
 
 mod clip;
 mod host;
+mod host_layer;
 mod layer;
+mod octet;
 mod stack;
 
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight};
-pub use host::{HostActivations, HostLayer, HostPullBack, HostStack};
+pub use host::{HostActivations, HostPullBack, HostStack};
+pub use host_layer::{HostLayer, Seen};
 pub use layer::{Layer, Needs, ParameterSlot};
+pub use octet::{LANES, Octet};
 pub use stack::{Activations, PullBack, Stack};

@@ -47,8 +47,17 @@ pub const PAGE: &str = "report.html";
 /// [`Failure::BadInput`] names the folder, file and field that cannot be read;
 /// [`Failure::Failed`] where the page cannot be written.
 pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
-    let record = RunRecord::read(folder)?;
-    RunFolder::open(folder)?.write(PAGE, page::page(&record)?.as_bytes())
+    write_in(&RunFolder::open(folder)?)
+}
+
+/// As [`write`], for the run that is at work in `folder`.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_in(folder: &RunFolder) -> Result<PathBuf, Failure> {
+    let record = RunRecord::read(folder.path())?;
+    folder.write(PAGE, page::page(&record)?.as_bytes())
 }
 
 /// The page of a run.

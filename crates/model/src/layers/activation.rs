@@ -4,6 +4,8 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
 
+use super::host::HostLeakyRelu;
+
 /// `y = x` for `x > 0` and `slope x` otherwise; slope 0 is the ReLU.
 #[derive(Module, Debug)]
 pub struct LeakyRelu {
@@ -53,55 +55,4 @@ impl Layer for LeakyRelu {
             features: self.features,
         }))
     }
-}
-
-struct HostLeakyRelu {
-    slope: f32,
-    features: usize,
-}
-
-impl HostLayer for HostLeakyRelu {
-    fn inputs(&self) -> usize {
-        self.features
-    }
-
-    fn outputs(&self) -> usize {
-        self.features
-    }
-
-    fn parameters(&self) -> usize {
-        0
-    }
-
-    fn forward(&self, _n: usize, input: &[f32], output: &mut [f32]) {
-        for (y, &x) in output.iter_mut().zip(input) {
-            *y = if x > 0.0 { x } else { self.slope * x };
-        }
-    }
-
-    fn backward(
-        &self,
-        (n, g): (usize, usize),
-        input: &[f32],
-        _output: &[f32],
-        delta: &[f32],
-        delta_in: &mut [f32],
-    ) {
-        let f = self.features;
-        for i in 0..n {
-            let x = &input[i * f..(i + 1) * f];
-            for r in i * g..(i + 1) * g {
-                let rows = delta_in[r * f..(r + 1) * f]
-                    .iter_mut()
-                    .zip(&delta[r * f..(r + 1) * f]);
-                for ((below, &d), &x) in rows.zip(x) {
-                    *below = if x > 0.0 { d } else { self.slope * d };
-                }
-            }
-        }
-    }
-
-    fn gram(&self, _: (usize, usize), _: &[f32], _: &[f32], _: &mut [f32]) {}
-
-    fn gradient(&self, _: usize, _: &[f32], _: &[f32], _: &mut [f32]) {}
 }

@@ -7,8 +7,8 @@ use burn::tensor::{Device, Tensor};
 use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
 use rand::Rng;
 
-use super::conv_kernels::{Geometry, add_weight_gradients, correlate, pack_padded, pack_strided};
-use super::linear::add_scaled_gram;
+use super::host::HostConv;
+use super::kernels::Plane;
 use super::{constant_bias, gaussian_parameter, host_values};
 
 /// A `K x K` convolution with stride 1 and zero padding `(K - 1) / 2`, `K` odd.
@@ -137,160 +137,17 @@ impl Layer for Conv {
     }
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {
-        let (c_in, c_out, k) = self.channels();
-        // The kernels are compiled for these sizes.
-        if !matches!(k, 1 | 3 | 5) {
+        let (c_in, c_out, kernel) = self.channels();
+        if !HostConv::SIZES.contains(&kernel) {
             return None;
         }
+        let plane = Plane {
+            height: self.height,
+            width: self.width,
+            kernel,
+        };
         let weight = host_values(&self.weight);
-        let mut flipped = vec![0.0; weight.len()];
-        for co in 0..c_out {
-            for ci in 0..c_in {
-                for tap in 0..k * k {
-                    flipped[(ci * c_out + co) * k * k + (k * k - 1 - tap)] =
-                        weight[(co * c_in + ci) * k * k + tap];
-                }
-            }
-        }
-        Some(Box::new(HostConv {
-            c_in,
-            c_out,
-            geometry: Geometry::new(self.height, self.width, k),
-            weight,
-            flipped,
-            bias: host_values(&self.bias),
-        }))
-    }
-}
-
-struct HostConv {
-    c_in: usize,
-    c_out: usize,
-    geometry: Geometry,
-    weight: Vec<f32>,
-    /// The kernels of the adjoint: `[c_in, c_out, K, K]`, turned by 180 degrees.
-    flipped: Vec<f32>,
-    bias: Vec<f32>,
-}
-
-impl HostConv {
-    /// The rows `[count * c_out, c_in k k]` of one record's weight gradients for `count` cotangents.
-    fn weight_rows(
-        &self,
-        packed_input: &[f32],
-        delta: &[f32],
-        strided: &mut [f32],
-        rows: &mut [f32],
-    ) {
-        let planes = delta.len() / self.geometry.pixels();
-        pack_strided(&self.geometry, delta, strided);
-        rows.fill(0.0);
-        add_weight_gradients(
-            &self.geometry,
-            packed_input,
-            &strided[..planes * self.geometry.strided()],
-            planes,
-            self.c_in,
-            rows,
-        );
-    }
-}
-
-impl HostLayer for HostConv {
-    fn inputs(&self) -> usize {
-        self.c_in * self.geometry.pixels()
-    }
-
-    fn outputs(&self) -> usize {
-        self.c_out * self.geometry.pixels()
-    }
-
-    fn parameters(&self) -> usize {
-        self.weight.len() + self.bias.len()
-    }
-
-    fn forward(&self, _n: usize, input: &[f32], output: &mut [f32]) {
-        let mut packed = vec![0.0; self.c_in * self.geometry.padded()];
-        for (x, y) in input
-            .chunks_exact(self.inputs())
-            .zip(output.chunks_exact_mut(self.outputs()))
-        {
-            pack_padded(&self.geometry, x, &mut packed);
-            correlate(&self.geometry, &packed, &self.weight, Some(&self.bias), y);
-        }
-    }
-
-    fn backward(
-        &self,
-        _: (usize, usize),
-        _input: &[f32],
-        _output: &[f32],
-        delta: &[f32],
-        delta_in: &mut [f32],
-    ) {
-        let mut packed = vec![0.0; self.c_out * self.geometry.padded()];
-        for (d, below) in delta
-            .chunks_exact(self.outputs())
-            .zip(delta_in.chunks_exact_mut(self.inputs()))
-        {
-            pack_padded(&self.geometry, d, &mut packed);
-            correlate(&self.geometry, &packed, &self.flipped, None, below);
-        }
-    }
-
-    fn gram(&self, (n, g): (usize, usize), input: &[f32], delta: &[f32], gram: &mut [f32]) {
-        let (inputs, outputs) = (self.inputs(), self.outputs());
-        let mut packed = vec![0.0; self.c_in * self.geometry.padded()];
-        let mut strided = vec![0.0; g * self.c_out * self.geometry.strided()];
-        let mut rows = vec![0.0; g * self.weight.len()];
-        let mut bias = vec![0.0; g * self.c_out];
-        for i in 0..n {
-            pack_padded(
-                &self.geometry,
-                &input[i * inputs..(i + 1) * inputs],
-                &mut packed,
-            );
-            let delta = &delta[i * g * outputs..(i + 1) * g * outputs];
-            self.weight_rows(&packed, delta, &mut strided, &mut rows);
-            let gram = &mut gram[i * g * g..];
-            add_scaled_gram(&rows, self.weight.len(), g, 1.0, gram);
-            for (b, plane) in bias
-                .iter_mut()
-                .zip(delta.chunks_exact(self.geometry.pixels()))
-            {
-                *b = plane.iter().sum();
-            }
-            add_scaled_gram(&bias, self.c_out, g, 1.0, gram);
-        }
-    }
-
-    fn gradient(&self, n: usize, input: &[f32], delta: &[f32], gradient: &mut [f32]) {
-        let (inputs, outputs) = (self.inputs(), self.outputs());
-        let mut packed = vec![0.0; self.c_in * self.geometry.padded()];
-        let mut strided = vec![0.0; self.c_out * self.geometry.strided()];
-        let (weight, bias) = gradient.split_at_mut(self.weight.len());
-        for i in 0..n {
-            pack_padded(
-                &self.geometry,
-                &input[i * inputs..(i + 1) * inputs],
-                &mut packed,
-            );
-            let delta = &delta[i * outputs..(i + 1) * outputs];
-            pack_strided(&self.geometry, delta, &mut strided);
-            add_weight_gradients(
-                &self.geometry,
-                &packed,
-                &strided,
-                self.c_out,
-                self.c_in,
-                weight,
-            );
-            for (b, plane) in bias
-                .iter_mut()
-                .zip(delta.chunks_exact(self.geometry.pixels()))
-            {
-                *b += plane.iter().sum::<f32>();
-            }
-        }
+        let bias = host_values(&self.bias);
+        Some(Box::new(HostConv::new([c_in, c_out], plane, &weight, bias)))
     }
 }

@@ -3,10 +3,9 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
 use rand::Rng;
 
+use super::host::HostLinear;
 use super::{constant_bias, gaussian_parameter, host_values};
 
 /// `y = x W + b`, with `W` of shape `[d_in, d_out]`.
@@ -76,130 +75,8 @@ impl Layer for Linear {
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {
         let [inputs, outputs] = self.weight.val().dims();
-        Some(Box::new(HostLinear {
-            inputs,
-            outputs,
-            weight: host_values(&self.weight),
-            bias: host_values(&self.bias),
-        }))
-    }
-}
-
-struct HostLinear {
-    inputs: usize,
-    outputs: usize,
-    weight: Vec<f32>,
-    bias: Vec<f32>,
-}
-
-/// A row-major slice as a matrix; the layer's own sizes make the shape right.
-#[allow(clippy::expect_used)]
-fn matrix(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
-    ArrayView2::from_shape((rows, columns), values).expect("a chunk's buffer has its layer's size")
-}
-
-#[allow(clippy::expect_used)]
-fn matrix_mut(values: &mut [f32], rows: usize, columns: usize) -> ArrayViewMut2<'_, f32> {
-    ArrayViewMut2::from_shape((rows, columns), values)
-        .expect("a chunk's buffer has its layer's size")
-}
-
-impl HostLayer for HostLinear {
-    fn inputs(&self) -> usize {
-        self.inputs
-    }
-
-    fn outputs(&self) -> usize {
-        self.outputs
-    }
-
-    fn parameters(&self) -> usize {
-        self.weight.len() + self.bias.len()
-    }
-
-    fn forward(&self, n: usize, input: &[f32], output: &mut [f32]) {
-        for row in output.chunks_exact_mut(self.outputs) {
-            row.copy_from_slice(&self.bias);
-        }
-        general_mat_mul(
-            1.0,
-            &matrix(input, n, self.inputs),
-            &matrix(&self.weight, self.inputs, self.outputs),
-            1.0,
-            &mut matrix_mut(output, n, self.outputs),
-        );
-    }
-
-    fn backward(
-        &self,
-        (n, g): (usize, usize),
-        _input: &[f32],
-        _output: &[f32],
-        delta: &[f32],
-        delta_in: &mut [f32],
-    ) {
-        general_mat_mul(
-            1.0,
-            &matrix(delta, n * g, self.outputs),
-            &matrix(&self.weight, self.inputs, self.outputs).t(),
-            0.0,
-            &mut matrix_mut(delta_in, n * g, self.inputs),
-        );
-    }
-
-    fn gram(&self, (n, g): (usize, usize), input: &[f32], delta: &[f32], gram: &mut [f32]) {
-        for i in 0..n {
-            let x = &input[i * self.inputs..(i + 1) * self.inputs];
-            let scale = dot(x, x) + 1.0;
-            let rows = &delta[i * g * self.outputs..(i + 1) * g * self.outputs];
-            add_scaled_gram(rows, self.outputs, g, scale, &mut gram[i * g * g..]);
-        }
-    }
-
-    fn gradient(&self, n: usize, input: &[f32], delta: &[f32], gradient: &mut [f32]) {
-        let (weight, bias) = gradient.split_at_mut(self.weight.len());
-        general_mat_mul(
-            1.0,
-            &matrix(input, n, self.inputs).t(),
-            &matrix(delta, n, self.outputs),
-            1.0,
-            &mut matrix_mut(weight, self.inputs, self.outputs),
-        );
-        for row in delta.chunks_exact(self.outputs) {
-            for (b, d) in bias.iter_mut().zip(row) {
-                *b += d;
-            }
-        }
-    }
-}
-
-/// The dot product in eight lanes, which the compiler turns into vector instructions.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; 8];
-    let (a_blocks, a_rest) = a.as_chunks::<8>();
-    let (b_blocks, b_rest) = b.as_chunks::<8>();
-    for (x, y) in a_blocks.iter().zip(b_blocks) {
-        for ((lane, x), y) in lanes.iter_mut().zip(x).zip(y) {
-            *lane += x * y;
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    lanes.iter().sum::<f32>() + rest
-}
-
-/// Adds `scale * rows rows^T`, `g x g`, to the front of `gram`.
-pub(super) fn add_scaled_gram(rows: &[f32], length: usize, g: usize, scale: f32, gram: &mut [f32]) {
-    for r in 0..g {
-        for s in 0..=r {
-            let value = scale
-                * dot(
-                    &rows[r * length..(r + 1) * length],
-                    &rows[s * length..(s + 1) * length],
-                );
-            gram[r * g + s] += value;
-            if s != r {
-                gram[s * g + r] += value;
-            }
-        }
+        let weight = host_values(&self.weight);
+        let bias = host_values(&self.bias);
+        Some(Box::new(HostLinear::new(inputs, outputs, &weight, bias)))
     }
 }

@@ -1,11 +1,12 @@
 //! Layers that are burn modules and know their per-record gradients.
 //!
-//! Each file holds one layer: a burn `Module`, its tensor form for every backend, and its host
-//! kernels for the CPU. Activations are `[n, features]`; images are channel-major inside a row.
+//! Each file holds one layer: a burn `Module` and its tensor form for every backend; `host` holds
+//! its form for the CPU, and `kernels` the inner loops of that. Activations are `[n, features]`; images are channel-major inside a row.
 
 mod activation;
 mod conv;
-mod conv_kernels;
+mod host;
+mod kernels;
 mod linear;
 mod resample;
 
@@ -21,7 +22,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// A parameter drawn from `N(0, deviation^2)` on the host, so that a seed means the same on every
 /// backend.
-fn gaussian_parameter<const D: usize>(
+pub(crate) fn gaussian_parameter<const D: usize>(
     shape: [usize; D],
     deviation: f64,
     rng: &mut impl Rng,
@@ -38,7 +39,7 @@ fn gaussian_parameter<const D: usize>(
 }
 
 /// A bias of one value.
-fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
+pub(crate) fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
     Param::from_data(TensorData::new(vec![value; length], [length]), device)
 }
 

@@ -6,6 +6,8 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use dp_core::per_sample::{HostLayer, Layer, ParameterSlot};
 
+use super::host::{HostAvgPool, HostUpsample};
+
 /// The mean over each 2x2 block: `[c, h, w] -> [c, h/2, w/2]`, `h` and `w` even.
 #[derive(Module, Debug)]
 pub struct AvgPool {
@@ -47,38 +49,8 @@ fn repeat_blocks(x: Tensor<2>, channels: usize, height: usize, width: usize) -> 
         .reshape([rows, channels * height * width * 4])
 }
 
-fn host_block_sums(x: &[f32], y: &mut [f32], height: usize, width: usize, scale: f32) {
-    let (h, w) = (height / 2, width / 2);
-    for (plane, out) in x
-        .chunks_exact(height * width)
-        .zip(y.chunks_exact_mut(h * w))
-    {
-        for (pair, line) in plane.chunks_exact(2 * width).zip(out.chunks_exact_mut(w)) {
-            let (top, bottom) = pair.split_at(width);
-            for ((o, t), b) in line
-                .iter_mut()
-                .zip(top.chunks_exact(2))
-                .zip(bottom.chunks_exact(2))
-            {
-                *o = scale * ((t[0] + t[1]) + (b[0] + b[1]));
-            }
-        }
-    }
-}
-
-fn host_repeat_blocks(x: &[f32], y: &mut [f32], width: usize, scale: f32) {
-    for (line, pair) in x.chunks_exact(width).zip(y.chunks_exact_mut(4 * width)) {
-        let (top, bottom) = pair.split_at_mut(2 * width);
-        for (v, block) in line.iter().zip(top.chunks_exact_mut(2)) {
-            block.fill(scale * v);
-        }
-        bottom.copy_from_slice(top);
-    }
-}
-
 macro_rules! linear_layer {
-    ($layer:ident, $host:ident, $name:literal, $outputs:expr, $forward:expr, $backward:expr,
-     $host_forward:expr, $host_backward:expr) => {
+    ($layer:ident, $host:ident, $name:literal, $forward:expr, $backward:expr) => {
         impl $layer {
             /// A layer for images of `channels x height x width`.
             pub fn new(channels: usize, height: usize, width: usize) -> Self {
@@ -131,45 +103,6 @@ macro_rules! linear_layer {
                 }))
             }
         }
-
-        struct $host {
-            channels: usize,
-            height: usize,
-            width: usize,
-        }
-
-        impl HostLayer for $host {
-            fn inputs(&self) -> usize {
-                self.channels * self.height * self.width
-            }
-
-            fn outputs(&self) -> usize {
-                $outputs(self.inputs())
-            }
-
-            fn parameters(&self) -> usize {
-                0
-            }
-
-            fn forward(&self, _n: usize, input: &[f32], output: &mut [f32]) {
-                $host_forward(input, output, self.height, self.width)
-            }
-
-            fn backward(
-                &self,
-                _: (usize, usize),
-                _input: &[f32],
-                _output: &[f32],
-                delta: &[f32],
-                delta_in: &mut [f32],
-            ) {
-                $host_backward(delta, delta_in, self.height, self.width)
-            }
-
-            fn gram(&self, _: (usize, usize), _: &[f32], _: &[f32], _: &mut [f32]) {}
-
-            fn gradient(&self, _: usize, _: &[f32], _: &[f32], _: &mut [f32]) {}
-        }
     };
 }
 
@@ -177,20 +110,14 @@ linear_layer!(
     AvgPool,
     HostAvgPool,
     "AvgPool",
-    |inputs: usize| inputs / 4,
     |x, c, h, w| block_sums(x, c, h, w) * 0.25,
-    |x, c, h: usize, w: usize| repeat_blocks(x, c, h / 2, w / 2) * 0.25,
-    |x: &[f32], y: &mut [f32], h, w| host_block_sums(x, y, h, w, 0.25),
-    |x: &[f32], y: &mut [f32], _h, w: usize| host_repeat_blocks(x, y, w / 2, 0.25)
+    |x, c, h: usize, w: usize| repeat_blocks(x, c, h / 2, w / 2) * 0.25
 );
 
 linear_layer!(
     Upsample,
     HostUpsample,
     "Upsample",
-    |inputs: usize| inputs * 4,
     repeat_blocks,
-    |x, c, h: usize, w: usize| block_sums(x, c, 2 * h, 2 * w),
-    |x: &[f32], y: &mut [f32], _h, w| host_repeat_blocks(x, y, w, 1.0),
-    |x: &[f32], y: &mut [f32], h: usize, w: usize| host_block_sums(x, y, 2 * h, 2 * w, 1.0)
+    |x, c, h: usize, w: usize| block_sums(x, c, 2 * h, 2 * w)
 );

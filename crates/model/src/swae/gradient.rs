@@ -32,7 +32,7 @@ pub enum Engine {
     },
     /// Host kernels, one chunk a core.
     Host {
-        /// Records at once on each core.
+        /// Records at once on each core, best a multiple of 8: see [`dp_core::per_sample::LANES`].
         chunk: usize,
     },
 }
@@ -42,7 +42,7 @@ impl Engine {
     /// memory anyway, tensors elsewhere.
     pub fn for_device(device: &Device) -> Self {
         if *device == Device::flex() {
-            Self::Host { chunk: 20 }
+            Self::Host { chunk: 24 }
         } else {
             Self::Tensor { chunk: 100 }
         }
@@ -206,7 +206,7 @@ impl Step<'_> {
         let chunks = engine.chunks(self.batch.records());
         let encoded: Vec<HostActivations> = chunks
             .par_iter()
-            .map(|chunk| encoder.forward(chunk.len(), self.batch.pixels(chunk.clone()).to_vec()))
+            .map(|chunk| encoder.forward(chunk.len(), self.batch.pixels(chunk.clone())))
             .collect();
         let latents = encoded.iter().flat_map(|a| a.output().to_vec()).collect();
         let (cotangents, sliced) = self.transport(latents)?;
@@ -244,13 +244,13 @@ impl Step<'_> {
         let inputs = self
             .batch
             .decoder_inputs(chunk.clone(), encoded.output(), self.model.classes);
-        let decoded = decoder.forward(n, inputs);
+        let decoded = decoder.forward(n, &inputs);
         let (delta, loss) = cross_entropy(decoded.output(), self.batch.pixels(chunk));
         let needs = Needs {
             gram: self.clip,
             input: true,
         };
-        let below = decoder.pull_back(&decoded, 1, delta, needs);
+        let below = decoder.pull_back(&decoded, 1, &delta, needs);
         let mut flat = vec![0.0; encoder.parameters() + decoder.parameters()];
         let (encoder_part, decoder_part) = flat.split_at_mut(encoder.parameters());
         let needs = Needs {
@@ -258,7 +258,7 @@ impl Step<'_> {
             input: false,
         };
         if self.clip {
-            let pulled = encoder.pull_back(encoded, d, identities(n, d), needs);
+            let pulled = encoder.pull_back(encoded, d, &identities(n, d), needs);
             let (decoder_weights, encoder_weights) = self.weights(&Norms {
                 decoder: &below.gram,
                 inputs: &below.input,
@@ -275,7 +275,7 @@ impl Step<'_> {
                 transport,
             });
             decoder.add_gradient(&decoded, &below, &decoder_weights, decoder_part);
-            let pulled = encoder.pull_back(encoded, 1, cotangent, needs);
+            let pulled = encoder.pull_back(encoded, 1, &cotangent, needs);
             encoder.add_gradient(encoded, &pulled, &vec![1.0; n], encoder_part);
         }
         (flat, loss)

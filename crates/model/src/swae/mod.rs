@@ -6,6 +6,7 @@
 mod architecture;
 mod batch;
 mod gradient;
+mod initialisation;
 mod matching;
 mod moments;
 mod objective;
@@ -13,6 +14,7 @@ mod objective;
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
 pub use batch::Batch;
 pub use gradient::{Engine, StepLosses, bounded_gradient, plain_gradient};
+pub use initialisation::framework_initialisation;
 pub use matching::{ExactCells, Matching, Prior};
 pub use moments::{ClassLatents, class_moments, moment_sensitivity};
 pub use objective::{Clipping, Objective};

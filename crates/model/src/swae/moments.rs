@@ -8,6 +8,8 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use swd::UniformBall;
+
 use crate::ModelError;
 
 /// The smallest standard deviation of a class's latent Gaussian in any direction.
@@ -73,12 +75,21 @@ pub fn class_moments(latents: &[f32], latent: usize, radius: f64) -> Vec<f64> {
     sums
 }
 
-/// A Gaussian in latent space for each class, from released sums.
+/// The latents of one class.
+#[derive(Debug, Clone)]
+enum Law {
+    /// Mean, and a factor `A` with `A A^T` the covariance.
+    Gaussian(DVector<f64>, DMatrix<f64>),
+    /// Uniform in the unit ball, to which each class was matched.
+    Prior(UniformBall),
+}
+
+/// A law in latent space for each class: a Gaussian from released sums, or the prior.
 #[derive(Debug, Clone)]
 pub struct ClassLatents {
     latent: usize,
     radius: f64,
-    classes: Vec<Option<(DVector<f64>, DMatrix<f64>)>>,
+    classes: Vec<Option<Law>>,
 }
 
 impl ClassLatents {
@@ -110,8 +121,31 @@ impl ClassLatents {
         let classes = released
             .chunks_exact(each)
             .zip(sizes)
-            .map(|(sums, &size)| (size > 0).then(|| gaussian(sums, size as f64, latent, radius)))
+            .map(|(sums, &size)| {
+                (size > 0).then(|| {
+                    let (mean, factor) = gaussian(sums, size as f64, latent, radius);
+                    Law::Gaussian(mean, factor)
+                })
+            })
             .collect();
+        Ok(Self {
+            latent,
+            radius,
+            classes,
+        })
+    }
+
+    /// The prior for every class that has records: nothing private is needed.
+    ///
+    /// # Errors
+    ///
+    /// Passes on what [`UniformBall`] refuses.
+    pub fn prior(sizes: &[usize], latent: usize, radius: f64) -> Result<Self, ModelError> {
+        let mut classes = Vec::with_capacity(sizes.len());
+        for &size in sizes {
+            let law = Law::Prior(UniformBall::new(latent)?);
+            classes.push((size > 0).then_some(law));
+        }
         Ok(Self {
             latent,
             radius,
@@ -121,8 +155,10 @@ impl ClassLatents {
 
     /// `count` latents of one class, `[count, d]`, inside the ball of radius `M`.
     pub fn sample(&self, class: usize, count: usize, rng: &mut impl Rng) -> Vec<f32> {
-        let Some(Some((mean, factor))) = self.classes.get(class) else {
-            return vec![0.0; count * self.latent];
+        let (mean, factor) = match self.classes.get(class) {
+            Some(Some(Law::Gaussian(mean, factor))) => (mean, factor),
+            Some(Some(Law::Prior(ball))) => return ball.sample(count, rng),
+            _ => return vec![0.0; count * self.latent],
         };
         let mut samples = Vec::with_capacity(count * self.latent);
         for _ in 0..count {

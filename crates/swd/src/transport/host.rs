@@ -54,7 +54,7 @@ pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, 
 ///
 /// Source: paper 004, proposition 3.2 and appendix A.
 pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f32>, SwdError> {
-    let residuals = sliced_residuals(u, slices, cells)?;
+    let residuals = sliced_residuals(u, None, slices, cells)?;
     Ok(average(&residuals, slices, cells.n()))
 }
 
@@ -71,14 +71,30 @@ pub fn sliced_cotangents_and_distance(
     slices: &Slices,
     cells: &Cells,
 ) -> Result<(Vec<f32>, f64), SwdError> {
-    let residuals = sliced_residuals(u, slices, cells)?;
+    shifted_cotangents_and_distance(u, None, slices, cells)
+}
+
+/// [`sliced_cotangents_and_distance`] for projections `<u_i, theta_l> + shifts[l n + i]`, the shifts
+/// being constants: none, or one row of `n` a slice.
+pub(crate) fn shifted_cotangents_and_distance(
+    u: &[f32],
+    shifts: Option<&[f32]>,
+    slices: &Slices,
+    cells: &Cells,
+) -> Result<(Vec<f32>, f64), SwdError> {
+    let residuals = sliced_residuals(u, shifts, slices, cells)?;
     let squares: f64 = residuals.iter().map(|rho| rho * rho).sum();
     let distance = squares / residuals.len() as f64 + cells.within_mean();
     Ok((average(&residuals, slices, cells.n()), distance))
 }
 
 /// The residuals of all slices, one row of `n` a slice.
-fn sliced_residuals(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f64>, SwdError> {
+fn sliced_residuals(
+    u: &[f32],
+    shifts: Option<&[f32]>,
+    slices: &Slices,
+    cells: &Cells,
+) -> Result<Vec<f64>, SwdError> {
     let (d, n) = (slices.dim(), cells.n());
     if u.len() != n * d {
         return Err(SwdError::Length {
@@ -89,6 +105,19 @@ fn sliced_residuals(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f64
     }
     check_points("activations", u, d)?;
     cells.check_slices(slices.count())?;
+    let mut residuals = vec![0.0; slices.count() * n];
+    if let Some(shifts) = shifts {
+        if shifts.len() != residuals.len() {
+            return Err(SwdError::Length {
+                what: "shifts of projections",
+                found: shifts.len(),
+                expected: residuals.len(),
+            });
+        }
+        check_points("shifts of projections", shifts, n)?;
+        let entries = residuals.iter_mut().zip(shifts);
+        entries.for_each(|(r, &shift)| *r = f64::from(shift));
+    }
     // Column after column, so that a projection runs along memory.
     let mut columns = vec![0.0; n * d];
     for (i, record) in u.chunks_exact(d).enumerate() {
@@ -96,7 +125,6 @@ fn sliced_residuals(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f64
             columns[a * n + i] = f64::from(x);
         }
     }
-    let mut residuals = vec![0.0; slices.count() * n];
     residuals.par_chunks_mut(n).enumerate().for_each_init(
         Sorter::default,
         |sorter, (l, residuals)| {

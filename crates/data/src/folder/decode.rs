@@ -1,0 +1,61 @@
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use image::imageops::{self, FilterType};
+use image::{ImageFormat, ImageReader, RgbImage};
+
+use super::PixelRange;
+use crate::DataError;
+
+/// Decodes an image file: three channels of 8 bits.
+pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
+    let unreadable = |reason: String| DataError::Image {
+        path: path.into(),
+        reason,
+    };
+    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    // By its first bytes, not by its name. The decoder's own limits (512 MiB) stop a bomb.
+    let reader = ImageReader::new(Cursor::new(&bytes))
+        .with_guessed_format()
+        .map_err(|error| unreadable(error.to_string()))?;
+    if reader.format() == Some(ImageFormat::Jpeg) && !has_end(&bytes) {
+        return Err(unreadable("the jpg file is cut off".into()));
+    }
+    let image = reader
+        .decode()
+        .map_err(|error| unreadable(error.to_string()))?;
+    Ok(image.into_rgb8())
+}
+
+/// Whether a JPEG's last scan is followed by the end-of-image marker.
+///
+/// The decoder fills what a cut file lacks with grey. Neither marker occurs inside a scan, and a
+/// thumbnail's end lies before the start of the image's own scan.
+fn has_end(bytes: &[u8]) -> bool {
+    let last = |marker| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
+    last(0xd9) > last(0xda)
+}
+
+/// The largest square in the middle, one pixel up or left where it cannot be in the middle, at
+/// `side` x `side` pixels.
+pub(super) fn square(image: &RgbImage, side: u32) -> RgbImage {
+    let (width, height) = image.dimensions();
+    let length = width.min(height);
+    let (left, top) = ((width - length) / 2, (height - length) / 2);
+    let square = imageops::crop_imm(image, left, top, length, length).to_image();
+    if length == side {
+        return square;
+    }
+    imageops::resize(&square, side, side, FilterType::Triangle)
+}
+
+/// Writes an image, channel by channel, to `3 * side * side` values.
+pub(super) fn write(image: &RgbImage, range: PixelRange, values: &mut [f32]) {
+    let plane = values.len() / 3;
+    for (place, pixel) in image.pixels().enumerate() {
+        for (channel, &byte) in pixel.0.iter().enumerate() {
+            values[channel * plane + place] = range.value(byte);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Gaussians in the plane, to watch a flow of particles.
+//!
+//! Figure 1 of "Differentially private gradient flow based on the sliced Wasserstein distance" shows
+//! five; the text says neither where they are nor how wide. [`Gaussians::five`] puts them on a circle
+//! of radius 3, every fifth of a turn from the top, each with standard deviation 1/2, so that
+//! neighbours are 3.5 apart: further than the smoothing of the figure's last row (1) spreads them.
+
+use std::f64::consts::{PI, TAU};
+
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+
+use crate::DataError;
+
+/// A mixture of equally likely, round Gaussians in the plane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gaussians {
+    centres: Vec<[f64; 2]>,
+    deviation: f64,
+}
+
+/// Points in the plane, each from one of several Gaussians.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanePoints {
+    /// The coordinates, shape `[n, 2]` in row-major order.
+    pub values: Vec<f32>,
+    /// The Gaussian that each point comes from, shape `[n]`.
+    pub components: Vec<usize>,
+}
+
+impl Gaussians {
+    /// The most points in one sample.
+    pub const MAX_COUNT: usize = 1 << 28;
+
+    /// The five of the toy problem.
+    pub fn five() -> Self {
+        let place = |k: u8| {
+            let angle = PI / 2.0 + TAU * f64::from(k) / 5.0;
+            [3.0 * angle.cos(), 3.0 * angle.sin()]
+        };
+        Self {
+            centres: (0..5).map(place).collect(),
+            deviation: 0.5,
+        }
+    }
+
+    /// Gaussians around `centres`, with a standard deviation along each axis.
+    ///
+    /// # Errors
+    /// [`DataError::Empty`] without centres; [`DataError::Number`] unless the centres are finite and
+    /// the deviation is finite and positive.
+    pub fn new(centres: Vec<[f64; 2]>, deviation: f64) -> Result<Self, DataError> {
+        if centres.is_empty() {
+            return Err(DataError::Empty {
+                what: "the list of Gaussians".into(),
+                expected: "centre",
+            });
+        }
+        let number = |what, found, expected| {
+            Err(DataError::Number {
+                what,
+                found,
+                expected,
+            })
+        };
+        if let Some(&found) = centres.as_flattened().iter().find(|x| !x.is_finite()) {
+            return number("centre of a Gaussian", found, "finite coordinates");
+        }
+        if !(deviation > 0.0 && deviation.is_finite()) {
+            return number("deviation of the Gaussians", deviation, "more than 0");
+        }
+        Ok(Self { centres, deviation })
+    }
+
+    /// The centres, one for each Gaussian.
+    pub fn centres(&self) -> &[[f64; 2]] {
+        &self.centres
+    }
+
+    /// The standard deviation along each axis.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// Draws `count` independent points; the first points of a larger sample from the same generator
+    /// are the same.
+    ///
+    /// # Errors
+    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        count: usize,
+        generator: &mut R,
+    ) -> Result<PlanePoints, DataError> {
+        if !(1..=Self::MAX_COUNT).contains(&count) {
+            return Err(DataError::Records {
+                what: "points in the plane".into(),
+                found: count,
+                max: Self::MAX_COUNT,
+            });
+        }
+        let mut points = PlanePoints {
+            values: Vec::with_capacity(2 * count),
+            components: Vec::with_capacity(count),
+        };
+        for _ in 0..count {
+            let component = generator.random_range(0..self.centres.len());
+            for centre in self.centres[component] {
+                let normal: f64 = generator.sample(StandardNormal);
+                points
+                    .values
+                    .push((centre + self.deviation * normal) as f32);
+            }
+            points.components.push(component);
+        }
+        Ok(points)
+    }
+
+    /// The density at a point: 1/k sum over j of exp(-|x - c_j|^2 / (2 s^2)) / (2 pi s^2).
+    pub fn density(&self, point: [f64; 2]) -> f64 {
+        let variance = self.deviation * self.deviation;
+        let sum: f64 = self
+            .centres
+            .iter()
+            .map(|centre| {
+                let (x, y) = (point[0] - centre[0], point[1] - centre[1]);
+                (-(x * x + y * y) / (2.0 * variance)).exp()
+            })
+            .sum();
+        sum / (self.centres.len() as f64 * TAU * variance)
+    }
+}

@@ -1,0 +1,129 @@
+//! Images of another size.
+
+use crate::idx::MAX_SIDE;
+use crate::{DataError, LabelledImages};
+
+impl LabelledImages {
+    /// The images with `border` pixels of background 0 added on each side; 2 makes 28 x 28 pixels
+    /// 32 x 32.
+    ///
+    /// Source: "Differentially private gradient flow based on the sliced Wasserstein distance",
+    /// appendix C.1.
+    ///
+    /// # Errors
+    /// [`DataError::Side`] when a side becomes longer than [`MAX_SIDE`].
+    pub fn pad(&self, border: usize) -> Result<Self, DataError> {
+        let longer = |side: usize| side.saturating_add(border.saturating_mul(2));
+        let (height, width) = (longer(self.height()), longer(self.width()));
+        check_sides(height, width)?;
+        let mut pixels = vec![0; self.len() * height * width];
+        let images = pixels.chunks_mut(height * width);
+        for (image, source) in images.zip(self.pixels().chunks(self.image_size())) {
+            let rows = image.chunks_mut(width).skip(border);
+            for (row, source) in rows.zip(source.chunks(self.width())) {
+                row[border..border + source.len()].copy_from_slice(source);
+            }
+        }
+        Self::new(
+            pixels,
+            self.labels().to_vec(),
+            height,
+            width,
+            self.classes(),
+        )
+    }
+
+    /// The images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
+    /// the 256 grey values.
+    ///
+    /// Pixels are squares: along an axis with n pixels that becomes one with m, pixel j takes the
+    /// value at (j + 1/2) n / m - 1/2, between the two pixels beside that place, or of the outermost
+    /// pixel beyond it. Nothing is averaged when images become smaller.
+    ///
+    /// # Errors
+    /// [`DataError::Side`] unless the sides are in 1..=[`MAX_SIDE`].
+    pub fn resize(&self, height: usize, width: usize) -> Result<Self, DataError> {
+        check_sides(height, width)?;
+        let map = Bilinear::new((self.height(), self.width()), (height, width));
+        let mut pixels = Vec::with_capacity(self.len() * height * width);
+        for image in self.pixels().chunks(self.image_size()) {
+            map.append(image, |&pixel| f64::from(pixel), &mut pixels);
+        }
+        Self::new(
+            pixels,
+            self.labels().to_vec(),
+            height,
+            width,
+            self.classes(),
+        )
+    }
+}
+
+/// Bilinear interpolation between two sizes.
+pub(crate) struct Bilinear {
+    rows: Vec<Between>,
+    columns: Vec<Between>,
+    width: usize,
+}
+
+/// A place between two pixels: `(1 - weight) * low + weight * high`.
+struct Between {
+    low: usize,
+    high: usize,
+    weight: f64,
+}
+
+impl Bilinear {
+    pub fn new(from: (usize, usize), to: (usize, usize)) -> Self {
+        Self {
+            rows: places(from.0, to.0),
+            columns: places(from.1, to.1),
+            width: from.1,
+        }
+    }
+
+    /// Appends the grey values of an image at the new size; `grey` gives those at the old size, in
+    /// [0, 255].
+    pub fn append<T>(&self, image: &[T], grey: impl Fn(&T) -> f64, pixels: &mut Vec<u8>) {
+        for row in &self.rows {
+            for column in &self.columns {
+                let along = |y: usize| {
+                    let pixel = |x: usize| grey(&image[y * self.width + x]);
+                    mix(pixel(column.low), pixel(column.high), column.weight)
+                };
+                let value = mix(along(row.low), along(row.high), row.weight);
+                pixels.push(value.round() as u8);
+            }
+        }
+    }
+}
+
+fn mix(low: f64, high: f64, weight: f64) -> f64 {
+    (1.0 - weight) * low + weight * high
+}
+
+fn places(from: usize, to: usize) -> Vec<Between> {
+    (0..to)
+        .map(|place| {
+            let centre = (place as f64 + 0.5) * from as f64 / to as f64 - 0.5;
+            let centre = centre.clamp(0.0, (from - 1) as f64);
+            let low = centre as usize;
+            Between {
+                low,
+                high: (low + 1).min(from - 1),
+                weight: centre - low as f64,
+            }
+        })
+        .collect()
+}
+
+fn check_sides(height: usize, width: usize) -> Result<(), DataError> {
+    let max = MAX_SIDE as usize;
+    match [height, width]
+        .into_iter()
+        .find(|side| !(1..=max).contains(side))
+    {
+        None => Ok(()),
+        Some(found) => Err(DataError::Side { found, max }),
+    }
+}

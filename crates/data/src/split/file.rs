@@ -1,0 +1,159 @@
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::SplitError;
+use crate::DataError;
+use crate::fetch::hex;
+
+const FORMAT: &str = "sliver split 1";
+/// The most bytes that a split file is read to: some 250 million records.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What a split file says, in the order of its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Content {
+    pub format: String,
+    pub dataset: String,
+    pub records: usize,
+    pub sha256: String,
+    pub seed: u64,
+    pub stratified: bool,
+    pub public_records: usize,
+    pub private_records: usize,
+    /// Byte i / 8 has bit i % 8 set, the lowest first, where record i is public; in hexadecimal.
+    pub public: String,
+    /// The SHA-256 of the file's text with nothing between these quotes.
+    pub checksum: String,
+}
+
+impl Content {
+    /// Completes a content whose other fields are filled in.
+    pub fn with_public(mut self, public: &[usize]) -> Self {
+        let mut bits = vec![0_u8; self.records.div_ceil(8)];
+        for &index in public {
+            if let Some(byte) = bits.get_mut(index / 8) {
+                *byte |= 1 << (index % 8);
+            }
+        }
+        self.format = FORMAT.into();
+        self.public = hex(bits);
+        self
+    }
+
+    /// The file's text, with its checksum.
+    pub fn render(&self) -> String {
+        let mut sealed = self.clone();
+        sealed.checksum = self.sum();
+        sealed.text()
+    }
+
+    /// Reads and checks a split file; `None` if there is none.
+    pub fn read(path: &Path) -> Result<Option<Self>, DataError> {
+        let damaged = |reason: String| {
+            DataError::from(SplitError::Damaged {
+                path: path.into(),
+                reason,
+            })
+        };
+        let text = match text(path) {
+            Ok(text) if text.len() as u64 > MAX_BYTES => {
+                return Err(damaged(format!("it has more than {MAX_BYTES} bytes")));
+            }
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(damaged("it is not text".into()));
+            }
+            Err(source) => {
+                return Err(DataError::Io {
+                    path: path.into(),
+                    action: "read the file",
+                    source,
+                });
+            }
+        };
+        let content: Self =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if content.format != FORMAT {
+            return Err(damaged(format!(
+                "expected format '{FORMAT}', found '{}'",
+                content.format
+            )));
+        }
+        let found = content.sum();
+        if content.checksum != found {
+            return Err(DataError::from(SplitError::Edited {
+                path: path.into(),
+                stated: content.checksum,
+                found,
+            }));
+        }
+        if content.text() != text {
+            return Err(damaged("it is not laid out as it was written".into()));
+        }
+        Ok(Some(content))
+    }
+
+    /// The public and the private indices, ascending, or what is wrong with the counts.
+    pub fn halves(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
+        let bits = unhex(&self.public).ok_or("its list of public records is not hexadecimal")?;
+        if bits.len() != self.records.div_ceil(8) {
+            return Err(format!(
+                "expected {} bytes of public records, found {}",
+                self.records.div_ceil(8),
+                bits.len()
+            ));
+        }
+        let is_public = |&index: &usize| (bits[index / 8] >> (index % 8)) & 1 == 1;
+        let (public, private): (Vec<_>, Vec<_>) = (0..self.records).partition(is_public);
+        let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+        if ones as usize != public.len()
+            || public.len() != self.public_records
+            || private.len() != self.private_records
+        {
+            return Err(format!(
+                "expected {} public and {} private of {} records, found {ones} public",
+                self.public_records, self.private_records, self.records
+            ));
+        }
+        Ok((public, private))
+    }
+
+    fn sum(&self) -> String {
+        let mut open = self.clone();
+        open.checksum.clear();
+        hex(Sha256::digest(open.text()))
+    }
+
+    fn text(&self) -> String {
+        // Numbers, booleans and strings: there is nothing here that JSON cannot say.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digits = digits.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    if digits.len() % 2 == 1 {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| Some((value(pair[0])? << 4) | value(pair[1])?))
+        .collect()
+}

@@ -1,0 +1,276 @@
+//! The public half of a data set: drawn once, written down, and the same for every run.
+//!
+//! Some training uses records that need no protection beside those that do: an autoencoder learnt on
+//! one half of the data, a private flow on the other ("Differentially private gradient flow based on
+//! the sliced Wasserstein distance", section 4.4). That promise holds only if no run ever treats as
+//! public what another treats as private. So there is one file for a data set, `<name>.split.json`,
+//! in a folder that the caller names (best the one that holds the data). The first process writes
+//! it, whole or not at all; every later one reads it, checks it against the data, and is refused if
+//! it asks for something else; so is one that gives the same records another name.
+//!
+//! What the promise does not cover: a person with records in both halves; and the file itself, which
+//! holds a hash of all records. **Keep it with the data, do not publish it**: a hash lets someone who
+//! knows every record but one guess that one.
+
+mod draw;
+mod error;
+mod file;
+mod records;
+
+pub use error::SplitError;
+pub use records::Records;
+pub(crate) use records::digest;
+
+use std::path::{Path, PathBuf};
+
+use crate::{DataError, atomic};
+use file::Content;
+
+/// What the name of a split file ends in.
+const ENDING: &str = ".split.json";
+
+/// How large the public half is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PublicShare {
+    /// This fraction of the records, in (0, 1), rounded to the nearest number, a half down.
+    Fraction(f64),
+    /// All but this number of records.
+    PrivateCount(usize),
+}
+
+/// What to split off; by default one half, of seed 0, without strata.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SplitPlan {
+    /// How large the public half is.
+    pub share: PublicShare,
+    /// The seed of the draw.
+    pub seed: u64,
+    /// Whether each class is split in the same proportion.
+    ///
+    /// Then a class of n_c records gives its exact share to the public half, or where that is no
+    /// whole number the next one below or above, such that the total is right: of two halves, a class
+    /// of even size gives exactly half; half of the classes of odd size, the first ones, give one
+    /// record more than half to the public side, the others one less. The class sizes become public,
+    /// and neighbouring data sets replace a record by one of its class. Without strata the draw looks
+    /// at no record.
+    pub stratified: bool,
+}
+
+impl Default for SplitPlan {
+    fn default() -> Self {
+        Self {
+            share: PublicShare::Fraction(0.5),
+            seed: 0,
+            stratified: false,
+        }
+    }
+}
+
+/// A data set's public and private records: disjoint, and all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    path: PathBuf,
+    public: Vec<usize>,
+    private: Vec<usize>,
+}
+
+impl Split {
+    /// The split of the data set `name` in `folder`: read if it was made before, by whatever process,
+    /// else drawn and written.
+    ///
+    /// `records` are the whole data set, always the same: take a part of a half afterwards. Glyphs of
+    /// another seed or number are another data set and need a name of their own.
+    ///
+    /// # Errors
+    /// For a plan that no data set could meet, [`SplitError::Fraction`], [`SplitError::TooFew`],
+    /// [`SplitError::NoClasses`], [`SplitError::Name`] and [`DataError::Records`]; for a file that is
+    /// not what was written, [`SplitError::Damaged`] and [`SplitError::Edited`]; for one that was made
+    /// for something else, [`SplitError::OtherData`] and [`SplitError::OtherPlan`];
+    /// [`DataError::Io`].
+    pub fn load_or_create(
+        folder: &Path,
+        name: &str,
+        records: &impl Records,
+        plan: &SplitPlan,
+    ) -> Result<Self, DataError> {
+        check_name(name)?;
+        let count = records.count();
+        let public = public_count(name, count, plan.share)?;
+        let strata = if plan.stratified {
+            Some(
+                records
+                    .strata()
+                    .ok_or_else(|| SplitError::NoClasses { name: name.into() })?,
+            )
+        } else {
+            None
+        };
+        let asked = Content {
+            dataset: name.into(),
+            records: count,
+            sha256: records.sha256()?,
+            seed: plan.seed,
+            stratified: plan.stratified,
+            public_records: public,
+            private_records: count - public,
+            ..Content::default()
+        };
+
+        let file = format!("{name}{ENDING}");
+        let path = folder.join(&file);
+        if let Some(content) = Content::read(&path)? {
+            return Self::checked(path, &content, &asked);
+        }
+        check_no_other_name(folder, &asked)?;
+        let half = draw::public_half(count, public, strata.as_deref(), plan.seed);
+        let text = asked.clone().with_public(&half).render();
+        std::fs::create_dir_all(folder)
+            .and_then(|()| atomic::create_new(folder, &file, text.as_bytes()))
+            .map_err(|source| DataError::Io {
+                path: path.clone(),
+                action: "write the file",
+                source,
+            })?;
+        // Read back even after writing it: whoever was first, all go by what the file says.
+        match Content::read(&path)? {
+            Some(content) => Self::checked(path, &content, &asked),
+            None => Err(DataError::from(SplitError::Damaged {
+                path,
+                reason: "it was removed as soon as it was written".into(),
+            })),
+        }
+    }
+
+    /// The indices of the public records, ascending; at least one.
+    pub fn public(&self) -> &[usize] {
+        &self.public
+    }
+
+    /// The indices of the private records, ascending; at least one.
+    pub fn private(&self) -> &[usize] {
+        &self.private
+    }
+
+    /// The file that says so.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn checked(path: PathBuf, file: &Content, asked: &Content) -> Result<Self, DataError> {
+        let data = [
+            ("name", file.dataset.clone(), asked.dataset.clone()),
+            (
+                "number of records",
+                file.records.to_string(),
+                asked.records.to_string(),
+            ),
+            ("SHA-256", file.sha256.clone(), asked.sha256.clone()),
+        ];
+        if let Some((what, file, data)) = data.into_iter().find(|(_, file, data)| file != data) {
+            return Err(DataError::from(SplitError::OtherData {
+                path,
+                what,
+                file,
+                data,
+            }));
+        }
+        let sizes = |content: &Content| {
+            format!(
+                "{} public and {} private records",
+                content.public_records, content.private_records
+            )
+        };
+        let strata = |content: &Content| {
+            let classes = if content.stratified {
+                "each class"
+            } else {
+                "all records"
+            };
+            format!("a draw from {classes}")
+        };
+        let plan = [
+            ("seed", file.seed.to_string(), asked.seed.to_string()),
+            ("sizes", sizes(file), sizes(asked)),
+            ("strata", strata(file), strata(asked)),
+        ];
+        if let Some((what, file, asked)) = plan.into_iter().find(|(_, file, asked)| file != asked) {
+            return Err(DataError::from(SplitError::OtherPlan {
+                path,
+                what,
+                file,
+                asked,
+            }));
+        }
+        match file.halves() {
+            Ok((public, private)) => Ok(Self {
+                path,
+                public,
+                private,
+            }),
+            Err(reason) => Err(DataError::from(SplitError::Damaged { path, reason })),
+        }
+    }
+}
+
+/// The same records under a second name would have a second public half.
+fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), SplitError> {
+    // A folder that is not there yet, or files of another kind, hold no split of these records.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !path.to_string_lossy().ends_with(ENDING) {
+            continue;
+        }
+        if let Ok(Some(content)) = Content::read(&path)
+            && content.sha256 == asked.sha256
+            // Another process may have written this one's file a moment ago.
+            && content.dataset != asked.dataset
+        {
+            return Err(SplitError::OtherData {
+                path,
+                what: "name",
+                file: content.dataset,
+                data: asked.dataset.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), SplitError> {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=64).contains(&name.len()) && name.bytes().all(letter) && !name.starts_with('.') {
+        return Ok(());
+    }
+    Err(SplitError::Name { name: name.into() })
+}
+
+fn public_count(name: &str, records: usize, share: PublicShare) -> Result<usize, DataError> {
+    if records < 2 {
+        return Err(DataError::from(SplitError::TooFew {
+            name: name.into(),
+            records,
+        }));
+    }
+    let (what, asked) = match share {
+        PublicShare::PrivateCount(private) => ("private half", private),
+        PublicShare::Fraction(fraction) => {
+            if !(fraction > 0.0 && fraction < 1.0) {
+                return Err(DataError::from(SplitError::Fraction { fraction }));
+            }
+            // A half rounds down: the odd record is private.
+            let public = (fraction * records as f64 - 0.5).ceil();
+            ("public half", public as usize)
+        }
+    };
+    if !(1..records).contains(&asked) {
+        return Err(DataError::Records {
+            what: format!("{name}, {what}"),
+            found: asked,
+            max: records - 1,
+        });
+    }
+    Ok(match share {
+        PublicShare::PrivateCount(private) => records - private,
+        PublicShare::Fraction(_) => asked,
+    })
+}

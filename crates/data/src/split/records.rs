@@ -1,0 +1,54 @@
+use sha2::{Digest, Sha256};
+
+use crate::fetch::hex;
+use crate::{DataError, LabelledImages};
+
+/// Records that can be split into a public and a private half.
+pub trait Records {
+    /// The number of records.
+    fn count(&self) -> usize;
+
+    /// The SHA-256 of all that the records hold, as 64 lower-case hexadecimal digits.
+    ///
+    /// # Errors
+    /// What reading the records from files may give.
+    fn sha256(&self) -> Result<String, DataError>;
+
+    /// The class of each record, shape `[count]`, for records that have public class sizes.
+    fn strata(&self) -> Option<Vec<usize>>;
+}
+
+/// The SHA-256 of a kind of records, the numbers of its header, and the parts of its body; numbers
+/// as 8 bytes, the lowest first.
+pub(crate) fn digest(kind: &str, header: &[usize], parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(kind);
+    for &number in header {
+        hash.update((number as u64).to_le_bytes());
+    }
+    for part in parts {
+        hash.update(part);
+    }
+    hex(hash.finalize())
+}
+
+/// The sum is over `sliver images 1`, the number of images, height, width and classes (8 bytes each,
+/// the lowest first), the pixels and the labels; the strata are the labels.
+impl Records for LabelledImages {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn sha256(&self) -> Result<String, DataError> {
+        let header = [self.len(), self.height(), self.width(), self.classes()];
+        Ok(digest(
+            "sliver images 1",
+            &header,
+            &[self.pixels(), self.labels()],
+        ))
+    }
+
+    fn strata(&self) -> Option<Vec<usize>> {
+        Some(self.labels().iter().map(|&label| label.into()).collect())
+    }
+}

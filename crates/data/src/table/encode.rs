@@ -1,0 +1,199 @@
+use super::column::{Column, Role};
+use super::field::{Field, one_of, shown};
+use super::lines::{Line, Lines};
+use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
+use crate::DataError;
+
+/// Reads a file by its schema.
+pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
+    let mut lines = Lines::new(schema, file, bytes);
+    let places = match schema.header {
+        false => (0..schema.columns.len()).collect(),
+        true => match lines.next()? {
+            Some(line) => header(schema, file, &line)?,
+            None => return Err(empty(file)),
+        },
+    };
+    let mut rows = Rows {
+        schema,
+        file,
+        features: Vec::new(),
+        classes: Vec::new(),
+        responses: Vec::new(),
+        groups: Vec::new(),
+    };
+    let mut dropped = 0;
+    while let Some(line) = lines.next()? {
+        if !rows.read(&line, &places)? {
+            dropped += 1;
+        }
+    }
+    Ok(CsvTable {
+        table: rows.finish()?,
+        dropped,
+    })
+}
+
+fn empty(file: &str) -> DataError {
+    DataError::Empty {
+        what: file.into(),
+        expected: "record",
+    }
+}
+
+/// The place in a line of each column of the schema.
+fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, TableError> {
+    let refuse = |problem| TableError::Header {
+        file: file.into(),
+        line: line.number,
+        problem,
+    };
+    for name in &line.fields {
+        if !schema.columns.iter().any(|column| column.name == *name) {
+            return Err(refuse(format!(
+                "column '{}' is not in the schema: add it there, with kind = \"ignore\" if it is not \
+                 needed, or say header = false if this line is a record",
+                shown(name)
+            )));
+        }
+    }
+    let place = |column: &Column| {
+        let mut places = (0..line.fields.len()).filter(|&i| line.fields[i] == column.name);
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(place),
+            (None, _) => Err(refuse(format!(
+                "column '{}' of the schema is missing: add it, or remove it from the schema",
+                column.name
+            ))),
+            (Some(_), Some(_)) => Err(refuse(format!(
+                "column '{}' is there twice: rename or remove one",
+                column.name
+            ))),
+        }
+    };
+    schema.columns.iter().map(place).collect()
+}
+
+/// The records so far.
+struct Rows<'a> {
+    schema: &'a Schema,
+    file: &'a str,
+    features: Vec<f32>,
+    classes: Vec<usize>,
+    responses: Vec<f32>,
+    groups: Vec<u8>,
+}
+
+impl Rows<'_> {
+    /// Adds the record of a line, or nothing if it is to be dropped; says which.
+    fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
+        if line.fields.len() != places.len() {
+            return Err(TableError::Fields {
+                file: self.file.into(),
+                line: line.number,
+                expected: places.len(),
+                found: line.fields.len(),
+            });
+        }
+        let start = self.features.len();
+        let (mut class, mut response, mut group, mut keep) = (None, None, None, true);
+        for (number, (column, &place)) in self.schema.columns.iter().zip(places).enumerate() {
+            let field = Field {
+                file: self.file,
+                line: line.number,
+                column: &column.name,
+                value: line.fields[place],
+            };
+            let sensitive = number == self.schema.sensitive;
+            let is_feature =
+                !sensitive && matches!(column.role, Role::Numeric(_) | Role::Categorical { .. });
+            let missing = self.schema.missing.iter().any(|text| text == field.value);
+            if missing && column.role != Role::Ignored {
+                match column.missing {
+                    Missing::Drop => keep = false,
+                    Missing::Level if is_feature => self.push_missing(column),
+                    Missing::Level | Missing::Refuse => return Err(field.missing()),
+                }
+                continue;
+            }
+            match &column.role {
+                Role::Categorical {
+                    halves: Some(halves),
+                    ..
+                } if sensitive => group = Some(field.group(halves)?),
+                Role::Numeric(range) => self.features.push(field.number(range)?),
+                Role::Categorical { levels, .. } => {
+                    let level = field.level(levels)?;
+                    let features = (0..levels.len()).map(|i| f32::from(u8::from(i == level)));
+                    self.features.extend(features);
+                }
+                Role::Classes(classes) => class = Some(field.class(classes)?),
+                Role::Response(range) => response = Some(field.number(range)?),
+                Role::Ignored => {}
+            }
+            if is_feature && self.schema.has_missing_level(column) {
+                self.features.push(0.0);
+            }
+        }
+        if keep {
+            self.groups.extend(group);
+            self.classes.extend(class);
+            self.responses.extend(response);
+        } else {
+            self.features.truncate(start);
+        }
+        Ok(keep)
+    }
+
+    /// The features of a missing value: nothing but its own.
+    fn push_missing(&mut self, column: &Column) {
+        let others = match &column.role {
+            Role::Categorical { levels, .. } => levels.len(),
+            _ => 1,
+        };
+        self.features.extend(std::iter::repeat_n(0.0, others));
+        self.features.push(1.0);
+    }
+
+    fn finish(self) -> Result<GroupedTable, DataError> {
+        if self.groups.is_empty() {
+            return Err(empty(self.file));
+        }
+        let mut labels = Labels::Values {
+            width: 1,
+            values: self.responses,
+        };
+        for (number, column) in self.schema.columns.iter().enumerate() {
+            match &column.role {
+                Role::Classes(classes) => {
+                    labels = Labels::Classes {
+                        count: classes.len(),
+                        values: self.classes.clone(),
+                    };
+                }
+                Role::Categorical {
+                    halves: Some(halves),
+                    ..
+                } if number == self.schema.sensitive => {
+                    for (group, levels) in (0..).zip(halves) {
+                        if !self.groups.contains(&group) {
+                            return Err(DataError::from(TableError::EmptyGroup {
+                                file: self.file.into(),
+                                column: column.name.clone(),
+                                group,
+                                levels: one_of(levels),
+                            }));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        GroupedTable::new(
+            self.schema.feature_names(),
+            self.features,
+            labels,
+            self.groups,
+        )
+    }
+}

@@ -1,0 +1,108 @@
+use super::column::Range;
+use super::{Outside, TableError};
+
+/// A value and where it stands.
+pub(super) struct Field<'a> {
+    pub file: &'a str,
+    pub line: u64,
+    pub column: &'a str,
+    pub value: &'a str,
+}
+
+impl Field<'_> {
+    pub fn number(&self, range: &Range) -> Result<f32, TableError> {
+        let bounds = format!("a number from {} to {}", range.min, range.max);
+        let number: f64 = match self.value.parse() {
+            Ok(number) if f64::is_finite(number) => number,
+            _ => return Err(self.refuse(bounds, "repair or remove the line")),
+        };
+        let inside = number.clamp(range.min, range.max);
+        if inside != number && range.outside == Outside::Refuse {
+            return Err(self.refuse(
+                bounds,
+                "repair or remove the line, or say outside = \"clamp\" in the schema",
+            ));
+        }
+        Ok(((inside - range.min) / (range.max - range.min)) as f32)
+    }
+
+    pub fn level(&self, levels: &[String]) -> Result<usize, TableError> {
+        let place = levels.iter().position(|level| level == self.value);
+        place.ok_or_else(|| {
+            self.refuse(
+                one_of(levels),
+                "repair or remove the line, or add the level to the schema",
+            )
+        })
+    }
+
+    pub fn class(&self, classes: &[Vec<String>]) -> Result<usize, TableError> {
+        let has = |spellings: &Vec<String>| spellings.iter().any(|text| text == self.value);
+        classes.iter().position(has).ok_or_else(|| {
+            self.refuse(
+                one_of(&classes.concat()),
+                "repair or remove the line, or add the class or its spelling to the schema",
+            )
+        })
+    }
+
+    pub fn group(&self, halves: &[Vec<String>; 2]) -> Result<u8, TableError> {
+        let has = |half: &[String]| half.iter().any(|text| text == self.value);
+        let [zero, one] = halves;
+        if has(zero) {
+            Ok(0)
+        } else if has(one) {
+            Ok(1)
+        } else {
+            Err(self.refuse(
+                format!("{} (group 0) or {} (group 1)", one_of(zero), one_of(one)),
+                "a sensitive column has two groups: add the value to 'zero' or 'one' in the schema, \
+                 or remove the line",
+            ))
+        }
+    }
+
+    pub fn missing(&self) -> TableError {
+        self.refuse(
+            "a value".into(),
+            "repair or remove the line, or say missing = \"drop\" (or, for a feature, \"level\") in \
+             the schema",
+        )
+    }
+
+    fn refuse(&self, expected: String, advice: &'static str) -> TableError {
+        TableError::Field {
+            file: self.file.into(),
+            line: self.line,
+            column: self.column.into(),
+            value: shown(self.value),
+            expected,
+            advice,
+        }
+    }
+}
+
+/// The first values of a list.
+pub(super) fn one_of(values: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let quoted: Vec<String> = values
+        .iter()
+        .take(SHOWN)
+        .map(|value| format!("'{value}'"))
+        .collect();
+    let list = quoted.join(", ");
+    match values.len() {
+        1 => list,
+        count if count <= SHOWN => format!("one of {list}"),
+        count => format!("one of {count}: {list}, ..."),
+    }
+}
+
+/// A value short enough for a message: one behind a stray quote may be the rest of the file.
+pub(super) fn shown(value: &str) -> String {
+    const SHOWN: usize = 60;
+    match value.char_indices().nth(SHOWN) {
+        None => value.into(),
+        Some((end, _)) => format!("{}...", &value[..end]),
+    }
+}

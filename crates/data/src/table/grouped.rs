@@ -1,0 +1,271 @@
+use std::ops::RangeInclusive;
+
+use super::TableError;
+use crate::{DataError, GroupSampler};
+
+/// What is to be predicted of each record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Labels {
+    /// One of `count` classes.
+    Classes {
+        /// The number of classes, R; a class may have no record.
+        count: usize,
+        /// The class of each record, shape `[n]`, below `count`.
+        values: Vec<usize>,
+    },
+    /// A point of real numbers.
+    Values {
+        /// Numbers of a record.
+        width: usize,
+        /// The numbers, shape `[n, width]` in row-major order.
+        values: Vec<f32>,
+    },
+}
+
+/// Records with features, a label, and a sensitive attribute A that is 0 or 1.
+///
+/// The sizes n_0 and n_1 of the two groups are public, and neighbouring data sets replace a record by
+/// one of its group; where groups are formed by class too, the sizes n_{j,k} are public and neighbours
+/// keep the class: "Learning with differentially private sliced Wasserstein gradients", appendix C.1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupedTable {
+    names: Vec<String>,
+    features: Vec<f32>,
+    labels: Labels,
+    groups: Vec<u8>,
+}
+
+impl GroupedTable {
+    /// The most classes, R.
+    pub const MAX_CLASSES: usize = 1 << 16;
+
+    /// Puts together n records: `features` of shape `[n, names.len()]` in row-major order, their
+    /// `labels`, and `groups` of shape `[n]`, 0 or 1 each.
+    ///
+    /// # Errors
+    /// [`TableError::Shape`] when lengths disagree, a number is not finite, a class is not below the
+    /// number of classes or a group is neither 0 nor 1; [`DataError::Empty`] when a group has no
+    /// record.
+    pub fn new(
+        names: Vec<String>,
+        features: Vec<f32>,
+        labels: Labels,
+        groups: Vec<u8>,
+    ) -> Result<Self, DataError> {
+        let count = groups.len();
+        check("number of features", names.len(), 1..=usize::MAX)?;
+        let size = count.saturating_mul(names.len());
+        check("number of feature values", features.len(), size..=size)?;
+        check_finite("feature value", &features)?;
+        match &labels {
+            Labels::Classes {
+                count: classes,
+                values,
+            } => {
+                check("number of classes", *classes, 1..=Self::MAX_CLASSES)?;
+                check("number of labels", values.len(), count..=count)?;
+                for &class in values {
+                    check("class", class, 0..=classes - 1)?;
+                }
+            }
+            Labels::Values { width, values } => {
+                check("numbers of a label", *width, 1..=usize::MAX)?;
+                let size = count.saturating_mul(*width);
+                check("number of label values", values.len(), size..=size)?;
+                check_finite("label value", values)?;
+            }
+        }
+        for &group in &groups {
+            check("group", group.into(), 0..=1)?;
+        }
+        for group in 0..2 {
+            if !groups.contains(&group) {
+                return Err(DataError::Empty {
+                    what: format!("group {group} of the table"),
+                    expected: "record",
+                });
+            }
+        }
+        Ok(Self {
+            names,
+            features,
+            labels,
+            groups,
+        })
+    }
+
+    /// The number of records, n; at least 2.
+    #[allow(clippy::len_without_is_empty)] // there are always two
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Features of a record, d.
+    pub fn width(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The names of the features, shape `[d]`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// All features, shape `[n, d]` in row-major order.
+    pub fn features(&self) -> &[f32] {
+        &self.features
+    }
+
+    /// The features of one record, shape `[d]`, `None` past the end.
+    pub fn row(&self, index: usize) -> Option<&[f32]> {
+        row(&self.features, self.width(), index)
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The sensitive attribute of each record, 0 or 1, shape `[n]`.
+    pub fn groups(&self) -> &[u8] {
+        &self.groups
+    }
+
+    /// The public numbers of records of the two groups, n_0 and n_1; at least 1 each.
+    pub fn group_sizes(&self) -> [usize; 2] {
+        let ones = self.groups.iter().filter(|&&group| group == 1).count();
+        [self.len() - ones, ones]
+    }
+
+    /// The indices of the records of group 0, and of group 1, ascending.
+    pub fn indices_by_group(&self) -> Vec<Vec<usize>> {
+        self.indices_by(2, |index| self.groups[index].into())
+    }
+
+    /// The indices of the records of group j with class k, ascending, at place j R + k of 2 R lists;
+    /// `None` where labels are no classes.
+    pub fn indices_by_group_and_class(&self) -> Option<Vec<Vec<usize>>> {
+        let Labels::Classes { count, values } = &self.labels else {
+            return None;
+        };
+        let cell = |index: usize| usize::from(self.groups[index]) * count + values[index];
+        Some(self.indices_by(2 * count, cell))
+    }
+
+    fn indices_by(&self, lists: usize, list: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
+        let mut indices = vec![Vec::new(); lists];
+        for index in 0..self.len() {
+            indices[list(index)].push(index);
+        }
+        indices
+    }
+
+    /// A sampler of fixed batches n'_0 and n'_1 from the two groups.
+    ///
+    /// # Errors
+    /// [`DataError::Batch`] unless each batch is in 1..=size of its group.
+    pub fn sampler(&self, batches: [usize; 2]) -> Result<GroupSampler, DataError> {
+        GroupSampler::new(self.indices_by_group(), &batches)
+    }
+
+    /// The features of the records at `indices`, in that order, shape `[indices.len(), d]` in row-major
+    /// order, `None` if one is past the end.
+    pub fn gather(&self, indices: &[usize]) -> Option<Vec<f32>> {
+        gather(&self.features, self.width(), indices)
+    }
+
+    /// The classes of the records at `indices`, in that order, `None` if one is past the end or labels
+    /// are no classes.
+    pub fn gather_classes(&self, indices: &[usize]) -> Option<Vec<usize>> {
+        match &self.labels {
+            Labels::Classes { values, .. } => indices
+                .iter()
+                .map(|&index| values.get(index).copied())
+                .collect(),
+            Labels::Values { .. } => None,
+        }
+    }
+
+    /// The label values of the records at `indices`, in that order, shape `[indices.len(), width]` in
+    /// row-major order, `None` if one is past the end or labels are classes.
+    pub fn gather_values(&self, indices: &[usize]) -> Option<Vec<f32>> {
+        match &self.labels {
+            Labels::Values { width, values } => gather(values, *width, indices),
+            Labels::Classes { .. } => None,
+        }
+    }
+
+    /// The records at `indices`, in that order.
+    ///
+    /// # Errors
+    /// [`DataError::Index`] for an index past the end, [`DataError::Empty`] when a group is left
+    /// without records.
+    pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
+        if let Some(&index) = indices.iter().find(|&&index| index >= self.len()) {
+            return Err(DataError::Index {
+                what: "table".into(),
+                index,
+                records: self.len(),
+            });
+        }
+        let labels = match &self.labels {
+            Labels::Classes { count, .. } => Labels::Classes {
+                count: *count,
+                values: self.gather_classes(indices).unwrap_or_default(),
+            },
+            Labels::Values { width, .. } => Labels::Values {
+                width: *width,
+                values: self.gather_values(indices).unwrap_or_default(),
+            },
+        };
+        Self::new(
+            self.names.clone(),
+            self.gather(indices).unwrap_or_default(),
+            labels,
+            indices.iter().map(|&index| self.groups[index]).collect(),
+        )
+    }
+}
+
+fn row(values: &[f32], width: usize, index: usize) -> Option<&[f32]> {
+    let start = index.checked_mul(width)?;
+    values.get(start..start.checked_add(width)?)
+}
+
+fn gather(values: &[f32], width: usize, indices: &[usize]) -> Option<Vec<f32>> {
+    let mut gathered = Vec::with_capacity(indices.len() * width);
+    for &index in indices {
+        gathered.extend_from_slice(row(values, width, index)?);
+    }
+    Some(gathered)
+}
+
+fn check(
+    what: &'static str,
+    found: usize,
+    bounds: RangeInclusive<usize>,
+) -> Result<(), TableError> {
+    if bounds.contains(&found) {
+        return Ok(());
+    }
+    let (least, most) = bounds.into_inner();
+    Err(TableError::Shape {
+        what,
+        expected: match most {
+            usize::MAX => format!("at least {least}"),
+            most if most == least => most.to_string(),
+            most => format!("{least} to {most}"),
+        },
+        found: found.to_string(),
+    })
+}
+
+fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TableError> {
+    match values.iter().find(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(value) => Err(TableError::Shape {
+            what,
+            expected: "a finite number".into(),
+            found: value.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,15 @@
+//! Records with a sensitive attribute that is 0 or 1, and how they are read from text.
+
+mod column;
+mod encode;
+mod error;
+mod field;
+mod grouped;
+mod lines;
+mod raw;
+mod records;
+mod schema;
+
+pub use error::TableError;
+pub use grouped::{GroupedTable, Labels};
+pub use schema::{CsvTable, Missing, Outside, Schema};

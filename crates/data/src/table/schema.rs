@@ -1,0 +1,222 @@
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::column::{Column, Role, check};
+use super::raw::RawSchema;
+use super::{GroupedTable, TableError, encode};
+use crate::DataError;
+
+/// What happens to a line in which a value is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// The line is no record. Then the data set is what is left, and its size is public.
+    Drop,
+    /// It is a level of its own: a feature that is 1 where the value is missing. For a number, the
+    /// feature that holds it is 0 there. Labels and sensitive attributes have no such level: for them
+    /// this is an error.
+    Level,
+}
+
+/// What happens to a number outside its public range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outside {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It becomes the nearer end of the range.
+    Clamp,
+}
+
+/// What the columns of a table hold, and how they become features.
+///
+/// A schema is public: it is written before the data is looked at, and nothing in it may be fitted to
+/// the data. A number x becomes (x - min) / (max - min), in [0, 1]; a level of a categorical column
+/// becomes a feature of its own, 1 where the record has it and 0 elsewhere.
+///
+/// ```toml
+/// delimiter = ","        # what separates fields; this is the default
+/// header = true          # whether the first line names the columns; the default
+/// comment = "|"          # lines that start so are passed over; by default none
+/// missing = ["?"]        # what stands for a missing value; by default nothing does
+///
+/// [[column]]
+/// name = "age"
+/// kind = "numeric"       # needs min and max
+/// min = 17
+/// max = 90
+/// outside = "clamp"      # or "refuse", the default
+/// missing = "level"      # or "drop", or "refuse", the default
+///
+/// [[column]]
+/// name = "colour"
+/// kind = "categorical"   # needs levels; with zero and one it can be chosen as the sensitive column
+/// levels = ["red", "green", "blue"]
+///
+/// [[column]]
+/// name = "sex"
+/// kind = "sensitive"     # needs zero and one: the values of group 0 and of group 1
+/// zero = ["Female"]
+/// one = ["Male"]
+///
+/// [[column]]
+/// name = "income"
+/// kind = "label"         # needs classes, each a list of spellings, or min and max
+/// classes = [["low"], ["high", "High"]]
+///
+/// [[column]]
+/// name = "id"
+/// kind = "ignore"
+/// ```
+///
+/// Exactly one column is the label and exactly one is sensitive; neither is a feature. A label with a
+/// range is a number that is scaled as features are. White space around a field does not count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    pub(super) name: String,
+    pub(super) delimiter: u8,
+    pub(super) header: bool,
+    pub(super) comment: Option<u8>,
+    pub(super) missing: Vec<String>,
+    pub(super) columns: Vec<Column>,
+    /// The place of the sensitive one: a categorical column with halves.
+    pub(super) sensitive: usize,
+}
+
+/// A table that was read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CsvTable {
+    /// Its records, in the order of the lines.
+    pub table: GroupedTable,
+    /// The number of lines that were dropped for a missing value.
+    pub dropped: usize,
+}
+
+impl Schema {
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], and as [`parse`](Self::parse).
+    pub fn read(path: &Path) -> Result<Self, DataError> {
+        let text = std::fs::read_to_string(path).map_err(|source| DataError::Io {
+            path: path.into(),
+            action: "read the file",
+            source,
+        })?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads a schema from its text; `name` is the name to use in errors.
+    ///
+    /// # Errors
+    /// [`TableError::Schema`] with the column and the field that is wrong.
+    pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
+        let refuse = |problem| TableError::Schema {
+            schema: name.into(),
+            problem,
+        };
+        let raw: RawSchema = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        Ok(check(name, raw).map_err(refuse)?)
+    }
+
+    /// The same schema with another sensitive column: one that has `zero` and `one`. The column that
+    /// was sensitive becomes a categorical feature.
+    ///
+    /// # Errors
+    /// [`TableError::Schema`] for a column that does not exist or has no two halves.
+    pub fn with_sensitive(mut self, column: &str) -> Result<Self, DataError> {
+        let halved = |column: &Column| matches!(&column.role, Role::Categorical { halves, .. } if halves.is_some());
+        let place = self.columns.iter().position(|known| known.name == column);
+        match place.filter(|&place| halved(&self.columns[place])) {
+            Some(place) => {
+                self.sensitive = place;
+                Ok(self)
+            }
+            None => {
+                let known: Vec<&str> = self
+                    .columns
+                    .iter()
+                    .filter(|column| halved(column))
+                    .map(|column| column.name.as_str())
+                    .collect();
+                Err(DataError::from(TableError::Schema {
+                    schema: self.name,
+                    problem: format!(
+                        "sensitive column '{column}': expected one with 'zero' and 'one': {}; \
+                         choose one, or give it those",
+                        known.join(", ")
+                    ),
+                }))
+            }
+        }
+    }
+
+    /// The same schema with one rule for missing values in all columns.
+    pub fn with_missing(mut self, rule: Missing) -> Self {
+        for column in &mut self.columns {
+            column.missing = rule;
+        }
+        self
+    }
+
+    /// The sensitive column.
+    pub fn sensitive(&self) -> &str {
+        &self.columns[self.sensitive].name
+    }
+
+    /// The names of the features, in their order: `age`, `colour=red`, and `colour=?` for a missing
+    /// value.
+    pub fn feature_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            let name = &column.name;
+            match &column.role {
+                _ if place == self.sensitive => continue,
+                Role::Numeric(_) => names.push(name.clone()),
+                Role::Categorical { levels, .. } => {
+                    names.extend(levels.iter().map(|level| format!("{name}={level}")));
+                }
+                Role::Classes(_) | Role::Response(_) | Role::Ignored => continue,
+            }
+            if self.has_missing_level(column) {
+                names.push(format!("{name}=?"));
+            }
+        }
+        names
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], and as [`decode`](Self::decode).
+    pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
+        let bytes = std::fs::read(path).map_err(|source| DataError::Io {
+            path: path.into(),
+            action: "read the file",
+            source,
+        })?;
+        self.decode(&path.display().to_string(), &bytes)
+    }
+
+    /// Reads the bytes of a file; `file` is the name to use in errors.
+    ///
+    /// Errors quote the line at fault: they are for the owner of the data.
+    ///
+    /// # Errors
+    /// [`TableError::Fields`] for a line with too few or too many fields; [`TableError::Field`] for a
+    /// value that is missing, no number, out of range, of an unknown level or class, or of neither
+    /// group; [`TableError::Header`], [`TableError::Encoding`], [`TableError::EmptyGroup`];
+    /// [`DataError::Empty`] without records.
+    pub fn decode(&self, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
+        encode::table(self, file, bytes)
+    }
+
+    pub(super) fn has_missing_level(&self, column: &Column) -> bool {
+        column.missing == Missing::Level && !self.missing.is_empty()
+    }
+}

@@ -1,0 +1,349 @@
+//! The simulated bias follows the laws that paper 004 states in appendix C.2 and C.4.
+//!
+//! One data set of the paper's size, seed fixed. Each comparison is at 5 standard deviations of the
+//! normal approximation, false alarm 6e-7; there are fewer than 120 of them, and two chi-square tests
+//! at 1e-6: together below 1e-4.
+
+use std::sync::LazyLock;
+
+use data::biased::simulate;
+use data::{Biased, BiasedConfig, DataError, Labels};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+const N: f64 = 30_000.0;
+const P: f64 = 0.7;
+
+static DRAWN: LazyLock<Biased> = LazyLock::new(|| draw(&BiasedConfig::default(), 7).unwrap());
+
+fn draw(config: &BiasedConfig, seed: u64) -> Result<Biased, DataError> {
+    simulate(config, &mut ChaCha20Rng::seed_from_u64(seed))
+}
+
+/// |mean - expected| below 5 standard errors, for values of a known deviation.
+fn mean_is(values: impl Iterator<Item = f64>, expected: f64, deviation: f64) {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    let (mean, bound) = (sum / count, 5.0 * deviation / f64::sqrt(count));
+    assert!(
+        (mean - expected).abs() < bound,
+        "{mean}, expected {expected} +- {bound}"
+    );
+}
+
+/// Indices of the records with this A.
+fn group(sensitive: u8) -> impl Iterator<Item = usize> {
+    (0..DRAWN.sensitive.len()).filter(move |&i| DRAWN.sensitive[i] == sensitive)
+}
+
+fn response(index: usize) -> [f64; 2] {
+    [0, 1].map(|axis| f64::from(DRAWN.responses[2 * index + axis]))
+}
+
+#[test]
+fn shapes_and_labels_are_as_stated() {
+    let drawn = &*DRAWN;
+    assert_eq!(drawn.widths, [8, 8]);
+    assert_eq!(drawn.features.len(), 30_000 * 16);
+    assert_eq!(
+        (drawn.sensitive.len(), drawn.labels.len()),
+        (30_000, 30_000)
+    );
+    for index in 0..30_000 {
+        let [first, second] = response(index);
+        assert!((0.0..=1.0).contains(&first) && (0.0..=1.0).contains(&second));
+        // Single precision may round a point on the diagonal.
+        if (first + second - 1.0).abs() > 1e-6 {
+            assert_eq!(drawn.labels[index] == 1, second > 1.0 - first);
+        }
+    }
+}
+
+/// E n_{j,j} = p n / 2, E n_{j,1-j} = (1 - p) n / 2, E n_j = n / 2; and table 4, another draw of the
+/// same law, so at sqrt(2) of the deviation.
+#[test]
+fn group_sizes_are_near_table_4() {
+    let table = DRAWN.classification().unwrap();
+    let cells = table.indices_by_group_and_class().unwrap();
+    let paper = [10_608.0, 4_564.0, 4_446.0, 10_382.0];
+    for (cell, (indices, paper)) in cells.iter().zip(paper).enumerate() {
+        let rate = if cell == 0 || cell == 3 {
+            P / 2.0
+        } else {
+            (1.0 - P) / 2.0
+        };
+        let deviation = (N * rate * (1.0 - rate)).sqrt();
+        let found = indices.len() as f64;
+        assert!(
+            (found - N * rate).abs() < 5.0 * deviation,
+            "cell {cell}: {found}"
+        );
+        assert!(
+            (found - paper).abs() < 5.0 * 2.0_f64.sqrt() * deviation,
+            "cell {cell}: {found}"
+        );
+    }
+    let deviation = (N / 4.0).sqrt();
+    for (found, paper) in table.group_sizes().into_iter().zip([15_172.0, 14_828.0]) {
+        let found = found as f64;
+        assert!((found - N / 2.0).abs() < 5.0 * deviation, "{found}");
+        assert!(
+            (found - paper).abs() < 5.0 * 2.0_f64.sqrt() * deviation,
+            "{found}"
+        );
+    }
+}
+
+/// P(A = Y) = p, in each class; and A tells nothing more of Y^C than Y does.
+#[test]
+fn the_sensitive_attribute_agrees_with_the_label() {
+    let drawn = &*DRAWN;
+    let agrees = |i: usize| f64::from(u8::from(drawn.sensitive[i] == drawn.labels[i]));
+    let deviation = (P * (1.0 - P)).sqrt();
+    for label in [0, 1] {
+        let class = || (0..drawn.labels.len()).filter(move |&i| drawn.labels[i] == label);
+        mean_is(class().map(agrees), P, deviation);
+        let low = class().filter(|&i| response(i)[0] < 0.5);
+        mean_is(low.map(agrees), P, deviation);
+    }
+}
+
+/// Y^C is uniform; given A it is uniform on the triangles T_0 and T_1, of weights p and 1 - p. A
+/// triangle T_0 has mean 1/3 and variance 1/18 along each axis, T_1 mean 2/3.
+#[test]
+fn responses_are_mixtures_of_triangles() {
+    let drawn = &*DRAWN;
+    let all = 0..drawn.labels.len();
+    for axis in [0, 1] {
+        let y = move |i: usize| response(i)[axis];
+        mean_is(all.clone().map(y), 0.5, (1.0_f64 / 12.0).sqrt());
+        // Var (y - 1/2)^2 = 1/80 - 1/144 = 1/180.
+        let square = all.clone().map(|i| (y(i) - 0.5).powi(2));
+        mean_is(square, 1.0 / 12.0, (1.0_f64 / 180.0).sqrt());
+        for sensitive in [0, 1] {
+            for label in [0, 1] {
+                let cell = group(sensitive).filter(|&i| drawn.labels[i] == label);
+                let mean = if label == 0 { 1.0 / 3.0 } else { 2.0 / 3.0 };
+                mean_is(cell.map(y), mean, (1.0_f64 / 18.0).sqrt());
+            }
+            let above = group(sensitive).map(|i| f64::from(drawn.labels[i]));
+            let rate = if sensitive == 1 { P } else { 1.0 - P };
+            mean_is(above, rate, (P * (1.0 - P)).sqrt());
+        }
+    }
+    // Independent axes: the covariance of uniforms is 0, of deviation 1/12.
+    let product = all.map(|i| (response(i)[0] - 0.5) * (response(i)[1] - 0.5));
+    mean_is(product, 0.0, 1.0 / 12.0);
+}
+
+/// The density of the line's response given A (remark C.4), in 20 bins: chi-square with 19 degrees of
+/// freedom exceeds 63.68 with probability 1e-6 (scipy.stats.chi2.isf).
+#[test]
+fn the_line_response_has_the_stated_density() {
+    let table = DRAWN.line_regression().unwrap();
+    let Labels::Values { width: 1, values } = table.labels() else {
+        panic!("not one number")
+    };
+    // The integral of the density from -1 to x; `below` is the weight of the part below 0.
+    let distribution = |x: f64, below: f64| {
+        if x < 0.0 {
+            below * (1.0 + x).powi(2)
+        } else {
+            1.0 - (1.0 - below) * (1.0 - x).powi(2)
+        }
+    };
+    for sensitive in [0, 1] {
+        let below = if sensitive == 0 { P } else { 1.0 - P };
+        let mut bins = [0.0; 20];
+        let mut count = 0.0;
+        for index in group(sensitive) {
+            let bin = ((f64::from(values[index]) + 1.0) * 10.0) as usize;
+            bins[bin.min(19)] += 1.0;
+            count += 1.0;
+        }
+        let mut chi_square = 0.0;
+        for (bin, found) in (0_u8..).zip(bins) {
+            let edge = f64::from(bin) / 10.0 - 1.0;
+            let mass = distribution(edge + 0.1, below) - distribution(edge, below);
+            chi_square += (found - count * mass) * (found - count * mass) / (count * mass);
+        }
+        assert!(chi_square < 63.68, "A = {sensitive}: {chi_square}");
+    }
+}
+
+/// X_core - [Y^C, ...] and X_sp - A: mean 0, the stated variances, independent of one another, and of
+/// response and sensitive attribute.
+#[test]
+fn features_are_noisy_copies() {
+    let drawn = &*DRAWN;
+    let noise = |i: usize, place: usize| {
+        let mean = if place < 8 {
+            response(i)[place % 2]
+        } else {
+            f64::from(drawn.sensitive[i])
+        };
+        f64::from(drawn.features[16 * i + place]) - mean
+    };
+    let variance = |place: usize| if place < 8 { 0.2 } else { 0.4 };
+    let all = 0..drawn.labels.len();
+    for place in 0..16 {
+        let v = variance(place);
+        mean_is(all.clone().map(|i| noise(i, place)), 0.0, f64::sqrt(v));
+        mean_is(
+            all.clone().map(|i| noise(i, place).powi(2)),
+            v,
+            v * f64::sqrt(2.0),
+        );
+        let next = (place + 1) % 16;
+        let product = all.clone().map(|i| noise(i, place) * noise(i, next));
+        mean_is(product, 0.0, (v * variance(next)).sqrt());
+        let with_response = all
+            .clone()
+            .map(|i| noise(i, place) * (response(i)[0] - 0.5));
+        mean_is(with_response, 0.0, (v / 12.0).sqrt());
+        let with_group = group(1).map(|i| noise(i, place));
+        mean_is(with_group, 0.0, f64::sqrt(v));
+    }
+}
+
+#[test]
+fn the_three_tasks_share_features_and_groups() {
+    let drawn = &*DRAWN;
+    let classes = drawn.classification().unwrap();
+    let (plane, line) = (
+        drawn.plane_regression().unwrap(),
+        drawn.line_regression().unwrap(),
+    );
+    for table in [&classes, &plane, &line] {
+        assert_eq!(table.features(), drawn.features);
+        assert_eq!(table.groups(), drawn.sensitive);
+        assert_eq!((table.len(), table.width()), (30_000, 16));
+    }
+    assert_eq!(
+        (&*classes.names()[7], &*classes.names()[8]),
+        ("core 7", "spurious 0")
+    );
+    for index in 0..30_000 {
+        let [first, second] = [0, 1].map(|axis| drawn.responses[2 * index + axis]);
+        assert_eq!(
+            plane.gather_values(&[index]),
+            Some(vec![first - 0.5, second - 0.5])
+        );
+        assert_eq!(
+            line.gather_values(&[index]),
+            Some(vec![first + second - 1.0])
+        );
+        assert_eq!(
+            classes.gather_classes(&[index]),
+            Some(vec![drawn.labels[index].into()])
+        );
+    }
+}
+
+#[test]
+fn the_parameters_do_what_they_say() {
+    let small = |records| BiasedConfig {
+        records,
+        ..Default::default()
+    };
+    let (long, short) = (draw(&small(100), 1).unwrap(), draw(&small(10), 1).unwrap());
+    assert_eq!(short.features, long.features[..160]);
+    assert_eq!(short.sensitive, long.sensitive[..10]);
+    let plain = BiasedConfig {
+        records: 50,
+        agreement: 1.0,
+        core: 2,
+        spurious: 1,
+        core_variance: 0.0,
+        spurious_variance: 0.0,
+    };
+    let drawn = draw(&plain, 2).unwrap();
+    assert_eq!(drawn.sensitive, drawn.labels);
+    for (x, (y, &a)) in drawn
+        .features
+        .chunks(3)
+        .zip(drawn.responses.chunks(2).zip(&drawn.sensitive))
+    {
+        assert_eq!(x, [y[0], y[1], f32::from(a)]);
+    }
+    let against = draw(
+        &BiasedConfig {
+            agreement: 0.0,
+            ..plain
+        },
+        2,
+    )
+    .unwrap();
+    assert!(
+        against
+            .sensitive
+            .iter()
+            .zip(&against.labels)
+            .all(|(a, y)| a != y)
+    );
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let good = BiasedConfig::default();
+    for (config, word) in [
+        (BiasedConfig { records: 0, ..good }, "simulated records: 0"),
+        (
+            BiasedConfig {
+                records: usize::MAX,
+                ..good
+            },
+            "simulated records",
+        ),
+        (
+            BiasedConfig {
+                agreement: 1.1,
+                ..good
+            },
+            "1.1",
+        ),
+        (
+            BiasedConfig {
+                agreement: f64::NAN,
+                ..good
+            },
+            "NaN",
+        ),
+        (BiasedConfig { core: 0, ..good }, "core features: 0"),
+        (BiasedConfig { core: 7, ..good }, "core features: 7"),
+        (BiasedConfig { core: 5000, ..good }, "4096"),
+        (
+            BiasedConfig {
+                spurious: 0,
+                ..good
+            },
+            "spurious features: 0",
+        ),
+        (
+            BiasedConfig {
+                core_variance: -0.1,
+                ..good
+            },
+            "-0.1",
+        ),
+        (
+            BiasedConfig {
+                spurious_variance: f64::INFINITY,
+                ..good
+            },
+            "inf",
+        ),
+    ] {
+        let message = draw(&config, 0).unwrap_err().to_string();
+        assert!(message.contains(word), "no '{word}' in: {message}");
+    }
+    // One record leaves a group without any.
+    let one = draw(&BiasedConfig { records: 1, ..good }, 0).unwrap();
+    assert!(matches!(
+        one.classification().unwrap_err(),
+        DataError::Empty { .. }
+    ));
+}

@@ -1,0 +1,340 @@
+//! Folders of images: what is found, in which order, and what becomes of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use data::split::Records;
+use data::{DataError, ImageFolder, ImageFolderOptions, PixelRange, Split, SplitPlan, Unreadable};
+use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
+
+fn options(side: usize) -> ImageFolderOptions {
+    ImageFolderOptions {
+        side,
+        ..Default::default()
+    }
+}
+
+fn save(image: &RgbImage, folder: &Path, name: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    image.save(path).unwrap();
+}
+
+fn plain(red: u8, green: u8, blue: u8) -> RgbImage {
+    RgbImage::from_pixel(4, 4, Rgb([red, green, blue]))
+}
+
+#[test]
+fn images_are_found_in_the_order_of_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, name) in [
+        "b/2.png",
+        "b/10.png",
+        "a.PNG",
+        "b.png",
+        "a/z/1.jpeg",
+        "a/0.JPG",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        save(&plain(number as u8, 0, 0), folder.path(), name);
+    }
+    for name in ["notes.txt", ".hidden.png", "._2.png", ".cache/1.png", "png"] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "not an image").unwrap();
+    }
+    fs::create_dir(folder.path().join("folder.png")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("b/above.png")).unwrap();
+    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let names = [
+        "a/0.JPG",
+        "a/z/1.jpeg",
+        "a.PNG",
+        "b/10.png",
+        "b/2.png",
+        "b.png",
+    ];
+    assert_eq!(set.files(), names.map(PathBuf::from));
+    assert_eq!((set.len(), set.side(), set.image_size()), (6, 4, 48));
+    let first_red: Vec<f32> = (2..6)
+        .map(|i| set.gather(&[i]).unwrap()[0] * 255.0)
+        .collect();
+    for (found, number) in first_red.iter().zip([2.0, 1.0, 0.0, 3.0]) {
+        assert!((found - number).abs() < 1e-4, "{first_red:?}");
+    }
+}
+
+#[test]
+fn channels_come_one_after_the_other_and_batches_in_the_order_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut image = plain(0, 51, 255);
+    image.put_pixel(1, 0, Rgb([102, 0, 0]));
+    save(&image, folder.path(), "1.png");
+    save(&plain(255, 255, 255), folder.path(), "2.png");
+    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let values = set.gather(&[1, 0, 1]).unwrap();
+    assert_eq!(values.len(), 3 * 48);
+    assert_eq!(values[..48], [1.0; 48]);
+    assert_eq!(values[96..], [1.0; 48]);
+    let image = &values[48..96];
+    assert_eq!(image[..3], [0.0, 0.4, 0.0]);
+    assert_eq!(image[16..19], [0.2, 0.0, 0.2]);
+    assert_eq!(image[32..35], [1.0, 0.0, 1.0]);
+
+    let symmetric = ImageFolderOptions {
+        range: PixelRange::Symmetric,
+        ..options(4)
+    };
+    let set = ImageFolder::scan(folder.path(), &symmetric).unwrap();
+    let symmetric = set.gather(&[0]).unwrap();
+    for (unit, symmetric) in image.iter().zip(&symmetric) {
+        assert!((2.0 * unit - 1.0 - symmetric).abs() < 1e-6);
+    }
+    assert!(set.gather(&[]).unwrap().is_empty());
+}
+
+/// CelebA's 178 x 218: 20 rows are cut off above and below.
+#[test]
+fn the_middle_square_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = RgbImage::from_fn(178, 218, |x, y| {
+        let inside = (20..198).contains(&y);
+        Rgb([if inside { 0 } else { 255 }, x as u8, y as u8])
+    });
+    save(&image, folder.path(), "celeb.png");
+    let set = ImageFolder::scan(folder.path(), &options(178)).unwrap();
+    let values = set.gather(&[0]).unwrap();
+    let plane = 178 * 178;
+    assert!(values[..plane].iter().all(|&red| red == 0.0));
+    assert_eq!(values[plane], 0.0);
+    assert_eq!(values[2 * plane], 20.0 / 255.0);
+    assert_eq!(values[3 * plane - 1], 197.0 / 255.0);
+    // Wide: five columns too many, two are cut off on the left.
+    let image = RgbImage::from_fn(10, 5, |x, _| Rgb([x as u8, 0, 0]));
+    save(&image, folder.path(), "wide.png");
+    let set = ImageFolder::scan(folder.path(), &options(5)).unwrap();
+    let row: Vec<f32> = set.gather(&[1]).unwrap()[..5]
+        .iter()
+        .map(|v| v * 255.0)
+        .collect();
+    for (found, column) in row.iter().zip([2.0, 3.0, 4.0, 5.0, 6.0]) {
+        assert!((found - column).abs() < 1e-4, "{row:?}");
+    }
+}
+
+/// Halving by a triangle filter of radius 2: weights 1, 3, 3, 1 of 8 along each axis. A ramp of
+/// slope 10 stays one of slope 20; inside, each value is the mean of the pair it covers.
+#[test]
+fn resizing_averages() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = RgbImage::from_fn(8, 8, |x, y| Rgb([10 * x as u8, 10 * y as u8, 200]));
+    save(&image, folder.path(), "ramp.png");
+    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let values = set.gather(&[0]).unwrap();
+    for place in 0..16 {
+        let (column, row) = (place % 4, place / 4);
+        let (red, green) = (values[place] * 255.0, values[16 + place] * 255.0);
+        if (1..3).contains(&column) {
+            assert!((red - (20 * column + 5) as f32).abs() < 0.6, "{red}");
+        }
+        if (1..3).contains(&row) {
+            assert!((green - (20 * row + 5) as f32).abs() < 0.6, "{green}");
+        }
+        assert_eq!(values[32 + place], 200.0 / 255.0);
+    }
+    // Small images are enlarged.
+    let set = ImageFolder::scan(folder.path(), &ImageFolderOptions::default()).unwrap();
+    let values = set.gather(&[0]).unwrap();
+    assert_eq!(values.len(), 3 * 64 * 64);
+    assert!(values.iter().all(|value| (0.0..=1.0).contains(value)));
+}
+
+#[test]
+fn grey_is_repeated_and_transparency_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    GrayImage::from_pixel(2, 2, Luma([51]))
+        .save(path("1.png"))
+        .unwrap();
+    RgbaImage::from_pixel(2, 2, Rgba([255, 0, 51, 0]))
+        .save(path("2.png"))
+        .unwrap();
+    // A name may lie about the format.
+    fs::copy(path("1.png"), path("3.jpg")).unwrap();
+    let set = ImageFolder::scan(folder.path(), &options(2)).unwrap();
+    assert_eq!(set.gather(&[0]).unwrap(), [0.2; 12]);
+    let four = |value: f32| [value; 4];
+    assert_eq!(
+        set.gather(&[1]).unwrap(),
+        [four(1.0), four(0.0), four(0.2)].concat()
+    );
+    assert_eq!(set.gather(&[2]).unwrap(), [0.2; 12]);
+}
+
+#[test]
+fn a_photograph_survives_jpeg() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = RgbImage::from_fn(64, 64, |x, y| Rgb([3 * x as u8, 3 * y as u8, 100]));
+    save(&image, folder.path(), "1.jpg");
+    save(&image, folder.path(), "2.png");
+    let set = ImageFolder::scan(folder.path(), &options(64)).unwrap();
+    let (jpg, png) = (set.gather(&[0]).unwrap(), set.gather(&[1]).unwrap());
+    let worst = jpg
+        .iter()
+        .zip(&png)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max);
+    assert!(worst < 0.08, "{worst}");
+}
+
+/// A folder with good images 1 and 4, and four files that are none.
+fn damaged() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    let image = RgbImage::from_fn(64, 64, |x, y| Rgb([(x * y) as u8, (x ^ y) as u8, 9]));
+    save(&image, folder.path(), "1.png");
+    save(&image, folder.path(), "4.jpg");
+    let bytes = fs::read(path("1.png")).unwrap();
+    fs::write(path("2.png"), &bytes[..bytes.len() / 2]).unwrap();
+    fs::write(path("3.png"), "text").unwrap();
+    fs::write(path("5.jpg"), &fs::read(path("4.jpg")).unwrap()[..1500]).unwrap();
+    fs::write(path("6.jpg"), "").unwrap();
+    folder
+}
+
+#[test]
+fn an_unreadable_file_is_named_when_it_is_asked_for() {
+    let folder = damaged();
+    let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+    assert_eq!(set.len(), 6);
+    set.gather(&[0, 3]).unwrap();
+    for (index, name) in [(1, "2.png"), (2, "3.png"), (4, "5.jpg"), (5, "6.jpg")] {
+        let error = set.gather(&[0, index, 3]).unwrap_err();
+        assert!(matches!(error, DataError::Image { .. }), "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    // Of several the first, whichever thread is faster.
+    for _ in 0..20 {
+        let error = set.gather(&[0, 5, 4, 2]).unwrap_err();
+        assert!(error.to_string().contains("6.jpg"), "{error}");
+    }
+    fs::remove_file(folder.path().join("1.png")).unwrap();
+    let error = set.gather(&[0]).unwrap_err();
+    assert!(error.to_string().contains("1.png"), "{error}");
+    let error = set.gather(&[6]).unwrap_err();
+    assert!(matches!(
+        error,
+        DataError::Index {
+            index: 6,
+            records: 6,
+            ..
+        }
+    ));
+    assert!(error.to_string().contains("expected 0 to 5"), "{error}");
+}
+
+/// A cut file is refused wherever it is cut, also behind a thumbnail with an end of its own.
+#[test]
+fn a_cut_photograph_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = RgbImage::from_fn(16, 16, |x, y| Rgb([(x * y) as u8, (x ^ y) as u8, 9]));
+    save(&image, folder.path(), "1.jpg");
+    let path = folder.path().join("1.jpg");
+    let plain = fs::read(&path).unwrap();
+    // An APP1 segment, as long as it says, that holds a whole jpg.
+    let mut segment = vec![0xff, 0xe1];
+    segment.extend(u16::try_from(plain.len() + 2).unwrap().to_be_bytes());
+    segment.extend(&plain);
+    let thumbnail = [&plain[..2], &segment, &plain[2..]].concat();
+    for bytes in [plain, thumbnail] {
+        for length in (0..bytes.len()).rev().step_by(7) {
+            fs::write(&path, &bytes[..length]).unwrap();
+            let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+            assert!(
+                set.gather(&[0]).is_err(),
+                "cut at {length} of {}",
+                bytes.len()
+            );
+        }
+        // Bytes after the end do no harm.
+        fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
+        let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+        set.gather(&[0]).unwrap();
+    }
+}
+
+#[test]
+fn unreadable_files_can_be_skipped() {
+    let folder = damaged();
+    let skip = ImageFolderOptions {
+        unreadable: Unreadable::Skip,
+        ..options(8)
+    };
+    let set = ImageFolder::scan(folder.path(), &skip).unwrap();
+    assert_eq!(set.files(), ["1.png", "4.jpg"].map(PathBuf::from));
+    set.gather(&[0, 1]).unwrap();
+    let skipped: Vec<String> = set.skipped().iter().map(ToString::to_string).collect();
+    assert_eq!(skipped.len(), 4);
+    for (message, name) in skipped.iter().zip(["2.png", "3.png", "5.jpg", "6.jpg"]) {
+        assert!(message.contains(name), "{message}");
+    }
+}
+
+#[test]
+fn folders_without_images_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = ImageFolder::scan(folder.path(), &options(8)).unwrap_err();
+    assert!(matches!(error, DataError::Empty { .. }), "{error}");
+    assert!(error.to_string().contains("jpg or png"), "{error}");
+    let missing = folder.path().join("missing");
+    let error = ImageFolder::scan(&missing, &options(8)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("missing: cannot read the folder"),
+        "{error}"
+    );
+    for side in [0, 4097] {
+        let error = ImageFolder::scan(folder.path(), &options(side)).unwrap_err();
+        assert!(matches!(error, DataError::Side { .. }));
+        assert!(error.to_string().contains(&side.to_string()), "{error}");
+    }
+}
+
+#[test]
+fn a_folder_is_split_by_what_its_files_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    for number in 0..10 {
+        save(
+            &plain(number, 0, 0),
+            folder.path(),
+            &format!("{number}.png"),
+        );
+    }
+    let split = |side| {
+        let set = ImageFolder::scan(folder.path(), &options(side)).unwrap();
+        Split::load_or_create(home.path(), "faces", &set, &SplitPlan::default())
+    };
+    let first = split(8).unwrap();
+    assert_eq!((first.public().len(), first.private().len()), (5, 5));
+    assert_eq!(split(16).unwrap(), first);
+
+    let sum = || {
+        ImageFolder::scan(folder.path(), &options(8))
+            .unwrap()
+            .sha256()
+            .unwrap()
+    };
+    let whole = sum();
+    save(&plain(77, 0, 0), folder.path(), "3.png");
+    assert_ne!(sum(), whole);
+    assert!(split(8).unwrap_err().to_string().contains("SHA-256"));
+    save(&plain(3, 0, 0), folder.path(), "3.png");
+    split(8).unwrap();
+    fs::rename(folder.path().join("3.png"), folder.path().join("30.png")).unwrap();
+    assert_ne!(sum(), whole);
+}

@@ -1,0 +1,232 @@
+//! Tables with a sensitive attribute: accessors, groups, and what is refused.
+
+use data::split::Records;
+use data::{DataError, GroupedTable, Labels, PublicShare, Split, SplitPlan, TableError};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+fn names(width: usize) -> Vec<String> {
+    (0..width).map(|i| format!("x{i}")).collect()
+}
+
+fn classes(values: &[usize]) -> Labels {
+    Labels::Classes {
+        count: 2,
+        values: values.to_vec(),
+    }
+}
+
+/// Five records of two features, groups 1 0 1 0 0, classes 0 1 1 1 0.
+fn five() -> GroupedTable {
+    let features = (0..10_u8).map(f32::from).collect();
+    let labels = classes(&[0, 1, 1, 1, 0]);
+    GroupedTable::new(names(2), features, labels, vec![1, 0, 1, 0, 0]).unwrap()
+}
+
+fn points() -> GroupedTable {
+    let labels = Labels::Values {
+        width: 2,
+        values: vec![0.0, 0.5, 1.0, 1.5],
+    };
+    GroupedTable::new(names(1), vec![7.0, 8.0], labels, vec![0, 1]).unwrap()
+}
+
+#[test]
+fn accessors_agree() {
+    let table = five();
+    assert_eq!((table.len(), table.width()), (5, 2));
+    assert_eq!(table.names(), ["x0", "x1"]);
+    assert_eq!(table.row(3), Some(&[6.0, 7.0][..]));
+    assert_eq!(table.gather(&[4, 0]), Some(vec![8.0, 9.0, 0.0, 1.0]));
+    assert_eq!(table.gather_classes(&[4, 2]), Some(vec![0, 1]));
+    assert_eq!(table.gather_values(&[4]), None);
+    assert_eq!(table.group_sizes(), [3, 2]);
+    assert_eq!(table.indices_by_group(), [vec![1, 3, 4], vec![0, 2]]);
+    assert_eq!(
+        table.indices_by_group_and_class().unwrap(),
+        [vec![4], vec![1, 3], vec![0], vec![2]]
+    );
+    let points = points();
+    assert_eq!(
+        points.gather_values(&[1, 0]),
+        Some(vec![1.0, 1.5, 0.0, 0.5])
+    );
+    assert_eq!(points.gather_classes(&[0]), None);
+    assert_eq!(points.indices_by_group_and_class(), None);
+    for index in [5, usize::MAX / 2, usize::MAX] {
+        assert_eq!(table.row(index), None);
+        assert_eq!(table.gather(&[0, index]), None);
+        assert_eq!(table.gather_classes(&[index]), None);
+        assert_eq!(points.gather_values(&[index]), None);
+    }
+}
+
+#[test]
+fn records_can_be_selected() {
+    let table = five();
+    let part = table.select(&[2, 1, 1]).unwrap();
+    assert_eq!(part.features(), [4.0, 5.0, 2.0, 3.0, 2.0, 3.0]);
+    assert_eq!(
+        (part.groups(), part.labels()),
+        (&[1, 0, 0][..], &classes(&[1, 1, 1]))
+    );
+    assert_eq!(
+        points().select(&[1, 0]).unwrap().gather_values(&[0]),
+        Some(vec![1.0, 1.5])
+    );
+    let error = table.select(&[0, 5]).unwrap_err();
+    assert!(matches!(
+        error,
+        DataError::Index {
+            index: 5,
+            records: 5,
+            ..
+        }
+    ));
+    let error = table.select(&[0, 2]).unwrap_err();
+    assert!(
+        error.to_string().contains("group 0 of the table is empty"),
+        "{error}"
+    );
+    assert!(table.select(&[]).is_err());
+}
+
+#[test]
+fn a_batch_takes_a_fixed_number_of_each_group() {
+    let table = five();
+    let sampler = table.sampler([2, 1]).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(1);
+    for _ in 0..50 {
+        let batch = sampler.sample(&mut generator);
+        assert_eq!((batch[0].len(), batch[1].len()), (2, 1));
+        for (group, records) in batch.iter().enumerate() {
+            assert!(
+                records
+                    .iter()
+                    .all(|&index| usize::from(table.groups()[index]) == group)
+            );
+        }
+    }
+    assert!(matches!(
+        table.sampler([4, 1]).unwrap_err(),
+        DataError::Batch { .. }
+    ));
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let refused = |width, features: &[f32], labels, groups: &[u8]| match GroupedTable::new(
+        names(width),
+        features.to_vec(),
+        labels,
+        groups.to_vec(),
+    ) {
+        Err(DataError::Table(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let values = |width, values: &[f32]| Labels::Values {
+        width,
+        values: values.to_vec(),
+    };
+    let no_class = Labels::Classes {
+        count: 0,
+        values: vec![0, 0],
+    };
+    for (message, words) in [
+        (
+            refused(0, &[], classes(&[0, 1]), &[0, 1]),
+            "number of features: expected at least 1, found 0",
+        ),
+        (
+            refused(2, &[0.0; 3], classes(&[0, 1]), &[0, 1]),
+            "expected 4, found 3",
+        ),
+        (
+            refused(1, &[0.0, f32::NAN], classes(&[0, 1]), &[0, 1]),
+            "finite number, found NaN",
+        ),
+        (
+            refused(1, &[0.0; 2], classes(&[0]), &[0, 1]),
+            "number of labels: expected 2, found 1",
+        ),
+        (
+            refused(1, &[0.0; 2], classes(&[0, 2]), &[0, 1]),
+            "class: expected 0 to 1, found 2",
+        ),
+        (
+            refused(1, &[0.0; 2], no_class, &[0, 1]),
+            "number of classes: expected 1 to 65536",
+        ),
+        (
+            refused(1, &[0.0; 2], values(0, &[]), &[0, 1]),
+            "numbers of a label",
+        ),
+        (
+            refused(1, &[0.0; 2], values(2, &[0.0; 3]), &[0, 1]),
+            "expected 4, found 3",
+        ),
+        (
+            refused(1, &[0.0; 2], values(1, &[0.0, f32::INFINITY]), &[0, 1]),
+            "found inf",
+        ),
+        (
+            refused(1, &[0.0; 2], classes(&[0, 1]), &[0, 2]),
+            "group: expected 0 to 1, found 2",
+        ),
+    ] {
+        assert!(message.contains(words), "no '{words}' in: {message}");
+    }
+    for group in [0, 1] {
+        let table = GroupedTable::new(names(1), vec![0.0; 2], classes(&[0, 1]), vec![group; 2]);
+        assert!(matches!(table.unwrap_err(), DataError::Empty { .. }));
+    }
+    assert!(GroupedTable::new(names(1), vec![], classes(&[]), vec![]).is_err());
+    let error = TableError::Encoding {
+        file: "f".into(),
+        line: 3,
+    };
+    assert!(DataError::from(error).to_string().contains("f, line 3"));
+}
+
+#[test]
+fn the_sum_is_of_all_that_records_hold() {
+    let sum = |table: &GroupedTable| table.sha256().unwrap();
+    let table = five();
+    let mut features = table.features().to_vec();
+    features[3] = 99.0;
+    let groups = table.groups().to_vec();
+    let labels = table.labels().clone();
+    let make = |features, labels, groups| GroupedTable::new(names(2), features, labels, groups);
+    let same = make(table.features().to_vec(), labels.clone(), groups.clone()).unwrap();
+    assert_eq!(sum(&same), sum(&table));
+    let changed = make(features, labels.clone(), groups.clone()).unwrap();
+    assert_ne!(sum(&changed), sum(&table));
+    let all = table.features().to_vec();
+    let changed = make(all.clone(), classes(&[0, 1, 1, 0, 0]), groups).unwrap();
+    assert_ne!(sum(&changed), sum(&table));
+    let changed = make(all, labels, vec![1, 0, 1, 0, 1]).unwrap();
+    assert_ne!(sum(&changed), sum(&table));
+    assert_eq!(points().strata(), Some(vec![0, 1]));
+    assert_eq!(table.strata(), Some(vec![2, 1, 3, 1, 0]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    /// Group and class sizes of the halves are those of the whole, halved.
+    #[test]
+    fn a_stratified_split_keeps_the_groups(cells in prop::collection::vec(0_usize..4, 20..80)) {
+        let groups: Vec<u8> = cells.iter().map(|&cell| (cell / 2) as u8).collect();
+        prop_assume!(groups.contains(&0) && groups.contains(&1));
+        let labels = classes(&cells.iter().map(|&cell| cell % 2).collect::<Vec<_>>());
+        let features = (0..cells.len()).map(|i| i as f32).collect();
+        let table = GroupedTable::new(names(1), features, labels, groups).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let plan = SplitPlan { share: PublicShare::Fraction(0.5), seed: 4, stratified: true };
+        let split = Split::load_or_create(folder.path(), "table", &table, &plan).unwrap();
+        for (cell, whole) in table.indices_by_group_and_class().unwrap().iter().enumerate() {
+            let public = split.public().iter().filter(|&&i| cells[i] == cell).count();
+            prop_assert!((2 * public).abs_diff(whole.len()) <= 1);
+        }
+    }
+}

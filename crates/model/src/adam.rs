@@ -1,0 +1,151 @@
+//! Adam with a state that can be kept and put back.
+//!
+//! The arithmetic is burn's [`Adam`]; what is added is a state that is a plain list, in the order in
+//! which burn visits the parameters. burn's own record is loaded onto the default device, which is a
+//! GPU in every build that knows one, and a machine without a GPU would stop there.
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::optim::{Adam, AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer};
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::ModelError;
+
+/// Adam for all parameters of a module, with burn's defaults.
+pub struct ModuleAdam {
+    rule: Adam,
+    states: Vec<Option<AdamState<1>>>,
+}
+
+impl Default for ModuleAdam {
+    fn default() -> Self {
+        Self {
+            rule: AdamConfig::new().build(),
+            states: Vec::new(),
+        }
+    }
+}
+
+struct Step<'a> {
+    optimizer: &'a mut ModuleAdam,
+    rate: f64,
+    gradients: GradientsParams,
+    next: usize,
+}
+
+impl ModuleMapper for Step<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let index = self.next;
+        self.next += 1;
+        if self.optimizer.states.len() <= index {
+            self.optimizer.states.resize(index + 1, None);
+        }
+        let Some(gradient) = self.gradients.remove::<D>(param.id) else {
+            return param;
+        };
+        let state = self.optimizer.states[index].take();
+        param.map(|weights| {
+            let shape = weights.dims();
+            let length: usize = shape.iter().product();
+            let (weights, state) = self.optimizer.rule.step(
+                self.rate,
+                weights.reshape([length]),
+                gradient.reshape([length]),
+                state,
+            );
+            self.optimizer.states[index] = state;
+            weights.reshape(shape)
+        })
+    }
+}
+
+impl ModuleAdam {
+    /// One step with learning rate `rate`; parameters without a gradient stay as they are.
+    pub fn step<M: Module>(&mut self, rate: f64, module: M, gradients: GradientsParams) -> M {
+        module.map(&mut Step {
+            optimizer: self,
+            rate,
+            gradients,
+            next: 0,
+        })
+    }
+
+    /// The state as bytes: for each parameter the number of steps, the length, and both moments, all
+    /// little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for state in &self.states {
+            let Some(AdamState { momentum }) = state else {
+                bytes.extend_from_slice(&0u64.to_le_bytes());
+                continue;
+            };
+            bytes.extend_from_slice(&(momentum.time as u64).to_le_bytes());
+            for moment in [&momentum.moment_1, &momentum.moment_2] {
+                let values = moment.to_data();
+                bytes.extend_from_slice(&(values.num_elements() as u64).to_le_bytes());
+                bytes.extend(values.iter::<f32>().flat_map(f32::to_le_bytes));
+            }
+        }
+        bytes
+    }
+
+    /// The optimizer that [`ModuleAdam::to_bytes`] wrote, on `device`.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] where the bytes end early.
+    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, ModelError> {
+        let mut reader = Reader { rest: bytes };
+        let mut states = Vec::new();
+        while !reader.rest.is_empty() {
+            let time = reader.number()?;
+            if time == 0 {
+                states.push(None);
+                continue;
+            }
+            let moments = [reader.vector()?, reader.vector()?].map(|values| {
+                let length = values.len();
+                Tensor::from_data(TensorData::new(values, [length]), device)
+            });
+            let [first, second] = moments;
+            let momentum = AdaptiveMomentumState::new(time as usize, first, second);
+            states.push(Some(AdamState::new(momentum)));
+        }
+        Ok(Self {
+            states,
+            ..Self::default()
+        })
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], ModelError> {
+        let found = self.rest.len();
+        let (head, rest) = self
+            .rest
+            .split_at_checked(length)
+            .ok_or(ModelError::Shape {
+                what: "bytes of an optimizer",
+                expected: length,
+                found,
+            })?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    fn number(&mut self) -> Result<u64, ModelError> {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(self.take(8)?);
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn vector(&mut self) -> Result<Vec<f32>, ModelError> {
+        let length = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        let bytes = self.take(length.saturating_mul(4))?;
+        let (values, _) = bytes.as_chunks::<4>();
+        Ok(values.iter().map(|&b| f32::from_le_bytes(b)).collect())
+    }
+}

@@ -1,0 +1,15 @@
+//! Latent spaces for flows: autoencoders that are trained on public images alone.
+//!
+//! Nothing here is private or has to be: a [`LatentSpace`] is fixed before private records are seen,
+//! so encoding them is a map of one record at a time, and decoding is post-processing. Autodiff
+//! trains it.
+
+mod convolution;
+mod dcgan;
+mod small;
+mod space;
+
+pub use convolution::{Convolution, Deconvolution};
+pub use dcgan::DcganAutoencoder;
+pub use small::SmallAutoencoder;
+pub use space::{ImageShape, LatentSpace, Training, TrainingStep};

@@ -1,0 +1,64 @@
+//! The inner loops of the host layers, written once over [`Lanes`].
+//!
+//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any
+//! processor, and for x86-64 processors that have AVX2 and FMA. Both versions give the same results
+//! up to rounding: the second rounds once in a multiplication followed by an addition.
+//!
+//! # Rounding of Gram matrices
+//!
+//! The allowance `GRAM_ROUNDING = 2^-16` of the trace is 256 units of `u = 2^-24`. With every sum
+//! split in runs of about [`RUN`] terms, a sum of `m` terms is rounded by at most
+//! `(RUN + m / RUN) u` of the sum of its absolute values. An entry of a row of `J` over a plane of
+//! 28 x 28 is then rounded by at most `(56 + 14) u`, an inner product of two rows of 2304 entries by
+//! `(48 + 48) u`: together `2 * 70 + 96 = 236 < 256`, where nothing cancels.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod correlate;
+mod gram;
+mod plane;
+mod portable;
+mod product;
+mod rows;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
+pub(super) use correlate::{Correlate, Taps};
+pub(super) use gram::Gram;
+pub(super) use plane::Plane;
+pub(super) use product::{OuterProduct, Product, Weights};
+pub(super) use rows::WeightRows;
+
+use dp_core::per_sample::Octet;
+
+/// The number of terms after which a sum goes on in a new accumulator.
+const RUN: usize = 48;
+
+/// Eight floats, one for each record of a block.
+trait Lanes: Copy {
+    fn zero() -> Self;
+    fn splat(value: f32) -> Self;
+    fn load(from: &Octet) -> Self;
+    fn store(self, to: &mut Octet);
+    fn add(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// `self * factor + term`.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+}
+
+/// A kernel with its buffers.
+///
+/// `run` and all that it calls with `L` must be `#[inline(always)]`: only then is it compiled with
+/// the features of its caller.
+trait Kernel {
+    fn run<L: Lanes>(self);
+}
+
+/// Runs `kernel` in the fastest version that this processor has.
+fn dispatch<K: Kernel>(kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    if avx2::available() {
+        return avx2::run(kernel);
+    }
+    portable::run(kernel);
+}

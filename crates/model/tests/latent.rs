@@ -1,0 +1,80 @@
+//! The latent spaces of flows learn what they are shown.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use model::ModelError;
+use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// A white square in one of four corners.
+fn corner(index: usize) -> Vec<f32> {
+    let (left, top) = (index % 2 * 16, index / 2 % 2 * 16);
+    let mut image = vec![0.0; 1024];
+    for y in top + 3..top + 13 {
+        image[y * 32 + left + 3..y * 32 + left + 13].fill(1.0);
+    }
+    image
+}
+
+#[test]
+fn four_images_come_back() {
+    let device = Device::flex();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let space = SmallAutoencoder::new(1, 8, &mut rng, &device.clone().autodiff());
+    let training = Training {
+        epochs: 60,
+        batch: 4,
+        learning_rate: 2e-3,
+    };
+    let mut losses = Vec::new();
+    let trained = training
+        .run::<_, ModelError>(
+            space,
+            4,
+            |places| Ok(places.iter().flat_map(|&p| corner(p)).collect()),
+            &mut rng,
+            &device,
+            |step| losses.push(step.loss),
+        )
+        .unwrap()
+        .valid();
+    let images: Vec<f32> = (0..4).flat_map(corner).collect();
+    let latents = trained.encode_host(&images, &device);
+    for row in latents.chunks_exact(8) {
+        let norm: f32 = row.iter().map(|x| x * x).sum();
+        assert!((norm - 1.0).abs() < 1e-4, "{norm}");
+    }
+    let rebuilt = trained.decode_host(&latents, &device);
+    let worst = rebuilt
+        .iter()
+        .zip(&images)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max);
+    let mean = rebuilt
+        .iter()
+        .zip(&images)
+        .map(|(a, b)| (a - b).abs())
+        .sum::<f32>()
+        / images.len() as f32;
+    let brightest = rebuilt.iter().copied().fold(0.0, f32::max);
+    println!("{:?} .. {:?}", &losses[..3], &losses[losses.len() - 3..]);
+    assert!(
+        mean < 0.05,
+        "mean {mean}, worst {worst}, brightest {brightest}"
+    );
+}
+
+#[test]
+fn colour_images_go_through_the_larger_one() {
+    let device = Device::flex();
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let space = DcganAutoencoder::new(3, 48, 4, &mut rng, &device);
+    let images = Tensor::<4>::from_data(
+        TensorData::new(vec![0.5f32; 2 * 3 * 4096], [2, 3, 64, 64]),
+        &device,
+    );
+    let latents = space.encode(images);
+    assert_eq!(latents.dims(), [2, 48]);
+    assert_eq!(space.decode(latents).dims(), [2, 3, 64, 64]);
+}

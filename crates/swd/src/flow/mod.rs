@@ -1,0 +1,144 @@
+//! Particles that flow towards released projections or marginals: Euler-Maruyama steps on the host.
+//!
+//! `x <- x - h mean_l theta_l (<x, theta_l> + xi - q_{l, rank}) + sqrt(2 lambda h) N(0, I)`, the mean
+//! over the chosen slices, `xi` the smoothing of the target, `q_l` its quantile cells and the rank
+//! that of `<x, theta_l> + xi` among the particles, by the stable order of [`crate::sort`]. The
+//! target is public, so steps cost no privacy, however many there are.
+//!
+//! Source: paper 000, algorithms 1 and 2, equations 18 to 21 (whose equation 18 lacks the leading
+//! `x`).
+
+mod step;
+mod target;
+
+pub use target::{FlowTarget, StoredCells};
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::cells::check_points;
+use crate::sort::check_rows;
+use crate::{Region, SwdError};
+
+/// Particles whose coordinates lie together in memory, one coordinate after the other.
+const BLOCK: usize = 512;
+
+/// The numbers of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepSize {
+    /// The step `h >= 0`. With a tight frame `h = d` moves every particle all the way to its mean
+    /// target; from `h = 2 d` on the steps diverge.
+    pub step: f64,
+    /// The diffusion `lambda >= 0`, in squared units of the particles per unit of `h`.
+    pub diffusion: f64,
+}
+
+impl StepSize {
+    fn check(&self) -> Result<(), SwdError> {
+        crate::sensitivity::check_bound("step", self.step)?;
+        crate::sensitivity::check_bound("diffusion", self.diffusion)
+    }
+}
+
+/// The particles of a flow, and the memory that its steps reuse.
+#[derive(Debug, Clone)]
+pub struct Particles {
+    dim: usize,
+    count: usize,
+    /// Blocks of up to [`BLOCK`] particles, `d` columns each.
+    blocks: Vec<f32>,
+    drift: Vec<f32>,
+    residuals: Vec<f32>,
+}
+
+impl Particles {
+    /// Takes particles row by row, `[n, d]`.
+    ///
+    /// # Errors
+    /// No particles, a length that is no multiple of `d`, or a coordinate that is not finite.
+    pub fn new(rows: &[f32], dim: usize) -> Result<Self, SwdError> {
+        check_points("particles", rows, dim)?;
+        let count = rows.len() / dim;
+        check_rows(rows.len(), count)?;
+        let mut blocks = vec![0.0; rows.len()];
+        for (block, rows) in blocks.chunks_mut(BLOCK * dim).zip(rows.chunks(BLOCK * dim)) {
+            let len = rows.len() / dim;
+            for (i, row) in rows.chunks_exact(dim).enumerate() {
+                for (a, &x) in row.iter().enumerate() {
+                    block[a * len + i] = x;
+                }
+            }
+        }
+        Ok(Self {
+            dim,
+            count,
+            blocks,
+            drift: Vec::new(),
+            residuals: Vec::new(),
+        })
+    }
+
+    /// Draws `count` particles from `N(0, deviation^2 I)`: where a flow starts.
+    ///
+    /// # Errors
+    /// `count` or `dim` is zero, or a deviation that is no finite number of at least 0.
+    pub fn gaussian(
+        count: usize,
+        dim: usize,
+        deviation: f64,
+        rng: &mut impl Rng,
+    ) -> Result<Self, SwdError> {
+        crate::sensitivity::check_bound("deviation of the start", deviation)?;
+        let draw = |_| {
+            let noise: f64 = StandardNormal.sample(rng);
+            (deviation * noise) as f32
+        };
+        let rows: Vec<f32> = (0..count * dim).map(draw).collect();
+        Self::new(&rows, dim)
+    }
+
+    /// The dimension `d`.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The number of particles.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The particles row by row, `[n, d]`.
+    pub fn rows(&self) -> Vec<f32> {
+        let mut rows = vec![0.0; self.blocks.len()];
+        let width = BLOCK * self.dim;
+        for (block, rows) in self.blocks.chunks(width).zip(rows.chunks_mut(width)) {
+            let len = rows.len() / self.dim;
+            for (i, row) in rows.chunks_exact_mut(self.dim).enumerate() {
+                for (a, x) in row.iter_mut().enumerate() {
+                    *x = block[a * len + i];
+                }
+            }
+        }
+        rows
+    }
+
+    /// Puts every particle into a region, such as the sphere that the private rows lie on.
+    pub fn put_into(&mut self, region: Region) {
+        let mut row = vec![0.0; self.dim];
+        for block in self.blocks.chunks_mut(BLOCK * self.dim) {
+            let len = block.len() / self.dim;
+            for i in 0..len {
+                for (a, x) in row.iter_mut().enumerate() {
+                    *x = block[a * len + i];
+                }
+                let scale = region.scale(&row).unwrap_or(0.0);
+                for (a, &x) in row.iter().enumerate() {
+                    block[a * len + i] = (scale * f64::from(x)) as f32;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! One step of all particles.
+//!
+//! In parallel over slices: project, sort packed (key, index) entries, scatter the residuals. Then
+//! in parallel over blocks of particles: add the slices' residuals up in their order, and move. Sums
+//! have a fixed order, and each slice and each block draws from a generator of its own, so the
+//! particles come out bitwise the same whatever the number of threads.
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+use super::{BLOCK, FlowTarget, Particles, StepSize};
+use crate::SwdError;
+use crate::sort::{Sorter, index};
+
+/// Slices whose residuals are kept at a time.
+const SLICES_AT_ONCE: usize = 128;
+
+/// The generator of one slice or block. A step draws millions of numbers, none of them secret, so it
+/// is a fast one; the caller's generator only seeds it.
+pub(super) type Child = Xoshiro256PlusPlus;
+
+/// The working memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    sorter: Sorter,
+    cells: Vec<f32>,
+}
+
+impl Particles {
+    /// One step towards `target` in the slices `chosen`, by their places in it; gives the squared
+    /// distance before the step.
+    ///
+    /// The answer is `(1/k) sum_l (1/n) sum_i rho_{l,i}^2` over the `k` chosen slices, the squared
+    /// (smoothed) sliced distance to the target less the target's variance inside its cells, in
+    /// squared units of the particles: post-processing of a release, so free to be published.
+    ///
+    /// A slice that is chosen twice counts twice. The generator is asked for one seed a chosen
+    /// slice where the target is smoothed, and one for each 512 particles where there is diffusion;
+    /// neither noise is secret, as the target is private by itself.
+    ///
+    /// # Errors
+    /// Nothing chosen, a choice that is not there, dimensions that differ, a negative or infinite
+    /// step or diffusion, or particles that have gone beyond the range of `f32` (a step too large).
+    pub fn step(
+        &mut self,
+        target: &impl FlowTarget,
+        chosen: &[usize],
+        size: StepSize,
+        rng: &mut impl Rng,
+    ) -> Result<f64, SwdError> {
+        size.check()?;
+        self.check_target(target, chosen)?;
+        let mut smoothing = children(chosen.len(), target.deviation() > 0.0, rng);
+        let mut wiener = children(self.count.div_ceil(BLOCK), size.diffusion > 0.0, rng);
+        self.drift.clear();
+        self.drift.resize(self.blocks.len(), 0.0);
+        let mut squares = 0.0;
+        for (chosen, smoothing) in chosen
+            .chunks(SLICES_AT_ONCE)
+            .zip(smoothing.chunks_mut(SLICES_AT_ONCE))
+        {
+            squares += self.fill_residuals(target, chosen, smoothing);
+            self.add_drift(target, chosen);
+        }
+        let mean = squares / (self.count as f64 * chosen.len() as f64);
+        if !mean.is_finite() {
+            return Err(SwdError::NotFinite {
+                what: "particles of a flow",
+                row: 0,
+                index: 0,
+                value: mean,
+            });
+        }
+        self.advance(chosen.len(), size, &mut wiener);
+        Ok(mean)
+    }
+
+    fn check_target(&self, target: &impl FlowTarget, chosen: &[usize]) -> Result<(), SwdError> {
+        let slices = target.slices();
+        if slices.dim() != self.dim {
+            return Err(SwdError::Length {
+                what: "direction of a slice",
+                found: slices.dim(),
+                expected: self.dim,
+            });
+        }
+        if chosen.is_empty() {
+            return Err(SwdError::Empty {
+                what: "number of chosen slices",
+            });
+        }
+        let count = slices.count();
+        match chosen.iter().find(|&&l| l >= count) {
+            Some(&index) => Err(SwdError::NotThere {
+                what: "slice",
+                index,
+                count,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Residuals of the chosen slices, one row of `n` a slice, and the sum of their squares.
+    fn fill_residuals(
+        &mut self,
+        target: &impl FlowTarget,
+        chosen: &[usize],
+        smoothing: &mut [Option<Child>],
+    ) -> f64 {
+        let (count, dim, blocks) = (self.count, self.dim, &self.blocks);
+        self.residuals.resize(chosen.len() * count, 0.0);
+        let squares: Vec<f64> = self
+            .residuals
+            .par_chunks_mut(count)
+            .zip(chosen)
+            .zip(smoothing)
+            .map_init(Scratch::default, |scratch, ((row, &l), rng)| {
+                let direction = target.slices().direction(l);
+                project(blocks, dim, direction, row);
+                if let Some(rng) = rng {
+                    let deviation = target.deviation() as f32;
+                    for u in row.iter_mut() {
+                        let noise: f32 = StandardNormal.sample(rng);
+                        *u += deviation * noise;
+                    }
+                }
+                scratch.cells.resize(count, 0.0);
+                target.write_cells(l, &mut scratch.cells);
+                let sorted = scratch.sorter.sort(row.iter().copied());
+                for (entry, q) in sorted.iter().zip(&scratch.cells) {
+                    row[index(entry) as usize] -= q;
+                }
+                sum_of_squares(row)
+            })
+            .collect();
+        squares.iter().sum()
+    }
+
+    /// Adds `sum_l theta_l rho_l` over the chosen slices to the drift.
+    fn add_drift(&mut self, target: &impl FlowTarget, chosen: &[usize]) {
+        let (count, dim, residuals) = (self.count, self.dim, &self.residuals);
+        self.drift
+            .par_chunks_mut(BLOCK * dim)
+            .enumerate()
+            .for_each(|(block, drift)| {
+                let len = drift.len() / dim;
+                for (row, &l) in residuals.chunks_exact(count).zip(chosen) {
+                    let row = &row[block * BLOCK..][..len];
+                    let direction = target.slices().direction(l);
+                    for (drift, &t) in drift.chunks_exact_mut(len).zip(direction) {
+                        let t = t as f32;
+                        drift.iter_mut().zip(row).for_each(|(s, rho)| *s += t * rho);
+                    }
+                }
+            });
+    }
+
+    fn advance(&mut self, k: usize, size: StepSize, wiener: &mut [Option<Child>]) {
+        let scale = (size.step / k as f64) as f32;
+        let spread = (2.0 * size.diffusion * size.step).sqrt() as f32;
+        let width = BLOCK * self.dim;
+        self.blocks
+            .par_chunks_mut(width)
+            .zip(self.drift.par_chunks(width))
+            .zip(wiener)
+            .for_each(|((x, drift), rng)| {
+                x.iter_mut().zip(drift).for_each(|(x, s)| *x -= scale * s);
+                if let Some(rng) = rng {
+                    for x in x {
+                        let noise: f32 = StandardNormal.sample(rng);
+                        *x += spread * noise;
+                    }
+                }
+            });
+    }
+}
+
+/// The sum of squares, in eight interleaved sums that do not wait for each other.
+fn sum_of_squares(row: &[f32]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (chunks, rest) = row.as_chunks::<8>();
+    for chunk in chunks {
+        for (sum, &rho) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(rho) * f64::from(rho);
+        }
+    }
+    let rest = rest.iter().map(|&rho| f64::from(rho) * f64::from(rho));
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
+}
+
+/// `count` generators, seeded by the given one, or nothing in their places.
+fn children(count: usize, wanted: bool, rng: &mut impl Rng) -> Vec<Option<Child>> {
+    (0..count)
+        .map(|_| wanted.then(|| Child::from_rng(rng)))
+        .collect()
+}
+
+/// `row[i] = <x_i, theta>` for particles in blocks.
+fn project(blocks: &[f32], dim: usize, direction: &[f64], row: &mut [f32]) {
+    for (row, block) in row.chunks_mut(BLOCK).zip(blocks.chunks(BLOCK * dim)) {
+        row.fill(0.0);
+        for (column, &t) in block.chunks_exact(row.len()).zip(direction) {
+            let t = t as f32;
+            row.iter_mut().zip(column).for_each(|(u, x)| *u += t * x);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Laws with a constant density in each bin, and the exact cells of their quantile functions.
+
+use rayon::prelude::*;
+
+use crate::cells::make_monotone;
+use crate::{Cells, FlowTarget, Slices, SwdError};
+
+/// A law on the line whose distribution function is linear between edges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PiecewiseUniform {
+    /// Bins with mass: left edge, width, distribution function at both ends.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Piece {
+    left: f64,
+    width: f64,
+    from: f64,
+    to: f64,
+}
+
+impl PiecewiseUniform {
+    /// `below` rises from 0 at the first edge to 1 at the last.
+    pub(super) fn new(edges: &[f64], below: &[f64]) -> Self {
+        let pieces = edges.windows(2).zip(below.windows(2));
+        let pieces = pieces.filter(|(_, mass)| mass[1] > mass[0]);
+        Self {
+            pieces: pieces
+                .map(|(edge, mass)| Piece {
+                    left: edge[0],
+                    width: edge[1] - edge[0],
+                    from: mass[0],
+                    to: mass[1],
+                })
+                .collect(),
+        }
+    }
+
+    /// The mean of the square.
+    fn second_moment(&self) -> f64 {
+        let moment = |piece: &Piece| {
+            let middle = piece.left + 0.5 * piece.width;
+            (piece.to - piece.from) * (middle * middle + piece.width * piece.width / 12.0)
+        };
+        self.pieces.iter().map(moment).sum()
+    }
+
+    /// The cells `q_r = n * integral over ((r-1)/n, r/n] of the quantile function`, exactly up to
+    /// rounding, into a slice that holds zeros.
+    ///
+    /// Inside a bin the quantile function is linear, so its integral over a stretch of a cell is the
+    /// length of the stretch times the value at its middle.
+    fn add_cells(&self, cells: &mut [impl Cell]) {
+        let n = cells.len() as f64;
+        for piece in &self.pieces {
+            let (start, end) = (piece.from * n, piece.to * n);
+            let slope = piece.width / (end - start);
+            let value = |at: f64| piece.left + slope * (at - start);
+            let first = (start.ceil() as usize).min(cells.len());
+            let last = (end.floor() as usize).min(cells.len());
+            if first > last {
+                // The whole bin lies inside one cell.
+                cells[last].add((end - start) * value(0.5 * (start + end)));
+                continue;
+            }
+            let (left, right) = (first as f64, last as f64);
+            if left > start {
+                cells[first - 1].add((left - start) * value(0.5 * (start + left)));
+            }
+            // Counted in 32 bits, which processors convert several at a time.
+            let offset = value(left + 0.5);
+            for (r, cell) in (0_i32..).zip(&mut cells[first..last]) {
+                cell.add(offset + slope * f64::from(r));
+            }
+            if end > right && last < cells.len() {
+                cells[last].add((end - right) * value(0.5 * (right + end)));
+            }
+        }
+    }
+}
+
+/// What cells are written in.
+trait Cell {
+    fn add(&mut self, value: f64);
+}
+
+impl Cell for f64 {
+    fn add(&mut self, value: f64) {
+        *self += value;
+    }
+}
+
+impl Cell for f32 {
+    fn add(&mut self, value: f64) {
+        *self += value as f32;
+    }
+}
+
+/// A law on every slice, cleaned from a release: public, and the target of particles.
+#[derive(Debug, Clone)]
+pub struct SlicedMarginals {
+    slices: Slices,
+    laws: Vec<PiecewiseUniform>,
+}
+
+impl SlicedMarginals {
+    pub(super) fn new(slices: Slices, laws: Vec<PiecewiseUniform>) -> Self {
+        Self { slices, laws }
+    }
+
+    /// The slices.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    /// The `n` quantile cells in each slice, with the variance inside them.
+    ///
+    /// A flow does not need them stored: [`FlowTarget::write_cells`] computes a slice's cells when
+    /// its turn comes, in less time than the sort takes.
+    ///
+    /// # Errors
+    /// `n = 0`.
+    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+        if n == 0 {
+            return Err(SwdError::Empty {
+                what: "number of cells",
+            });
+        }
+        let mut values = vec![0.0; self.laws.len() * n];
+        let within: Vec<f64> = values
+            .par_chunks_mut(n)
+            .zip(&self.laws)
+            .map(|(row, law)| {
+                law.add_cells(row);
+                make_monotone(row);
+                let squares: f64 = row.iter().map(|q| q * q).sum();
+                (law.second_moment() - squares / n as f64).max(0.0)
+            })
+            .collect();
+        Cells::from_rows(n, values, within)
+    }
+}
+
+impl FlowTarget for SlicedMarginals {
+    fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    fn deviation(&self) -> f64 {
+        0.0
+    }
+
+    fn write_cells(&self, l: usize, cells: &mut [f32]) {
+        cells.fill(0.0);
+        self.laws[l].add_cells(cells);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The quantile function, by search.
+    fn quantile(edges: &[f64], below: &[f64], p: f64) -> f64 {
+        let bin = below.partition_point(|&f| f < p).max(1) - 1;
+        let mass = below[bin + 1] - below[bin];
+        edges[bin] + (edges[bin + 1] - edges[bin]) * (p - below[bin]) / mass
+    }
+
+    fn law() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+        let steps =
+            prop::collection::vec((0.1_f64..1.0, prop_oneof![0.0_f64..1.0, Just(0.0)]), 2..20);
+        steps.prop_filter_map("no mass", |steps| {
+            let total: f64 = steps.iter().map(|step| step.1).sum();
+            if total < 0.1 {
+                return None;
+            }
+            let (mut edges, mut below) = (vec![-2.0_f64], vec![0.0_f64]);
+            for (width, mass) in &steps {
+                edges.push(edges[edges.len() - 1] + width);
+                below.push((below[below.len() - 1] + mass / total).min(1.0));
+            }
+            let last = below.len() - 1;
+            let end = below[last];
+            below
+                .iter_mut()
+                .filter(|f| **f == end)
+                .for_each(|f| *f = 1.0);
+            Some((edges, below))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn cells_match_numeric_integration((edges, below) in law(), n in 1_usize..50) {
+            let slices = Slices::from_directions(1, &[1.0]).unwrap();
+            let law = PiecewiseUniform::new(&edges, &below);
+            let marginals = SlicedMarginals::new(slices, vec![law]);
+            let cells = marginals.cells(n).unwrap();
+            let steps = 400;
+            let (mut squares, mut single) = (0.0, vec![f32::NAN; n]);
+            marginals.write_cells(0, &mut single);
+            for (r, &q) in cells.row(0).iter().enumerate() {
+                let values = (0..steps).map(|step| {
+                    let p = (r as f64 + (f64::from(step) + 0.5) / f64::from(steps)) / n as f64;
+                    quantile(&edges, &below, p)
+                });
+                let values: Vec<f64> = values.collect();
+                let mean = values.iter().sum::<f64>() / f64::from(steps);
+                // A jump of the quantile function costs the midpoint rule half a step of it.
+                prop_assert!((q - mean).abs() < 20.0 / f64::from(steps), "{q} {mean}");
+                prop_assert!((f64::from(single[r]) - q).abs() < 1e-5);
+                squares += values.iter().map(|x| (x - q).powi(2)).sum::<f64>() / f64::from(steps);
+            }
+            prop_assert!((cells.within_mean() - squares / n as f64).abs() < 0.1);
+        }
+    }
+
+    /// By hand: mass 1/4 on [-1, 0], 3/4 on [1, 2].
+    #[test]
+    fn cells_of_two_bins() {
+        let slices = Slices::from_directions(1, &[1.0]).unwrap();
+        let law = PiecewiseUniform::new(&[-1.0, 0.0, 1.0, 2.0], &[0.0, 0.25, 0.25, 1.0]);
+        let marginals = SlicedMarginals::new(slices, vec![law]);
+        let close = |n: usize, expected: &[f64], within: f64| {
+            let cells = marginals.cells(n).unwrap();
+            for (q, expected) in cells.row(0).iter().zip(expected) {
+                assert!((q - expected).abs() < 1e-14, "{q} for {expected}");
+            }
+            assert!((cells.within_mean() - within).abs() < 1e-14);
+        };
+        close(
+            1,
+            &[1.0],
+            0.75_f64 * 1.5 * 1.5 + 0.25 * 0.25 + 1.0 / 12.0 - 1.0,
+        );
+        // The first half: -1/2 on its first half, 1 to 4/3 on its second.
+        close(2, &[(-0.5 + 7.0 / 6.0) / 2.0, 5.0 / 3.0], {
+            let squares = 0.75 * 2.25 + 0.0625 + 1.0 / 12.0;
+            squares - 0.5 * ((1.0_f64 / 3.0).powi(2) + (5.0_f64 / 3.0).powi(2))
+        });
+        close(
+            4,
+            &[-0.5, 7.0 / 6.0, 1.5, 11.0 / 6.0],
+            0.25 / 12.0 + 0.75 / 108.0,
+        );
+        assert!(marginals.cells(0).is_err());
+    }
+}

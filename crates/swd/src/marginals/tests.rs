@@ -1,0 +1,185 @@
+use super::*;
+use crate::FlowTarget;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+fn apart(a: &Unreleased, b: &Unreleased) -> f64 {
+    let pairs = a.before_noise().iter().zip(b.before_noise());
+    pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+fn hard_row(d: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
+    let length = [0.0, 0.1, 1.0, 1e3, f32::INFINITY][rng.random_range(0..5)];
+    (0..d)
+        .map(|_| length * rng.random_range(-1.0..1.0_f32))
+        .collect()
+}
+
+fn query(d: usize, k: usize, basis: Basis, levels: u32, rng: &mut ChaCha20Rng) -> MarginalQuery {
+    let slices = Slices::iid(d, k, rng).unwrap();
+    let bins = Bins::uniform(1.0, 1 << levels).unwrap();
+    MarginalQuery::new(slices, Region::ball(1.0).unwrap(), bins, basis).unwrap()
+}
+
+proptest! {
+    /// Brute force over neighbours: rows on and far outside the ball, not finite, opposite.
+    #[test]
+    fn neighbours_are_no_further_apart_than_the_sensitivity(
+        seed in any::<u64>(),
+        d in 1_usize..5,
+        k in 1_usize..80,
+        levels in 1_u32..7,
+        haar in any::<bool>(),
+    ) {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let basis = if haar { Basis::Haar } else { Basis::Counts };
+        let query = query(d, k, basis, levels, &mut rng);
+        let n = rng.random_range(1..6_usize);
+        let rows: Vec<f32> = (0..n).flat_map(|_| hard_row(d, &mut rng)).collect();
+        let first = query.measure(&rows).unwrap();
+        prop_assert_eq!(first.before_noise().len(), query.len());
+        for _ in 0..10 {
+            let mut other = rows.clone();
+            let i = rng.random_range(0..n);
+            let row = &mut other[i * d..(i + 1) * d];
+            if rng.random() {
+                row.iter_mut().for_each(|x| *x = -*x);
+            } else {
+                row.copy_from_slice(&hard_row(d, &mut rng));
+            }
+            let second = query.measure(&other).unwrap();
+            prop_assert!(apart(&first, &second) <= query.l2_sensitivity_upper());
+        }
+    }
+
+    /// Without noise the laws are the histograms, and their cells those of the records up to the
+    /// width of a bin.
+    #[test]
+    fn without_noise_the_marginals_are_those_of_the_records(
+        seed in any::<u64>(),
+        d in 1_usize..5,
+        k in 1_usize..70,
+        n in 1_usize..200,
+        haar in any::<bool>(),
+    ) {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let basis = if haar { Basis::Haar } else { Basis::Counts };
+        let query = query(d, k, basis, 6, &mut rng);
+        let rows: Vec<f32> = (0..n * d).map(|_| rng.random_range(-0.4..0.4)).collect();
+        let measured = query.measure(&rows).unwrap();
+        let marginals = query.clean(measured.before_noise(), n, 0.0, Cleaning::default()).unwrap();
+        let expected = crate::Cells::of_sample(&rows, query.slices(), n).unwrap();
+        let mut cells = vec![0.0; n];
+        for l in 0..k {
+            marginals.write_cells(l, &mut cells);
+            for (q, expected) in cells.iter().zip(expected.row(l)) {
+                prop_assert!((f64::from(*q) - expected).abs() < 2.0 / 64.0 + 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sensitivity_is_attained_by_an_opposite_record() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    for basis in [Basis::Counts, Basis::Haar] {
+        let query = query(3, 4, basis, 5, &mut rng);
+        // A row that no slice sees near 0.
+        let row = (0..1000)
+            .map(|_| {
+                (0..3)
+                    .map(|_| rng.random_range(-1.0..1.0))
+                    .collect::<Vec<f32>>()
+            })
+            .find(|row| {
+                let projected = query.region.project(row, &query.slices).unwrap();
+                projected.iter().all(|u| u.abs() > 0.1)
+            })
+            .unwrap();
+        let opposite: Vec<f32> = row.iter().map(|x| -x).collect();
+        let (first, second) = (
+            query.measure(&row).unwrap(),
+            query.measure(&opposite).unwrap(),
+        );
+        let sensitivity = query.l2_sensitivity_upper();
+        assert!(apart(&first, &second) > sensitivity * (1.0 - 1e-8));
+        assert_eq!(first.l2_sensitivity_upper(), sensitivity);
+    }
+    let haar = query(3, 1000, Basis::Haar, 5, &mut rng);
+    assert!((haar.l2_sensitivity_upper() / 12000.0_f64.sqrt() - 1.0).abs() < 1e-8);
+    let counts = query(3, 1000, Basis::Counts, 5, &mut rng);
+    assert!((counts.l2_sensitivity_upper() / 2000.0_f64.sqrt() - 1.0).abs() < 1e-8);
+}
+
+/// What the mean of each slice says about rows that were not put into the ball: the released total
+/// is the number of records whatever they are, so a record far away moves no more than another.
+#[test]
+fn far_away_records_count_once() {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let query = query(2, 6, Basis::Counts, 4, &mut rng);
+    let far = query.measure(&[1e30, -1e30]).unwrap();
+    let near = query.measure(&[0.5_f32.sqrt(), -(0.5_f32.sqrt())]).unwrap();
+    assert_eq!(far.before_noise(), near.before_noise());
+    assert_eq!(far.before_noise().iter().sum::<f64>(), 6.0);
+}
+
+/// Cleaning brings noisy marginals nearer to the records. Fixed seed.
+#[test]
+fn cleaning_helps() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let query = query(3, 40, Basis::Haar, 5, &mut rng);
+    let n = 2000;
+    let rows: Vec<f32> = (0..3 * n).map(|_| rng.random_range(-0.3..0.3)).collect();
+    let measured = query.measure(&rows).unwrap();
+    let deviation = 3.0 * measured.l2_sensitivity_upper();
+    let mut released = measured.before_noise().to_vec();
+    for value in &mut released {
+        let noise: f64 = StandardNormal.sample(&mut rng);
+        *value += deviation * noise;
+    }
+    let exact = crate::Cells::of_sample(&rows, query.slices(), 100).unwrap();
+    let error = |cleaning: Cleaning| {
+        let marginals = query.clean(&released, n, deviation, cleaning).unwrap();
+        let cells = marginals.cells(100).unwrap();
+        let pairs = cells.values().iter().zip(exact.values());
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / cells.values().len() as f64
+    };
+    let errors = [(false, 0.0), (true, 0.0), (true, 1.0)].map(|(isotonic, tail_deviations)| {
+        error(Cleaning {
+            isotonic,
+            tail_deviations,
+        })
+    });
+    assert!(
+        errors[2] < 0.5 * errors[1] && errors[1] < errors[0],
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let slices = Slices::iid(2, 3, &mut rng).unwrap();
+    let (region, bins) = (Region::ball(1.0).unwrap(), Bins::uniform(1.0, 6).unwrap());
+    let build = |basis| MarginalQuery::new(slices.clone(), region, bins.clone(), basis);
+    assert!(build(Basis::Haar).is_err());
+    let query = build(Basis::Counts).unwrap();
+    assert_eq!(
+        (query.len(), query.is_empty(), query.bins().count()),
+        (18, false, 6)
+    );
+    assert!(query.measure(&[]).is_err());
+    assert!(query.measure(&[0.0; 3]).is_err());
+    let clean = |released: &[f64], records, deviation| {
+        query
+            .clean(released, records, deviation, Cleaning::default())
+            .is_err()
+    };
+    assert!(!clean(&[1.0; 18], 6, 0.0));
+    assert!(clean(&[1.0; 17], 6, 0.0));
+    assert!(clean(&[1.0; 18], 0, 0.0));
+    assert!(clean(&[1.0; 18], 6, f64::NAN));
+    assert!(clean(&[f64::NAN; 18], 6, 0.0));
+}

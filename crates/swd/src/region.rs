@@ -1,0 +1,164 @@
+//! The ball or sphere that every private row is put into before anything is computed from it.
+
+use crate::cells::check_shape;
+use crate::{Slices, SwdError};
+use rayon::prelude::*;
+
+/// Where rows are allowed to be: a ball around the origin, or its surface.
+///
+/// A sensitivity that rests on `|x| <= r` is worth nothing where the rows were only assumed to be
+/// that short, so the functions that state one take a region and put the rows into it themselves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Region {
+    radius: f64,
+    surface: bool,
+}
+
+impl Region {
+    /// The ball of this radius: longer rows are scaled down to it.
+    ///
+    /// # Errors
+    /// A radius that is not positive and finite.
+    pub fn ball(radius: f64) -> Result<Self, SwdError> {
+        Self::new(radius, false)
+    }
+
+    /// The sphere of this radius: rows are scaled to it, and the origin stays where it is.
+    ///
+    /// # Errors
+    /// A radius that is not positive and finite.
+    pub fn sphere(radius: f64) -> Result<Self, SwdError> {
+        Self::new(radius, true)
+    }
+
+    fn new(radius: f64, surface: bool) -> Result<Self, SwdError> {
+        if !(radius > 0.0 && radius.is_finite()) {
+            let (what, value) = ("radius", radius);
+            return Err(SwdError::NotPositive { what, value });
+        }
+        Ok(Self { radius, surface })
+    }
+
+    /// The radius `r`: no row is longer once it was put into the region, up to a relative 1e-15.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// The factor that puts a row into the region, or `None` for a row that is not finite, which
+    /// counts as the origin.
+    pub fn scale(&self, row: &[f32]) -> Option<f64> {
+        let squares: f64 = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let norm = squares.sqrt();
+        if !norm.is_finite() {
+            None
+        } else if norm > self.radius || (self.surface && norm > 0.0) {
+            Some(self.radius / norm)
+        } else {
+            Some(1.0)
+        }
+    }
+
+    /// Rows (`[n, d]`) put into the region and projected: `[k, n]`, one row of `n` a slice.
+    ///
+    /// What a record gives depends on that record alone.
+    ///
+    /// # Errors
+    /// No rows, or a length that is no multiple of `d`. Rows that are not finite are no error, which
+    /// would tell about a record: they count as the origin.
+    pub(crate) fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
+        let columns = self.columns(rows, slices.dim())?;
+        let n = rows.len() / slices.dim();
+        let mut projected = vec![0.0; slices.count() * n];
+        projected
+            .par_chunks_mut(n)
+            .enumerate()
+            .for_each(|(l, projected)| project_columns(&columns, slices.direction(l), projected));
+        Ok(projected)
+    }
+
+    /// Rows put into the region, column after column, so that a projection runs along memory.
+    ///
+    /// # Errors
+    /// As [`Region::project`].
+    pub(crate) fn columns(&self, rows: &[f32], d: usize) -> Result<Vec<f64>, SwdError> {
+        check_shape("private rows", rows.len(), d)?;
+        let n = rows.len() / d;
+        let mut columns = vec![0.0; n * d];
+        for (i, row) in rows.chunks_exact(d).enumerate() {
+            if let Some(scale) = self.scale(row) {
+                for (a, &x) in row.iter().enumerate() {
+                    columns[a * n + i] = scale * f64::from(x);
+                }
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// `projected[i] = <x_i, theta>` for rows that [`Region::columns`] gave.
+pub(crate) fn project_columns(columns: &[f64], direction: &[f64], projected: &mut [f64]) {
+    projected.fill(0.0);
+    for (column, &t) in columns.chunks_exact(projected.len()).zip(direction) {
+        let entries = projected.iter_mut().zip(column);
+        entries.for_each(|(p, x)| *p += t * x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_put_into_the_region() {
+        let slices = Slices::from_directions(2, &[1.0, 0.0, 0.0, 1.0]).unwrap();
+        let rows = [
+            3.0,
+            4.0,
+            0.3,
+            0.4,
+            0.0,
+            0.0,
+            f32::NAN,
+            1.0,
+            f32::INFINITY,
+            0.0,
+            3e38,
+            3e38,
+            1e-45,
+            0.0,
+        ];
+        let half = 2.0_f64.sqrt();
+        let ball = Region::ball(2.0).unwrap().project(&rows, &slices).unwrap();
+        let sphere = Region::sphere(2.0).unwrap();
+        let sphere = sphere.project(&rows, &slices).unwrap();
+        let close = |found: &[f64], expected: [f64; 14]| {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-7, "{found} for {expected}");
+            }
+        };
+        close(
+            &ball,
+            [
+                1.2, 0.3, 0.0, 0.0, 0.0, half, 0.0, 1.6, 0.4, 0.0, 0.0, 0.0, half, 0.0,
+            ],
+        );
+        close(
+            &sphere,
+            [
+                1.2, 1.2, 0.0, 0.0, 0.0, half, 2.0, 1.6, 1.6, 0.0, 0.0, 0.0, half, 0.0,
+            ],
+        );
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Region::ball(radius).is_err());
+            assert!(Region::sphere(radius).is_err());
+        }
+        let slices = Slices::from_directions(2, &[1.0, 0.0]).unwrap();
+        let ball = Region::ball(1.0).unwrap();
+        assert!(ball.project(&[], &slices).is_err());
+        assert!(ball.project(&[1.0], &slices).is_err());
+    }
+}

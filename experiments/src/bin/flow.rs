@@ -1,0 +1,13 @@
+//! `flow`: generates images by a private flow in a public latent space (paper 000).
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use experiments::flow::{Arguments, run};
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,122 @@
+//! One release, stored; then any number of steps.
+
+use lab::diagnostic::Failure;
+use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
+use swd::smoothed::{NoisyProjections, project};
+use swd::{Region, Unreleased};
+
+use super::super::release::Released;
+use super::{Flow, Generated};
+
+/// The release, in `f64` little-endian after its deviation: already private.
+const FILE: &str = "release.bin";
+
+impl Flow<'_> {
+    /// Private sliced marginals.
+    pub(super) fn marginals(&mut self) -> Result<Generated, Failure> {
+        let sphere = Region::sphere(1.0).map_err(Failure::run)?;
+        let bins = Bins::uniform(1.0, self.settings.bins).map_err(Failure::run)?;
+        let mut queries = Vec::new();
+        for _ in &self.groups.latents {
+            let slices = self.slices()?;
+            let query = MarginalQuery::new(slices, sphere, bins.clone(), Basis::Haar);
+            queries.push(query.map_err(Failure::run)?);
+        }
+        let measure = |(query, latents): (&MarginalQuery, &Vec<f32>)| query.measure(latents);
+        let released = self.once(|groups| {
+            queries
+                .iter()
+                .zip(groups)
+                .map(measure)
+                .collect::<Result<_, _>>()
+                .map_err(Failure::run)
+        })?;
+        let mut targets = Vec::new();
+        for ((query, values), size) in queries
+            .iter()
+            .zip(&released.groups)
+            .zip(self.groups.sizes())
+        {
+            let target = query.clean(values, size, released.deviation, Cleaning::default());
+            targets.push(target.map_err(Failure::run)?);
+        }
+        self.towards(&targets)
+    }
+
+    /// DPSWflow: all projections, once.
+    pub(super) fn fixed(&mut self) -> Result<Generated, Failure> {
+        let sphere = Region::sphere(1.0).map_err(Failure::run)?;
+        let slices = self.slices()?;
+        let released = self.once(|groups| {
+            groups
+                .iter()
+                .map(|latents| project(latents, &slices, sphere))
+                .collect::<Result<_, _>>()
+                .map_err(Failure::run)
+        })?;
+        let deviation = released.deviation;
+        let targets = released
+            .groups
+            .into_iter()
+            .map(|values| NoisyProjections::from_released(values, slices.clone(), deviation))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Failure::run)?;
+        self.towards(&targets)
+    }
+
+    /// Makes the one release, or reads it where the run made it before it was killed.
+    pub(super) fn once(
+        &mut self,
+        measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<Unreleased>, Failure>,
+    ) -> Result<Released, Failure> {
+        if let Some(released) = self.stored()? {
+            return Ok(released);
+        }
+        let values = measure(&self.groups.latents)?;
+        let declared = self.declared()?;
+        let released = self.releaser.release(&values, declared)?;
+        self.store(&released)?;
+        Ok(released)
+    }
+
+    pub(super) fn store(&self, released: &Released) -> Result<(), Failure> {
+        let mut bytes = released.deviation.to_le_bytes().to_vec();
+        for group in &released.groups {
+            bytes.extend((group.len() as u64).to_le_bytes());
+            bytes.extend(group.iter().flat_map(|v| v.to_le_bytes()));
+        }
+        let sum = lab::checkpoint::hex(&bytes);
+        let bytes = [sum.into_bytes(), bytes].concat();
+        self.folder.write(FILE, &bytes).map(|_| ())
+    }
+
+    pub(super) fn stored(&self) -> Result<Option<Released>, Failure> {
+        let path = self.path().join(FILE);
+        let Ok(bytes) = std::fs::read(&path) else {
+            return Ok(None);
+        };
+        let damaged = || {
+            Failure::input(
+                format!("{}: it is damaged", path.display()),
+                "start the run anew: what was released is in the ledger and is spent",
+            )
+        };
+        let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
+        if lab::checkpoint::hex(body).as_bytes() != sum {
+            return Err(damaged());
+        }
+        let (words, _) = body.as_chunks::<8>();
+        let (&deviation, mut rest) = words.split_first().ok_or_else(damaged)?;
+        let mut groups = Vec::new();
+        while let Some((&length, values)) = rest.split_first() {
+            let length = u64::from_le_bytes(length) as usize;
+            let (group, after) = values.split_at_checked(length).ok_or_else(damaged)?;
+            groups.push(group.iter().map(|&v| f64::from_le_bytes(v)).collect());
+            rest = after;
+        }
+        Ok(Some(Released {
+            groups,
+            deviation: f64::from_le_bytes(deviation),
+        }))
+    }
+}

@@ -1,0 +1,259 @@
+//! DPSWflow-r: a fresh batch, fresh slices and a fresh release at each step.
+
+use std::collections::BTreeMap;
+
+use data::{GroupSampler, split_batch};
+use dp_core::mechanism::{NoiseSource, NoiseState};
+use lab::checkpoint::{Checkpoint, Checkpoints, GeneratorState};
+use lab::diagnostic::Failure;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+use swd::smoothed::{NoisyProjections, project};
+use swd::{Particles, Region};
+
+use super::{Flow, Generated, Snapshot, strip_steps};
+
+/// Private batches, group after group.
+pub(super) struct PrivateBatches {
+    sampler: GroupSampler,
+    offsets: Vec<usize>,
+    plain: ChaCha20Rng,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    public: GeneratorState,
+    plain: GeneratorState,
+    noise: Option<NoiseState>,
+    distances: Vec<(u64, f64)>,
+    strip: Vec<(u64, Vec<f32>)>,
+}
+
+/// Batch sizes of groups of some sizes.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a batch that does not fit.
+pub fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
+    let refuse = |why: String| {
+        Failure::input(
+            format!("--batch {batch}: {why}"),
+            "choose another --batch, or --unconditional",
+        )
+    };
+    let batches = split_batch(batch, sizes).map_err(|e| refuse(e.to_string()))?;
+    if let Some(group) = batches.iter().position(|&b| b == 0) {
+        let records = sizes[group];
+        return Err(refuse(format!(
+            "group {group} with {records} records gets no place in it"
+        )));
+    }
+    Ok(batches)
+}
+
+impl PrivateBatches {
+    pub(super) fn new(flow: &Flow) -> Result<Self, Failure> {
+        let sizes = flow.groups.sizes();
+        let mut offsets = vec![0];
+        for &size in &sizes {
+            offsets.push(offsets[offsets.len() - 1] + size);
+        }
+        let groups = (0..sizes.len())
+            .map(|g| (offsets[g]..offsets[g + 1]).collect())
+            .collect();
+        let batches = batch_sizes(flow.settings.batch.unwrap_or(0), &sizes)?;
+        let mut plain = ChaCha20Rng::seed_from_u64(flow.settings.seed);
+        plain.set_stream(4);
+        Ok(Self {
+            sampler: GroupSampler::new(groups, &batches).map_err(Failure::run)?,
+            offsets,
+            plain,
+        })
+    }
+
+    /// The noisy projections of a fresh batch of each group, in fresh slices.
+    pub(super) fn release(&mut self, flow: &mut Flow) -> Result<Vec<NoisyProjections>, Failure> {
+        let sphere = Region::sphere(1.0).map_err(Failure::run)?;
+        let slices = flow.slices()?;
+        let drawn = match flow.releaser.noise() {
+            Some(noise) => self.sampler.sample(noise.rng()),
+            None => self.sampler.sample(&mut self.plain),
+        };
+        let d = flow.groups.dim;
+        let mut values = Vec::new();
+        for (group, indices) in drawn.iter().enumerate() {
+            let latents = &flow.groups.latents[group];
+            let mut rows = Vec::with_capacity(indices.len() * d);
+            for index in indices {
+                let place = index - self.offsets[group];
+                rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
+            }
+            values.push(project(&rows, &slices, sphere).map_err(Failure::run)?);
+        }
+        let declared = flow.declared()?;
+        let released = flow.releaser.release(&values, declared)?;
+        released
+            .groups
+            .into_iter()
+            .map(|v| NoisyProjections::from_released(v, slices.clone(), released.deviation))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::run)
+    }
+}
+
+/// What every mechanism of many releases keeps in a checkpoint, besides its own files.
+pub(super) struct Course {
+    pub(super) step: u64,
+    pub(super) steps: u64,
+    pub(super) strip: Vec<Snapshot>,
+    pub(super) distances: Vec<(u64, f64)>,
+}
+
+impl Course {
+    pub(super) fn new(flow: &Flow) -> Self {
+        let records = flow.groups.sizes().iter().sum();
+        Self {
+            step: 0,
+            steps: flow.settings.step_count(records),
+            strip: Vec::new(),
+            distances: Vec::new(),
+        }
+    }
+
+    pub(super) fn save(
+        &self,
+        flow: &mut Flow,
+        batches: &PrivateBatches,
+        mut files: BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), Failure> {
+        let state = State {
+            public: GeneratorState::of(&flow.public),
+            plain: GeneratorState::of(&batches.plain),
+            noise: flow.releaser.noise().map(|n| n.state()),
+            distances: self.distances.clone(),
+            strip: self
+                .strip
+                .iter()
+                .map(|s| (s.step, s.rows.clone()))
+                .collect(),
+        };
+        let state = serde_json::to_vec(&state).map_err(Failure::run)?;
+        files.insert("state.json".into(), state);
+        Checkpoints::of(flow.path()).write(self.step, flow.identity, &files)
+    }
+
+    /// The last checkpoint, with this course put back where it was.
+    pub(super) fn restore(
+        &mut self,
+        flow: &mut Flow,
+        batches: &mut PrivateBatches,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let Some(checkpoint) = Checkpoints::of(flow.path()).last()? else {
+            return Ok(None);
+        };
+        checkpoint.check(flow.identity)?;
+        let state: State = checkpoint.json("state.json")?;
+        flow.public = state.public.generator()?;
+        batches.plain = state.plain.generator()?;
+        // Flows run on the host, so the same program repeats a step to the last bit; another one gets
+        // new noise.
+        let same = checkpoint.identity.program == flow.identity.program;
+        if let (Some(noise), Some(kept)) = (flow.releaser.noise(), &state.noise)
+            && (same || !kept.is_secret())
+        {
+            *noise = NoiseSource::resume(kept);
+        }
+        self.step = checkpoint.step;
+        self.distances = state.distances;
+        self.strip = state
+            .strip
+            .into_iter()
+            .map(|(step, rows)| Snapshot { step, rows })
+            .collect();
+        println!("resume    from step {}", self.step);
+        Ok(Some(checkpoint))
+    }
+
+    pub(super) fn wants_picture(&self) -> bool {
+        strip_steps(self.steps).contains(&self.step)
+            && self.strip.last().is_none_or(|s| s.step != self.step)
+    }
+}
+
+impl Flow<'_> {
+    pub(super) fn resampled(&mut self) -> Result<Generated, Failure> {
+        let mut batches = PrivateBatches::new(self)?;
+        let mut groups = self.start()?;
+        let mut course = Course::new(self);
+        if let Some(checkpoint) = course.restore(self, &mut batches)? {
+            groups = self.read_particles(&checkpoint)?;
+        }
+        let size = self.step_size();
+        let all: Vec<usize> = (0..self.settings.flow_slices()).collect();
+        let total: usize = self.particles.iter().sum();
+        let progress = self.progress(course.step, course.steps);
+        loop {
+            if course.wants_picture() {
+                let rows: Vec<Vec<f32>> = groups.iter().map(Particles::rows).collect();
+                let rows = self.first(&rows);
+                let step = course.step;
+                course.strip.push(Snapshot { step, rows });
+            }
+            if course.step == course.steps {
+                break;
+            }
+            let targets = batches.release(self)?;
+            let mut squares = 0.0;
+            for (particles, target) in groups.iter_mut().zip(&targets) {
+                let squared = particles
+                    .step(target, &all, size, &mut self.public)
+                    .map_err(Failure::run)?;
+                squares += squared * particles.count() as f64 / total as f64;
+            }
+            course.step += 1;
+            if course.step.is_multiple_of((course.steps / 200).max(1)) {
+                course.distances.push((course.step, squares));
+                progress.message(format!("distance {squares:.5}"));
+            }
+            progress.step();
+            let stop = self.interrupt.asked();
+            if stop || course.step.is_multiple_of(self.checkpoint_every) {
+                let rows = groups.iter().flat_map(Particles::rows);
+                let files = [(
+                    "particles.bin".into(),
+                    rows.flat_map(f32::to_le_bytes).collect(),
+                )];
+                course.save(self, &batches, files.into())?;
+            }
+            if stop && course.step < course.steps {
+                progress.finish();
+                return Err(self.stopped(course.step, course.steps));
+            }
+        }
+        progress.finish();
+        self.finished(&mut groups, course.strip, course.distances)
+    }
+
+    fn read_particles(&self, checkpoint: &Checkpoint) -> Result<Vec<Particles>, Failure> {
+        let (words, _) = checkpoint.file("particles.bin")?.as_chunks::<4>();
+        let rows: Vec<f32> = words.iter().map(|&w| f32::from_le_bytes(w)).collect();
+        let d = self.groups.dim;
+        let mut rest = &rows[..];
+        let mut groups = Vec::new();
+        for &n in &self.particles {
+            let (here, after) = rest.split_at_checked(n * d).ok_or_else(|| {
+                Failure::input(
+                    format!(
+                        "the checkpoint {} has too few particles",
+                        checkpoint.path.display()
+                    ),
+                    "remove this folder to go on from the checkpoint before it",
+                )
+            })?;
+            groups.push(Particles::new(here, d).map_err(Failure::run)?);
+            rest = after;
+        }
+        Ok(groups)
+    }
+}

@@ -1,0 +1,162 @@
+//! What a flow promises, checked before it starts.
+
+use dp_core::accounting::{
+    Accountant, Event, FdpAccountant, GaussianAccountant, GroupSize, Neighbours, Release, Sampler,
+    noise_multiplier_for, replay,
+};
+use dp_core::plan::{Noise, TrainingPlan};
+use lab::diagnostic::Failure;
+
+use super::Settings;
+
+/// A checked promise.
+#[derive(Debug, Clone)]
+pub struct Promise {
+    /// An upper bound on epsilon, without the failure probability of a paper's sensitivity.
+    pub epsilon_upper: f64,
+    /// Delta of the noise.
+    pub delta: f64,
+    /// Noise over sensitivity.
+    pub noise_multiplier: f64,
+    /// What each release is.
+    pub event: Event,
+    /// How many releases are planned.
+    pub releases: u64,
+    /// The neighbour relation.
+    pub neighbours: Neighbours,
+    /// The accountant.
+    pub accountant: &'static str,
+    /// How batches are drawn, in words.
+    pub sampler: String,
+}
+
+/// The promise of the settings for groups of `sizes` records and batches of `batches`; none without
+/// noise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a request that cannot be met.
+pub fn promise(
+    settings: &Settings,
+    sizes: &[usize],
+    batches: &[usize],
+) -> Result<Option<Promise>, Failure> {
+    if !settings.private() {
+        return Ok(None);
+    }
+    let records: usize = sizes.iter().sum();
+    if settings.mechanism.releases_each_step() {
+        each_step(settings, sizes, batches).map(Some)
+    } else {
+        let limit = 1.0 / records as f64;
+        if settings.delta >= limit {
+            return Err(refuse(&format!(
+                "delta = {} must be below 1/n = {limit:.3e}, n = {records} private records",
+                settings.delta
+            )));
+        }
+        once(settings).map(Some)
+    }
+}
+
+fn neighbours(settings: &Settings) -> Neighbours {
+    if settings.conditional {
+        Neighbours::KEnd
+    } else {
+        Neighbours::ReplaceOne
+    }
+}
+
+fn once(settings: &Settings) -> Result<Promise, Failure> {
+    let event = |z: f64| Event::Gaussian {
+        noise_multiplier: z,
+    };
+    let z = match (settings.noise_multiplier, settings.epsilon) {
+        (Some(z), _) => z,
+        (None, Some(epsilon)) => {
+            noise_multiplier_for(&GaussianAccountant, epsilon, settings.delta, event)
+                .map_err(|e| refuse(&e))?
+        }
+        (None, None) => return Err(refuse(&"neither a budget nor a noise multiplier")),
+    };
+    let epsilon_upper = GaussianAccountant
+        .epsilon(&event(z), settings.delta)
+        .map_err(|e| refuse(&e))?;
+    Ok(Promise {
+        epsilon_upper,
+        delta: settings.delta,
+        noise_multiplier: z,
+        event: event(z),
+        releases: 1,
+        neighbours: neighbours(settings),
+        accountant: GaussianAccountant.name(),
+        sampler: "one release of all private records".into(),
+    })
+}
+
+fn each_step(settings: &Settings, sizes: &[usize], batches: &[usize]) -> Result<Promise, Failure> {
+    let sampler = if settings.conditional {
+        Sampler::KEndGroups {
+            groups: sizes
+                .iter()
+                .zip(batches)
+                .map(|(&records, &batch)| GroupSize {
+                    records: records as u64,
+                    batch: batch as u64,
+                })
+                .collect(),
+        }
+    } else {
+        Sampler::WithoutReplacement {
+            records: sizes.iter().sum::<usize>() as u64,
+            batch: batches.iter().sum::<usize>() as u64,
+        }
+    };
+    let noise = match (settings.noise_multiplier, settings.epsilon) {
+        (Some(z), _) => Noise::Multiplier(z),
+        (None, epsilon) => Noise::TargetEpsilon(epsilon.unwrap_or(f64::NAN)),
+    };
+    let plan = TrainingPlan {
+        sampler,
+        steps: settings.step_count(sizes.iter().sum()),
+        delta: settings.delta,
+        noise,
+        besides: Vec::new(),
+    }
+    .check()
+    .map_err(|e| refuse(&e))?;
+    Ok(Promise {
+        epsilon_upper: plan.epsilon_upper(),
+        delta: plan.delta(),
+        noise_multiplier: plan.noise_multiplier(),
+        event: plan.step_event().clone(),
+        releases: plan.steps(),
+        neighbours: plan.neighbours(),
+        accountant: FdpAccountant::default().name(),
+        sampler: "each batch of fixed size drawn afresh without replacement".into(),
+    })
+}
+
+fn refuse(why: &dyn std::fmt::Display) -> Failure {
+    Failure::input(
+        format!("the privacy plan is refused: {why}"),
+        "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
+    )
+}
+
+/// The epsilon of everything in the ledger: more than planned where a run was killed and releases
+/// were made again.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the accountant refuses the ledger.
+pub fn spent(promise: &Promise, releases: &[Release]) -> Result<f64, Failure> {
+    let made: u64 = releases.iter().map(|r| r.count).sum();
+    if made <= promise.releases {
+        return Ok(promise.epsilon_upper);
+    }
+    let event = replay(releases).map_err(Failure::run)?;
+    FdpAccountant::default()
+        .epsilon(&event, promise.delta)
+        .map_err(Failure::run)
+}

@@ -1,0 +1,213 @@
+//! What a flow leaves behind.
+
+use std::time::SystemTime;
+
+use dp_core::accounting::{Neighbours, read_ledger};
+use dp_core::ledger::Ledger;
+use lab::diagnostic::Failure;
+use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp};
+use lab::run_folder::RunFolder;
+use serde_json::json;
+
+use super::Settings;
+use super::evaluate::Outcome;
+use super::mechanisms::Generated;
+use super::promise::Promise;
+use super::settings::Mechanism;
+use super::sides::Sides;
+
+/// Everything that is told of a run.
+pub struct Told<'a> {
+    /// Its folder.
+    pub folder: &'a RunFolder,
+    /// Its settings.
+    pub settings: &'a Settings,
+    /// Its records.
+    pub sides: &'a Sides,
+    /// Its device.
+    pub device: &'a str,
+    /// Its promise.
+    pub promise: Option<&'a Promise>,
+    /// The failure probability of each release.
+    pub failure_probability: f64,
+    /// Its ledger.
+    pub ledger: &'a Ledger,
+    /// What it made.
+    pub generated: &'a Generated,
+    /// What that is worth.
+    pub outcome: &'a Outcome,
+    /// Seconds of the flow.
+    pub seconds: f64,
+    /// Seconds of the autoencoder.
+    pub public_seconds: f64,
+}
+
+/// Writes pictures, latents, `metrics.jsonl`, `run.json` and the page, and says where.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file that could not be written.
+pub fn write(told: &Told) -> Result<(), Failure> {
+    let rows: Vec<u8> = told
+        .generated
+        .rows
+        .iter()
+        .flat_map(|x| x.to_le_bytes())
+        .collect();
+    told.folder.write("latents.f32", &rows)?;
+    if let Some(labels) = &told.generated.labels {
+        let bytes: Vec<u8> = labels.iter().map(|&l| l as u8).collect();
+        told.folder.write("labels.u8", &bytes)?;
+    }
+    let lines: String = told
+        .generated
+        .distances
+        .iter()
+        .map(|(step, squared)| {
+            json!({"step": step, "sliced_w2_squared_to_release": squared}).to_string() + "\n"
+        })
+        .collect();
+    told.folder.write("metrics.jsonl", lines.as_bytes())?;
+    for (name, _, bytes) in &told.outcome.pictures {
+        told.folder.write(name, bytes)?;
+    }
+    let file = run_file(told)?;
+    let metrics = file.metrics.clone();
+    println!("privacy   {}", file.privacy);
+    told.folder.write_json("run.json", &file)?;
+    let page = lab::report::write_in(told.folder)?;
+    for metric in &metrics {
+        println!(
+            "score     {}: {:.4}",
+            metric.name,
+            metric.value.unwrap_or(f64::NAN)
+        );
+    }
+    println!(
+        "time      {:.1} s of flow, {:.1} s of autoencoder",
+        told.seconds, told.public_seconds
+    );
+    for (name, ..) in &told.outcome.pictures {
+        println!("picture   {}", told.folder.file(name).display());
+    }
+    println!("report    {}", page.display());
+    Ok(())
+}
+
+fn run_file(told: &Told) -> Result<RunFile, Failure> {
+    let settings = serde_json::to_value(told.settings).map_err(Failure::run)?;
+    let mut metrics = vec![
+        Metric::new(
+            "Squared sliced distance between generated and test latents",
+            told.outcome.latent_sliced,
+        )
+        .better(Better::Lower),
+    ];
+    if let Some(scores) = &told.outcome.images {
+        metrics.extend(crate::scores::metrics(scores));
+    }
+    let private = told.promise.is_some() && told.settings.insecure_noise_seed.is_none();
+    Ok(RunFile {
+        experiment: "flow".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: option_env!("SLIVER_COMMIT").map(String::from),
+        device: told.device.into(),
+        settings: settings.as_object().cloned().unwrap_or_default(),
+        records: Some(told.sides.private.len() as u64),
+        privacy: privacy(told)?,
+        private: private || told.settings.mechanism == Mechanism::Public,
+        plan: told.promise.map(plan),
+        releases: Some(told.ledger.entries()),
+        training_seconds: Some(told.seconds),
+        command: Some(this_command("flow")),
+        figures: told
+            .outcome
+            .pictures
+            .iter()
+            .map(|(name, caption, _)| FigureFile::new(*name, caption))
+            .collect(),
+        metrics,
+        warnings: warnings(told),
+        finished: Some(timestamp(SystemTime::now())),
+        more: [
+            (
+                "latent_sliced_w2_squared".to_string(),
+                json!(told.outcome.latent_sliced),
+            ),
+            ("images".to_string(), json!(told.outcome.images)),
+            (
+                "autoencoder_seconds".to_string(),
+                json!(told.public_seconds),
+            ),
+        ]
+        .into_iter()
+        .collect(),
+        ..RunFile::default()
+    })
+}
+
+fn plan(promise: &Promise) -> Plan {
+    Plan {
+        epsilon_upper: Some(promise.epsilon_upper),
+        delta: Some(promise.delta),
+        accountant: Some(promise.accountant.into()),
+        neighbours: Some(neighbours(promise.neighbours).into()),
+        noise_multiplier: Some(promise.noise_multiplier),
+        steps: Some(promise.releases),
+        more: [("event".to_string(), json!(promise.event))]
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn warnings(told: &Told) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if told.failure_probability > 0.0 {
+        warnings.push(format!(
+            "The sensitivity is a paper's high-probability value, no bound: each release adds {:e} \
+             to delta.",
+            told.failure_probability
+        ));
+    }
+    warnings
+}
+
+/// The promise, in a sentence.
+fn privacy(told: &Told) -> Result<String, Failure> {
+    let Some(promise) = told.promise else {
+        return Ok(no_privacy(told.settings).to_string());
+    };
+    let text = std::fs::read_to_string(told.ledger.path()).map_err(Failure::run)?;
+    let releases = read_ledger(&text).map_err(Failure::run)?.releases;
+    let made: u64 = releases.iter().map(|r| r.count).sum();
+    let epsilon = super::promise::spent(promise, &releases)?;
+    let delta = promise.delta + told.failure_probability * made as f64;
+    let known = if told.settings.insecure_noise_seed.is_some() {
+        "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
+    } else {
+        ""
+    };
+    Ok(format!(
+        "{known}({epsilon:.4}, {delta:e})-differentially private; neighbours: {}; {}; accountant: {} \
+         (upper bound); {made} releases in the ledger. Public: {}, the test records, class sizes. Not \
+         covered: the choice of hyperparameters.",
+        neighbours(promise.neighbours),
+        promise.sampler,
+        promise.accountant,
+        told.sides.public_name,
+    ))
+}
+
+/// What is said where there is no noise.
+pub fn no_privacy(settings: &Settings) -> &'static str {
+    if settings.mechanism == Mechanism::Public {
+        "Nothing private is read: public records through the public autoencoder."
+    } else {
+        "Not private: --no-privacy adds no noise."
+    }
+}
+
+/// A neighbour relation in words.
+pub fn neighbours(relation: Neighbours) -> &'static str {
+    crate::swae::neighbours(relation)
+}

@@ -1,0 +1,260 @@
+//! A flow from data to report: load, encode, promise, generate, judge, report.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::NoiseSource;
+use lab::checkpoint::{Checkpoints, Identity, hex};
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
+use model::latent::LatentSpace;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::evaluate::Judge;
+use super::groups::Groups;
+use super::mechanisms::{Flow, batch_sizes, declared};
+use super::promise::promise;
+use super::release::Releaser;
+use super::sides::{Sides, padded};
+use super::{Arguments, Settings, report, space};
+
+/// Runs a flow in a latent space.
+///
+/// # Errors
+///
+/// As [`super::run`].
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let Some((settings, folder)) = begin(arguments)? else {
+        return Ok(());
+    };
+    let chosen = arguments.backend.choose()?;
+    let cache = crate::scores::cache(arguments.score.cache_dir.as_deref())?;
+    let sides = Sides::load(&settings, arguments, &cache)?;
+    let sizes = group_sizes(&settings, &sides);
+    let batches = match settings
+        .batch
+        .filter(|_| settings.mechanism.releases_each_step())
+    {
+        Some(batch) => batch_sizes(batch, &sizes)?,
+        None => Vec::new(),
+    };
+    let promise = promise(&settings, &sizes, &batches)?;
+    let norm = declared(&settings, settings.latent)?;
+    announce(&settings, &sides, &chosen.description, promise.as_ref());
+    let folder = match folder {
+        Some(folder) => folder,
+        None => {
+            let folder = RunFolder::create(&place(arguments, &settings))?;
+            let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
+            folder.write("config.toml", text.as_bytes())?;
+            folder
+        }
+    };
+    let path = folder.file("ledger.jsonl");
+    let ledger = if path.exists() {
+        Ledger::open(&path)
+    } else {
+        Ledger::create(&path)
+    }
+    .map_err(Failure::run)?;
+    let start = Instant::now();
+    let space = space::autoencoder(&settings, &sides, &cache, &chosen.device)?;
+    let public_seconds = start.elapsed().as_secs_f64();
+    let side = sides.private.side();
+    let latents = space.encode_host(&padded(&sides.private.all(), side), &chosen.device);
+    let groups = Groups::new(
+        &latents,
+        &sides.private,
+        settings.latent,
+        settings.conditional,
+    );
+    let noise = match settings.insecure_noise_seed {
+        Some(seed) => NoiseSource::insecure(seed),
+        None => NoiseSource::secret().map_err(Failure::run)?,
+    };
+    let failure = norm.map_or(0.0, |n| n.failure_probability(1));
+    let releaser = Releaser::new(promise.as_ref(), noise, failure, ledger)?;
+    let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+    public.set_stream(6);
+    let identity = identity(&settings, &sides)?;
+    let start = Instant::now();
+    let flow = Flow {
+        settings: &settings,
+        groups: &groups,
+        particles: groups.share(settings.particles.unwrap_or(sides.private.len())),
+        releaser,
+        public,
+        folder: &folder,
+        identity: &identity,
+        interrupt: &interrupt,
+        checkpoint_every: arguments.checkpoint_every,
+        device: &chosen.device,
+    };
+    let public_side = sides.public.side();
+    let public_latents =
+        space.encode_host(&padded(&sides.public.all(), public_side), &chosen.device);
+    let public_labels = sides.public.labels();
+    let (generated, releaser) = flow
+        .generate((&public_latents, &public_labels))
+        .map_err(|failure| resumable(failure, &folder))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let judge = Judge {
+        space: &space,
+        test: &sides.test,
+        device: &chosen.device,
+        score: &arguments.score,
+    };
+    let outcome = judge.look(&generated)?;
+    report::write(&report::Told {
+        folder: &folder,
+        settings: &settings,
+        sides: &sides,
+        device: &chosen.description,
+        promise: promise.as_ref(),
+        failure_probability: failure,
+        ledger: releaser.ledger(),
+        generated: &generated,
+        outcome: &outcome,
+        seconds,
+        public_seconds,
+    })?;
+    Checkpoints::of(folder.path()).remove()
+}
+
+/// The settings, and the folder of a run that was started before; nothing where it is done.
+fn begin(arguments: &Arguments) -> Result<Option<(Settings, Option<RunFolder>)>, Failure> {
+    let done = |folder: &RunFolder| folder.file("run.json").exists();
+    if let Some(path) = &arguments.resume {
+        let folder = RunFolder::open(path)?;
+        if done(&folder) {
+            return Err(Failure::input(
+                format!("--resume {}: this run is done", path.display()),
+                format!("look at {}", folder.file("report.html").display()),
+            ));
+        }
+        return Ok(Some((Settings::read(&folder)?, Some(folder))));
+    }
+    let settings = Settings::resolve(arguments)?;
+    let started = arguments.run.as_ref();
+    let Some(path) = started.filter(|p| p.join("config.toml").exists()) else {
+        return Ok(Some((settings, None)));
+    };
+    let folder = RunFolder::open(path)?;
+    if Settings::read(&folder)? != settings {
+        return Err(Failure::input(
+            format!("--run {}: the run there has other settings", path.display()),
+            format!(
+                "compare {}, or name another folder",
+                folder.file("config.toml").display()
+            ),
+        ));
+    }
+    if done(&folder) {
+        println!("done      {}", folder.file("report.html").display());
+        return Ok(None);
+    }
+    Ok(Some((settings, Some(folder))))
+}
+
+fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
+    arguments
+        .run
+        .clone()
+        .or_else(|| arguments.out.clone())
+        .unwrap_or_else(|| {
+            let privacy = match (settings.epsilon, settings.noise_multiplier) {
+                (Some(epsilon), _) => format!("eps{epsilon}"),
+                (None, Some(z)) => format!("z{z}"),
+                (None, None) => "no-privacy".to_string(),
+            };
+            let name = format!(
+                "{}-{}-{privacy}",
+                settings.dataset,
+                settings.mechanism.name()
+            );
+            RunFolder::unused(&Path::new("runs/flow").join(name))
+        })
+}
+
+fn group_sizes(settings: &Settings, sides: &Sides) -> Vec<usize> {
+    if !settings.conditional {
+        return vec![sides.private.len()];
+    }
+    let mut sizes = vec![0; sides.classes];
+    for label in sides.private.labels() {
+        sizes[label] += 1;
+    }
+    sizes.retain(|&size| size > 0);
+    sizes
+}
+
+fn announce(
+    settings: &Settings,
+    sides: &Sides,
+    device: &str,
+    promise: Option<&super::promise::Promise>,
+) {
+    println!(
+        "data      {}: {} private records, {} test records (public)",
+        settings.dataset,
+        sides.private.len(),
+        sides.test.len()
+    );
+    println!(
+        "public    {} records of {}",
+        sides.public.len(),
+        sides.public_name
+    );
+    println!("device    {device}; flows run on the host");
+    println!("mechanism {}", settings.mechanism.name());
+    match promise {
+        Some(promise) => println!(
+            "privacy   epsilon {:.4} at delta {:e}; neighbours: {}; {} releases, noise multiplier \
+             {:.3}; accountant: {}",
+            promise.epsilon_upper,
+            promise.delta,
+            report::neighbours(promise.neighbours),
+            promise.releases,
+            promise.noise_multiplier,
+            promise.accountant
+        ),
+        None => println!("privacy   {}", report::no_privacy(settings)),
+    }
+    if settings.private() && settings.insecure_noise_seed.is_some() {
+        println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
+    }
+}
+
+fn identity(settings: &Settings, sides: &Sides) -> Result<Identity, Failure> {
+    let text = toml::to_string_pretty(settings).map_err(Failure::run)?;
+    let program = std::env::current_exe()
+        .and_then(std::fs::read)
+        .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
+    Ok(Identity {
+        experiment: "flow".into(),
+        settings: hex(text.as_bytes()),
+        records: sides.private.fingerprint(),
+        program: hex(&program),
+    })
+}
+
+/// A failure in the middle of a run says how to go on.
+fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
+    match failure {
+        Failure::Failed { message, help } => {
+            let go_on = format!(
+                "what was reached is kept: go on with --resume {}",
+                folder.path().display()
+            );
+            Failure::Failed {
+                message,
+                help: Some(help.map_or(go_on.clone(), |help| format!("{help}; {go_on}"))),
+            }
+        }
+        other => other,
+    }
+}

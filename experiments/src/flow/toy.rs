@@ -1,0 +1,198 @@
+//! Five Gaussians in the plane (paper 000, figure 1): what smoothing does to a flow.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use data::Gaussians;
+use lab::diagnostic::Failure;
+use lab::figures::{Field, Format, Particles as Panels, Snapshot};
+use lab::progress::Progress;
+use lab::report::{Better, FigureFile, Metric, RunFile, this_command, timestamp};
+use lab::run_folder::RunFolder;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde_json::json;
+use swd::flow::StepSize;
+use swd::smoothed::{NoisyProjections, project};
+use swd::{Cells, Particles, Region, Slices};
+
+use super::Arguments;
+
+/// The name of the data set.
+pub const NAME: &str = "gaussians";
+const POINTS: usize = 3000;
+const SLICES: usize = 200;
+const STEPS: u64 = 200;
+const SIZE: StepSize = StepSize {
+    step: 1.0,
+    diffusion: 0.001,
+};
+/// Points further out than this are drawn in; the mixture has none.
+const RADIUS: f64 = 8.0;
+const SIGMAS: [f64; 3] = [0.0, 0.5, 1.0];
+const SEEN: [u64; 3] = [1, 10, 200];
+/// The paper's sliced distances at these sigmas; it has none for the last.
+const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
+
+/// Runs the toy.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for an output folder that exists, [`Failure::Failed`] where it cannot be
+/// written.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let place = arguments
+        .out
+        .clone()
+        .or_else(|| arguments.run.clone())
+        .unwrap_or_else(|| RunFolder::unused(&Path::new("runs/flow").join(NAME)));
+    let folder = RunFolder::create(&place)?;
+    folder.write(
+        "config.toml",
+        format!("dataset = \"{NAME}\"\nseed = {}\n", arguments.seed).as_bytes(),
+    )?;
+    folder.write("ledger.jsonl", b"")?;
+    let mut rng = ChaCha20Rng::seed_from_u64(arguments.seed);
+    let mixture = Gaussians::five();
+    let target = mixture
+        .sample(POINTS, &mut rng)
+        .map_err(Failure::run)?
+        .values;
+    let fresh = mixture
+        .sample(POINTS, &mut rng)
+        .map_err(Failure::run)?
+        .values;
+    let progress = Progress::new(STEPS * SIGMAS.len() as u64);
+    let mut panels = Vec::new();
+    let mut metrics = Vec::new();
+    for (sigma, paper) in SIGMAS.into_iter().zip(PAPER) {
+        let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::run)?;
+        for step in 1..=STEPS {
+            let smoothed = smoothed(&target, sigma, &mut rng)?;
+            let all: Vec<usize> = (0..SLICES).collect();
+            particles
+                .step(&smoothed, &all, SIZE, &mut rng)
+                .map_err(Failure::run)?;
+            progress.step();
+            if SEEN.contains(&step) {
+                panels.push(Snapshot {
+                    title: format!("sigma {sigma}, step {step}"),
+                    groups: vec![in_plane(&particles.rows())],
+                });
+            }
+        }
+        let distance = distance(&particles.rows(), &fresh, &mut rng)?;
+        let metric = Metric::new(
+            format!("Sliced distance after {STEPS} steps, sigma {sigma}"),
+            distance,
+        )
+        .better(Better::Lower);
+        metrics.push(match paper {
+            Some(value) => metric.paper(value, "paper 000, section 4.1"),
+            None => metric,
+        });
+    }
+    progress.finish();
+    finish(&folder, panels, metrics, &mixture)
+}
+
+/// The projections of the points in fresh slices, with noise.
+fn smoothed(
+    points: &[f32],
+    sigma: f64,
+    rng: &mut ChaCha20Rng,
+) -> Result<NoisyProjections, Failure> {
+    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::run)?;
+    let ball = Region::ball(RADIUS).map_err(Failure::run)?;
+    let values = project(points, &slices, ball).map_err(Failure::run)?;
+    let noisy = values
+        .before_noise()
+        .iter()
+        .map(|value| {
+            let noise: f64 = StandardNormal.sample(rng);
+            value + sigma * noise
+        })
+        .collect();
+    NoisyProjections::from_released(noisy, slices, sigma).map_err(Failure::run)
+}
+
+/// The sliced distance as the papers' libraries give it: the root of the mean square.
+fn distance(a: &[f32], b: &[f32], rng: &mut ChaCha20Rng) -> Result<f64, Failure> {
+    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::run)?;
+    let cells = Cells::of_sample(b, &slices, a.len() / 2).map_err(Failure::run)?;
+    swd::transport::host::sliced_cotangents_and_distance(a, &slices, &cells)
+        .map(|(_, squared)| squared.sqrt())
+        .map_err(Failure::run)
+}
+
+fn in_plane(rows: &[f32]) -> Vec<(f64, f64)> {
+    rows.chunks_exact(2)
+        .take(600)
+        .map(|p| (f64::from(p[0]), f64::from(p[1])))
+        .collect()
+}
+
+fn finish(
+    folder: &RunFolder,
+    snapshots: Vec<Snapshot>,
+    metrics: Vec<Metric>,
+    mixture: &Gaussians,
+) -> Result<(), Failure> {
+    let side = 5.0;
+    let density = |x: f64, y: f64| mixture.density([x, y]);
+    let field = Field::of(-side..side, -side..side, 121, density);
+    let highest = density(mixture.centres()[0][0], mixture.centres()[0][1]);
+    let figure = Panels {
+        snapshots,
+        names: Vec::new(),
+        density: Some(field),
+        levels: [0.1, 0.4, 0.7].map(|share| share * highest).to_vec(),
+        x: -side..side,
+        y: -side..side,
+        columns: SEEN.len(),
+    };
+    for (name, format) in [("toy.png", Format::Png), ("toy.svg", Format::Svg)] {
+        folder.write(name, &figure.draw(format)?.bytes)?;
+    }
+    for metric in &metrics {
+        println!(
+            "score     {}: {:.3}",
+            metric.name,
+            metric.value.unwrap_or(f64::NAN)
+        );
+    }
+    let file = RunFile {
+        experiment: "flow".into(),
+        title: Some("A flow towards five Gaussians".into()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        device: "host".into(),
+        privacy:
+            "Nothing private is read: the points are drawn by the program. The noise is that of \
+                  the paper's figure, not one that is calibrated for a budget."
+                .into(),
+        command: Some(this_command("flow")),
+        figures: vec![FigureFile::new(
+            "toy.png",
+            "Particles after 1, 10 and 200 steps (columns) for sigma 0, 0.5 and 1 (rows), over level \
+             sets of the target (paper 000, figure 1)",
+        )],
+        settings: [
+            ("points", json!(POINTS)),
+            ("slices", json!(SLICES)),
+            ("step-size", json!(SIZE.step)),
+            ("diffusion", json!(SIZE.diffusion)),
+        ]
+        .into_iter()
+        .map(|(key, value)| (key.to_string(), value))
+        .collect(),
+        metrics,
+        finished: Some(timestamp(SystemTime::now())),
+        ..RunFile::default()
+    };
+    folder.write_json("run.json", &file)?;
+    let page: PathBuf = lab::report::write_in(folder)?;
+    println!("picture   {}", folder.file("toy.png").display());
+    println!("report    {}", page.display());
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Scores of generated images against public test images, the same for all experiments.
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use data::LabelledImages;
+use lab::diagnostic::Failure;
+use lab::evaluate::classifier::{Classifier, Settings};
+use lab::evaluate::frechet::frechet_distance;
+use lab::evaluate::inception::Inception;
+use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
+use lab::progress::Progress;
+use lab::report::{Better, Metric};
+
+/// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] where the system names no cache folder.
+pub fn cache(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    asked
+        .map(Path::to_path_buf)
+        .or_else(data::fetch::cache_folder)
+        .ok_or_else(|| {
+            Failure::input(
+                "there is no cache folder for this user",
+                "name one with --cache-dir",
+            )
+        })
+}
+
+/// Which features the Frechet distance compares, and on how many images.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ScoreFlags {
+    /// Features of the Frechet distance: of a small classifier that is trained on the public test
+    /// images, or of Inception, whose weights you supply.
+    #[arg(long, value_enum, default_value_t = Features::Lenet)]
+    pub features: Features,
+    /// Inception's weights: a PyTorch state dictionary (.pt, .pth) or a safetensors file.
+    #[arg(long, value_name = "FILE", required_if_eq("features", "inception"))]
+    pub weights: Option<PathBuf>,
+    /// Samples that are scored, and test images that they are compared with, at most.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
+    pub scored: u64,
+    /// Folder for what can be computed again: classifiers, autoencoders, splits (default: the
+    /// user's cache folder).
+    #[arg(long)]
+    pub cache_dir: Option<PathBuf>,
+    /// Skip the scores that take long: features, classifiers, exact transport.
+    #[arg(long)]
+    pub quick_scores: bool,
+}
+
+/// The features of the Frechet distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Features {
+    /// A small classifier's, trained here.
+    Lenet,
+    /// Inception's last pool.
+    Inception,
+}
+
+/// What samples are worth.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Scored {
+    /// Which features the Frechet distance compares.
+    pub features: &'static str,
+    /// The scores.
+    #[serde(flatten)]
+    pub images: ImageScores,
+}
+
+/// Scores `pixels`, `[n, side * side]`, against public test images; nothing here reads a private
+/// record.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for weights that cannot be read; [`Failure::Failed`] for images that are no
+/// images.
+pub fn score(
+    test: &LabelledImages,
+    pixels: &[f32],
+    labels: Option<&[usize]>,
+    flags: &ScoreFlags,
+    device: &Device,
+) -> Result<Scored, Failure> {
+    let labels: Option<Vec<u8>> = labels.map(|l| l.iter().map(|&label| label as u8).collect());
+    let generated = GeneratedImages {
+        pixels,
+        labels: labels.as_deref(),
+    };
+    let mut real = RealImages {
+        test,
+        classifier: None,
+        private: None,
+    };
+    let options = ImageOptions::default();
+    if flags.features == Features::Inception {
+        let frechet = inception(test, pixels, flags, device)?;
+        let mut images = evaluate_images(&real, &generated, &options).map_err(Failure::run)?;
+        images.frechet = Some(frechet);
+        return Ok(Scored {
+            features: "Inception",
+            images,
+        });
+    }
+    let settings = Settings::default();
+    let folder = cache(flags.cache_dir.as_deref())?.join("classifiers");
+    let mut say = |line: &str| println!("features  {line}");
+    let classifier =
+        Classifier::load_or_train(&folder, test, &settings, &mut say).map_err(Failure::run)?;
+    real.classifier = Some(&classifier);
+    Ok(Scored {
+        features: "LeNet",
+        images: evaluate_images(&real, &generated, &options).map_err(Failure::run)?,
+    })
+}
+
+/// The Frechet distance in Inception's features.
+fn inception(
+    test: &LabelledImages,
+    pixels: &[f32],
+    flags: &ScoreFlags,
+    device: &Device,
+) -> Result<f64, Failure> {
+    let path = flags.weights.as_deref().unwrap_or(Path::new(""));
+    let network = Inception::load(path, None, device).map_err(|e| {
+        Failure::input(
+            format!("--weights {}: {e}", path.display()),
+            "give a state dictionary with torchvision's names",
+        )
+    })?;
+    let most = test.len().min(flags.scored as usize);
+    let real = test
+        .gather(&(0..most).collect::<Vec<_>>())
+        .unwrap_or_default();
+    let (side, area) = (test.width(), test.image_size());
+    let progress = Progress::new(((real.len() + pixels.len()) / area) as u64);
+    let mut both = [Vec::new(), Vec::new()];
+    for (features, images) in both.iter_mut().zip([&real[..], pixels]) {
+        for part in images.chunks(20 * area) {
+            features.extend(network.features(part, side).map_err(Failure::run)?);
+            (0..part.len() / area).for_each(|_| progress.step());
+        }
+    }
+    progress.finish();
+    frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::run)
+}
+
+/// The scores as lines of a report.
+pub fn metrics(scored: &Scored) -> Vec<Metric> {
+    let scores = &scored.images;
+    let tests = scores.test_records;
+    let made = scores.generated_records;
+    let mut metrics = Vec::new();
+    if let Some(frechet) = scores.frechet {
+        metrics.push(
+            Metric::new(
+                format!(
+                    "Frechet distance in {} features, {made} samples, {tests} test images",
+                    scored.features
+                ),
+                frechet,
+            )
+            .better(Better::Lower),
+        );
+    }
+    for (what, accuracy) in [
+        ("an MLP of width 100", scores.downstream_mlp),
+        ("logistic regression", scores.downstream_logistic),
+    ] {
+        if let Some(accuracy) = accuracy {
+            let name = format!(
+                "Accuracy on {} test images of {what} trained on {made} samples",
+                accuracy.test_records
+            );
+            metrics.push(Metric::new(name, accuracy.accuracy).better(Better::Higher));
+        }
+    }
+    metrics.push(
+        Metric::new(
+            "Sliced squared distance between pixels",
+            scores.sliced_w2_squared,
+        )
+        .better(Better::Lower),
+    );
+    if let Some(exact) = scores.exact_w2_squared {
+        let name = format!(
+            "Exact squared distance between pixels, {} images a side",
+            scores.exact_points
+        );
+        metrics.push(Metric::new(name, exact).better(Better::Lower));
+    }
+    metrics
+}

@@ -1,0 +1,35 @@
+//! Images to latents, and latents to images, on the host.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use model::swae::{Swae, SwaeConfig};
+
+/// Latents of images: `[n, 784] -> [n, latent]`.
+pub fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
+    let features = SwaeConfig::PIXELS;
+    let rows = pixels.len() / features;
+    let images = Tensor::from_data(TensorData::new(pixels, [rows, features]), device);
+    model.encode(images).into_data().iter::<f32>().collect()
+}
+
+/// Images of decoder inputs: `[n, latent + classes] -> [n, 784]`, in `[0, 1]`.
+pub fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
+    let width = model.latent + model.classes;
+    let mut images = Vec::with_capacity(inputs.len() / width * SwaeConfig::PIXELS);
+    // In parts, so that a thousand samples need no more memory than a batch.
+    for part in inputs.chunks(500 * width) {
+        let inputs = TensorData::new(part.to_vec(), [part.len() / width, width]);
+        let decoded = model.decode(Tensor::from_data(inputs, device));
+        images.extend(decoded.into_data().iter::<f32>());
+    }
+    images
+}
+
+/// Decoder inputs: latents beside one-hot labels.
+pub fn with_labels(latents: &[f32], latent: usize, classes: usize, labels: &[usize]) -> Vec<f32> {
+    let mut inputs = Vec::with_capacity(labels.len() * (latent + classes));
+    for (row, &label) in latents.chunks_exact(latent).zip(labels) {
+        inputs.extend_from_slice(row);
+        inputs.extend((0..classes).map(|c| if c == label { 1.0 } else { 0.0 }));
+    }
+    inputs
+}

@@ -1,0 +1,216 @@
+//! The state of a run, and what it says before it starts.
+
+use std::sync::Arc;
+
+use data::Dataset;
+use dp_core::mechanism::{GaussianMechanism, NoiseSource};
+use dp_core::plan::CheckedPlan;
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use model::adam::ModuleAdam;
+use model::ema::Ema;
+use model::swae::{Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::Settings;
+use super::batches::Batches;
+use super::plan::neighbours;
+use super::settings::Initialisation;
+
+/// A run between its start and its report.
+pub struct Run {
+    /// The settings.
+    pub settings: Settings,
+    /// Where it computes.
+    pub chosen: Chosen,
+    /// Private training records and public test records.
+    pub data: Arc<Dataset>,
+    /// Where batches come from.
+    pub batches: Batches,
+    /// The promise; none without privacy.
+    pub plan: Option<CheckedPlan>,
+    /// The weights.
+    pub model: Swae,
+    /// Their average.
+    pub ema: Option<Ema>,
+    /// The optimizer.
+    pub optimizer: ModuleAdam,
+    /// The kernels.
+    pub engine: Engine,
+    /// Public randomness: slices and prior samples.
+    pub public: ChaCha20Rng,
+    /// Batches of a run without privacy.
+    pub plain: ChaCha20Rng,
+    /// The prior's cells, computed once.
+    pub exact: ExactCells,
+    /// Noise; none without privacy.
+    pub mechanism: Option<GaussianMechanism>,
+    /// Steps done.
+    pub step: u64,
+    /// Seconds of training so far.
+    pub seconds: f64,
+}
+
+impl Run {
+    /// A run before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the operating system gives no randomness.
+    pub fn new(
+        settings: Settings,
+        chosen: Chosen,
+        data: Dataset,
+        batches: Batches,
+        plan: Option<CheckedPlan>,
+    ) -> Result<Self, Failure> {
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        let config = SwaeConfig {
+            latent: settings.latent,
+            classes: if settings.conditional {
+                data.train.classes()
+            } else {
+                0
+            },
+        };
+        let mut model = config.init(&mut public, &chosen.device);
+        if settings.initialisation == Initialisation::Framework {
+            model = framework_initialisation(model, &mut public);
+        }
+        let ema = settings
+            .ema
+            .map(Ema::new)
+            .transpose()
+            .map_err(Failure::run)?;
+        let mut plain = ChaCha20Rng::seed_from_u64(settings.seed);
+        plain.set_stream(1);
+        let mut run = Self {
+            engine: Engine::for_device(&chosen.device),
+            exact: ExactCells::default(),
+            optimizer: ModuleAdam::default(),
+            settings,
+            chosen,
+            data: Arc::new(data),
+            batches,
+            plan,
+            model,
+            ema,
+            public,
+            plain,
+            mechanism: None,
+            step: 0,
+            seconds: 0.0,
+        };
+        run.mechanism = run.mechanism_with(match run.settings.insecure_noise_seed {
+            Some(seed) => NoiseSource::insecure(seed),
+            None => NoiseSource::secret().map_err(Failure::run)?,
+        })?;
+        Ok(run)
+    }
+
+    /// The mechanism of the plan on a noise source; none without privacy.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a noise multiplier that is refused.
+    pub fn mechanism_with(&self, noise: NoiseSource) -> Result<Option<GaussianMechanism>, Failure> {
+        let Some(plan) = &self.plan else {
+            return Ok(None);
+        };
+        GaussianMechanism::new(
+            plan.noise_multiplier(),
+            plan.step_event().clone(),
+            plan.neighbours(),
+            noise,
+        )
+        .map(Some)
+        .map_err(Failure::run)
+    }
+
+    /// The public side of the next step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the transport refuses.
+    pub fn matching(&mut self) -> Result<Matching, Failure> {
+        let slices = self
+            .settings
+            .frame
+            .draw(self.settings.latent, self.settings.slices, &mut self.public)
+            .map_err(Failure::run)?;
+        Matching::draw(
+            self.settings.prior,
+            &self.batches.matched(),
+            slices,
+            &mut self.exact,
+            &mut self.public,
+        )
+        .map_err(Failure::run)
+    }
+
+    /// Says what will be done and what it promises, before anything is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the sensitivity is refused.
+    pub fn announce(&mut self) -> Result<(), Failure> {
+        println!(
+            "data      {}: {} private records, {} test records (public)",
+            self.data.name,
+            self.data.train.len(),
+            self.data.test.len()
+        );
+        println!("device    {}", self.chosen.description);
+        println!(
+            "steps     {} on batches of {}",
+            self.settings.steps, self.settings.batch
+        );
+        let Some(plan) = &self.plan else {
+            println!("privacy   NONE: --no-privacy trains without clipping and without noise");
+            return Ok(());
+        };
+        println!(
+            "privacy   epsilon {:.4} at delta {:e}; neighbours: {}; accountant: {}",
+            plan.epsilon_upper(),
+            plan.delta(),
+            neighbours(plan.neighbours()),
+            plan.accountant()
+        );
+        if self.settings.insecure_noise_seed.is_some() {
+            println!(
+                "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
+            );
+        }
+        println!("noise     multiplier {:.3}", plan.noise_multiplier());
+        // A draw of its own, so that the public stream of the run does not depend on a message.
+        let public = self.public.clone();
+        let matching = self.matching()?;
+        self.public = public;
+        let objective = self.settings.objective()?;
+        let n = self.settings.batch as f64;
+        let ours = objective
+            .sensitivity(&matching)
+            .map_err(Failure::run)?
+            .l2_upper()
+            * n;
+        let paper = objective.paper_sensitivity(self.settings.batch) * n;
+        println!(
+            "step      batch times sensitivity {ours:.3} (the paper's bound: {paper:.3}, ratio {:.3})",
+            ours / paper
+        );
+        Ok(())
+    }
+
+    /// The weights that are evaluated and kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the average does not fit the model.
+    pub fn evaluated(&self) -> Result<Swae, Failure> {
+        match &self.ema {
+            Some(ema) => ema.apply(self.model.clone()).map_err(Failure::run),
+            None => Ok(self.model.clone()),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! `flow` as a person runs it: through the binary, in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
+use dp_core::ledger::Ledger;
+
+/// Splits and autoencoders, shared by the tests: each setting is trained once.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("flow-cache")
+}
+
+fn flow(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    command
+        .args(["--backend", "flex", "--cache-dir"])
+        .arg(cache())
+        .args(arguments);
+    command
+}
+
+/// A run of a few seconds.
+fn small(out: &Path, more: &[&str]) -> Output {
+    let mut command = flow(&[
+        "--records",
+        "400",
+        "--public-records",
+        "200",
+        "--public-epochs",
+        "1",
+        "--delta",
+        "1e-4",
+        "--quick-scores",
+    ]);
+    command.args(more).arg("--run").arg(out);
+    command.output().expect("the binary starts")
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    (folder, out)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
+}
+
+const MARGINALS: &[&str] = &["--mechanism", "marginals", "--slices", "16"];
+const FIXED: &[&str] = &[
+    "--mechanism",
+    "fixed",
+    "--slices",
+    "16",
+    "--slices-per-step",
+    "8",
+];
+const RESAMPLED: &[&str] = &[
+    "--mechanism",
+    "resampled",
+    "--batch",
+    "50",
+    "--slices",
+    "16",
+];
+const GENERATOR: &[&str] = &[
+    "--mechanism",
+    "generator",
+    "--batch",
+    "50",
+    "--slices",
+    "16",
+];
+
+#[test]
+fn one_release_however_many_steps() {
+    for mechanism in [MARGINALS, FIXED] {
+        for steps in ["3", "30"] {
+            let (_keep, out) = folder();
+            let output = small(
+                &out,
+                &[mechanism, &["--epsilon", "2", "--steps", steps]].concat(),
+            );
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+            assert_eq!(entries.len(), 1, "{mechanism:?} {steps}");
+            assert_eq!(entries[0].count, 1);
+            let epsilon = GaussianAccountant
+                .epsilon(&entries[0].event, 1e-4)
+                .expect("covered");
+            assert!((1.999..=2.0).contains(&epsilon), "{epsilon}");
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_leaves_everything_behind() {
+    for (mechanism, form) in [
+        (MARGINALS, "--conditional"),
+        (MARGINALS, "--unconditional"),
+        (RESAMPLED, "--conditional"),
+        (RESAMPLED, "--unconditional"),
+        (GENERATOR, "--conditional"),
+        (GENERATOR, "--unconditional"),
+        (&["--mechanism", "gaussian"], "--conditional"),
+        (&["--mechanism", "gaussian"], "--unconditional"),
+        (&["--mechanism", "public"], "--conditional"),
+    ] {
+        let (_keep, out) = folder();
+        let output = small(&out, &[mechanism, &[form, "--steps", "5"]].concat());
+        assert!(
+            output.status.success(),
+            "{mechanism:?}: {}",
+            text(&output.stderr)
+        );
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["private"], true);
+        assert!(out.join("samples.png").exists() && out.join("report.html").exists());
+        let rows = std::fs::read(out.join("latents.f32"))
+            .expect("latents")
+            .len()
+            / 4
+            / 8;
+        assert!((400..=420).contains(&rows), "{rows}");
+        assert_eq!(out.join("labels.u8").exists(), form == "--conditional");
+        let entries = Ledger::read(&out.join("ledger.jsonl"))
+            .expect("a ledger")
+            .len();
+        let expected = match mechanism[1] {
+            "public" => 0,
+            "resampled" | "generator" => 5,
+            _ => 1,
+        };
+        assert_eq!(entries, expected, "{mechanism:?}");
+    }
+}
+
+#[test]
+fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
+    let (_keep, out) = folder();
+    let more = ["--steps", "8", "--noise-multiplier", "0.9"];
+    let output = small(&out, &[RESAMPLED, &more].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    let event = replay(&read_ledger(&text).expect("a ledger").releases).expect("one event");
+    let replayed = FdpAccountant::default()
+        .epsilon(&event, 1e-4)
+        .expect("covered");
+    let promised = json(&out.join("run.json"))["plan"]["epsilon_upper"]
+        .as_f64()
+        .expect("a number");
+    assert!(
+        (replayed - promised).abs() < 1e-3 * promised,
+        "{replayed} {promised}"
+    );
+}
+
+#[test]
+fn a_papers_sensitivity_puts_its_failure_into_the_ledger() {
+    let (_keep, out) = folder();
+    let more = [
+        "--steps",
+        "4",
+        "--frame",
+        "iid",
+        "--sensitivity",
+        "paper-clt",
+    ];
+    let output = small(&out, &[RESAMPLED, &more].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
+    let said = text(&output.stdout);
+    // The noise's own delta, and four failures.
+    assert!(said.contains(", 5e-4)-differentially private"), "{said}");
+    let run = json(&out.join("run.json"));
+    assert!(
+        run["warnings"][0]
+            .as_str()
+            .expect("text")
+            .contains("no bound")
+    );
+}
+
+#[test]
+fn a_stopped_flow_goes_on_to_the_same_end() {
+    for mechanism in [RESAMPLED, GENERATOR] {
+        let settings = [
+            mechanism,
+            &[
+                "--steps",
+                "60",
+                "--insecure-noise-seed",
+                "4",
+                "--checkpoint-every",
+                "7",
+            ],
+        ]
+        .concat();
+        let (_keep, whole) = folder();
+        let output = small(&whole, &settings);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (_keep, killed) = folder();
+        for lines in [10, 20, 30] {
+            let mut child = flow(&[
+                "--records",
+                "400",
+                "--public-records",
+                "200",
+                "--public-epochs",
+                "1",
+                "--delta",
+                "1e-4",
+                "--quick-scores",
+            ])
+            .args(&settings)
+            .arg("--run")
+            .arg(&killed)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+            let ledger = killed.join("ledger.jsonl");
+            while std::fs::read_to_string(&ledger).map_or(0, |t| t.lines().count()) < lines
+                && child.try_wait().expect("a child").is_none()
+            {
+                std::thread::yield_now();
+            }
+            child.kill().expect("killed");
+            child.wait().expect("a child");
+        }
+        let output = small(&killed, &settings);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let latents = |out: &Path| std::fs::read(out.join("latents.f32")).expect("latents");
+        assert_eq!(latents(&killed), latents(&whole), "{mechanism:?}");
+        assert!(
+            Ledger::read(&killed.join("ledger.jsonl"))
+                .expect("a ledger")
+                .len()
+                >= 60
+        );
+    }
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    for (more, says) in [
+        (vec!["--slices", "3"], "--slices 3"),
+        (vec!["--bins", "12"], "--bins 12"),
+        (vec!["--delta", "0.01"], "delta = 0.01"),
+        (vec!["--dataset", "minst"], "--dataset minst"),
+        (vec!["--public", "glyphs"], "--public glyphs"),
+        (vec!["--records", "999999"], "--records 999999"),
+        (vec!["--step-size", "-1"], "--step-size -1"),
+        (vec!["--sensitivity", "paper-clt"], "--sensitivity"),
+        (
+            vec!["--mechanism", "resampled", "--batch", "5"],
+            "--batch 5",
+        ),
+    ] {
+        let (_keep, out) = folder();
+        let mut command = flow(&["--public-records", "200", "--public-epochs", "1"]);
+        let output = command
+            .args(&more)
+            .arg("--run")
+            .arg(&out)
+            .output()
+            .expect("starts");
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{more:?}: {}",
+            text(&output.stderr)
+        );
+        let said = text(&output.stderr);
+        assert!(said.contains(says), "{more:?}: {said}");
+        assert!(!out.exists(), "{more:?}");
+    }
+}
+
+#[test]
+fn the_toy_draws_its_panels() {
+    let (_keep, out) = folder();
+    let output = flow(&["--dataset", "gaussians", "--out"])
+        .arg(&out)
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let run = json(&out.join("run.json"));
+    let distance = |i: usize| run["metrics"][i]["value"].as_f64().expect("a number");
+    // Without smoothing the flow arrives; the more smoothing, the further off it stays.
+    assert!(distance(0) < 0.15 && distance(0) < distance(1) && distance(1) < distance(2));
+    assert!(image::open(out.join("toy.png")).expect("a picture").width() > 300);
+}
