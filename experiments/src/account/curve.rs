@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use lab::diagnostic::Failure;
+use lab::figures::Format;
 use serde_json::json;
 
 use super::arguments::{AccountantName, CurveFlags, CurveKind};
@@ -24,19 +25,20 @@ pub fn curve(asked: &CurveFlags) -> Result<(), Failure> {
             "40 points make a smooth curve",
         ));
     }
-    for path in [&asked.svg, &asked.csv].into_iter().flatten() {
-        let wanted = if Some(path) == asked.svg.as_ref() {
-            "svg"
-        } else {
-            "csv"
-        };
+    let files = [
+        ("svg", &asked.svg),
+        ("png", &asked.png),
+        ("csv", &asked.csv),
+    ];
+    for (wanted, path) in files {
+        let Some(path) = path else { continue };
         if path.extension().is_none_or(|extension| extension != wanted) {
             return Err(Failure::input(
                 format!(
                     "--{wanted} is {}, but must end in .{wanted}",
                     path.display()
                 ),
-                "pictures are written as SVG, values as CSV",
+                "pictures are written by --svg and --png, values by --csv",
             ));
         }
     }
@@ -53,16 +55,25 @@ pub fn curve(asked: &CurveFlags) -> Result<(), Failure> {
         CurveKind::Epsilon => over_steps(asked, &names)?,
         CurveKind::TradeOff => trade_off(asked, &names)?,
     };
-    if let Some(path) = &asked.svg {
-        write(path, &chart.svg())?;
+    for (path, format) in [(&asked.svg, Format::Svg), (&asked.png, Format::Png)] {
+        let Some(path) = path else { continue };
+        let drawn = chart.picture(format)?;
+        write(path, &drawn.bytes)?;
+        if drawn.skipped > 0 {
+            eprintln!(
+                "{}: {} values are not finite and are not drawn",
+                path.display(),
+                drawn.skipped
+            );
+        }
     }
     if let Some(path) = &asked.csv {
-        write(path, &csv(&chart))?;
+        write(path, csv(&chart).as_bytes())?;
     }
     if asked.json {
         println!("{}", json(&chart, asked));
     } else {
-        for path in [&asked.svg, &asked.csv].into_iter().flatten() {
+        for path in files.iter().filter_map(|(_, path)| path.as_ref()) {
             println!("wrote {}", path.display());
         }
     }
@@ -204,8 +215,8 @@ fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
     object
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|error| {
         Failure::input(
             format!("{} cannot be written: {error}", path.display()),
             "its folder must exist",
