@@ -46,6 +46,10 @@ pub struct ScoreFlags {
     /// user's cache folder).
     #[arg(long)]
     pub cache_dir: Option<PathBuf>,
+    /// Look for the nearest private training image of each sample: the answer is NOT covered by the
+    /// guarantee, and the report says so.
+    #[arg(long)]
+    pub memorisation: bool,
     /// Skip the scores that take long: features, classifiers, exact transport.
     #[arg(long)]
     pub quick_scores: bool,
@@ -70,8 +74,8 @@ pub struct Scored {
     pub images: ImageScores,
 }
 
-/// Scores `pixels`, `[n, side * side]`, against public test images; nothing here reads a private
-/// record.
+/// Scores `pixels`, `[n, side * side]`, against public test images. `private` records are read for
+/// `--memorisation` alone.
 ///
 /// # Errors
 ///
@@ -81,6 +85,7 @@ pub fn score(
     test: &LabelledImages,
     pixels: &[f32],
     labels: Option<&[usize]>,
+    private: &LabelledImages,
     flags: &ScoreFlags,
     device: &Device,
 ) -> Result<Scored, Failure> {
@@ -92,7 +97,7 @@ pub fn score(
     let mut real = RealImages {
         test,
         classifier: None,
-        private: None,
+        private: flags.memorisation.then_some(private),
     };
     let options = ImageOptions::default();
     if flags.features == Features::Inception {
@@ -191,5 +196,31 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
         );
         metrics.push(Metric::new(name, exact).better(Better::Lower));
     }
+    if let Some(memory) = &scores.memorisation {
+        metrics.push(Metric::new(
+            "Reads private records: share of samples nearer to a training image than 1 % of test \
+             images are",
+            memory.share_nearer,
+        ));
+        if let Some(ratio) = memory.ratio {
+            metrics.push(Metric::new(
+                "Reads private records: median distance to the nearest training image, samples \
+                 over test images",
+                ratio,
+            ));
+        }
+    }
     metrics
+}
+
+/// What a reader of scores must know.
+pub fn warnings(flags: &ScoreFlags) -> Vec<String> {
+    if flags.memorisation {
+        vec![
+            "Distances to training images read private records: they are outside of the guarantee."
+                .to_string(),
+        ]
+    } else {
+        Vec::new()
+    }
 }

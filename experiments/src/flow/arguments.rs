@@ -113,7 +113,13 @@ pub struct Arguments {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "resume"])]
     pub run: Option<PathBuf>,
     /// Go on with the run in this folder.
-    #[arg(long, value_name = "RUN", conflicts_with = "out")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "mechanism", "dataset", "public", "records", "public_records", "epsilon",
+        "noise_multiplier", "delta", "no_privacy", "conditional", "unconditional", "particles",
+        "steps", "epochs", "batch", "slices", "slices_per_step", "bins", "frame", "sensitivity",
+        "step_size", "diffusion", "learning_rate", "latent", "public_epochs", "seed",
+        "insecure_noise_seed", "out",
+    ])]
     pub resume: Option<PathBuf>,
     /// Private steps from one checkpoint to the next.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]

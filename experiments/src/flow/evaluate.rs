@@ -33,6 +33,8 @@ pub struct Judge<'a> {
     pub space: &'a SmallAutoencoder,
     /// Public test records.
     pub test: &'a Records,
+    /// Private records, for `--memorisation` alone.
+    pub private: &'a Records,
     /// Where it computes.
     pub device: &'a Device,
     /// How samples are scored.
@@ -72,6 +74,7 @@ impl Judge<'_> {
                 &self.test.labelled()?,
                 &images,
                 labels.as_deref(),
+                &self.private.labelled()?,
                 self.score,
                 self.device,
             )?)

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use dp_core::accounting::{Neighbours, read_ledger};
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp};
+use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
@@ -36,6 +36,8 @@ pub struct Told<'a> {
     pub generated: &'a Generated,
     /// What that is worth.
     pub outcome: &'a Outcome,
+    /// Warnings of the scores.
+    pub warnings: Vec<String>,
     /// Seconds of the flow.
     pub seconds: f64,
     /// Seconds of the autoencoder.
@@ -161,7 +163,7 @@ fn plan(promise: &Promise) -> Plan {
 }
 
 fn warnings(told: &Told) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = told.warnings.clone();
     if told.failure_probability > 0.0 {
         warnings.push(format!(
             "The sensitivity is a paper's high-probability value, no bound: each release adds {:e} \
@@ -188,9 +190,10 @@ fn privacy(told: &Told) -> Result<String, Failure> {
         ""
     };
     Ok(format!(
-        "{known}({epsilon:.4}, {delta:e})-differentially private; neighbours: {}; {}; accountant: {} \
+        "{known}({}, {delta:e})-differentially private; neighbours: {}; {}; accountant: {} \
          (upper bound); {made} releases in the ledger. Public: {}, the test records, class sizes. Not \
          covered: the choice of hyperparameters.",
+        upper(epsilon),
         neighbours(promise.neighbours),
         promise.sampler,
         promise.accountant,

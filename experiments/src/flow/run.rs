@@ -8,6 +8,7 @@ use dp_core::mechanism::NoiseSource;
 use lab::checkpoint::{Checkpoints, Identity, hex};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
+use lab::report::upper;
 use lab::run_folder::RunFolder;
 use model::latent::LatentSpace;
 use rand::SeedableRng;
@@ -105,6 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let judge = Judge {
         space: &space,
         test: &sides.test,
+        private: &sides.private,
         device: &chosen.device,
         score: &arguments.score,
     };
@@ -119,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ledger: releaser.ledger(),
         generated: &generated,
         outcome: &outcome,
+        warnings: crate::scores::warnings(&arguments.score),
         seconds,
         public_seconds,
     })?;
@@ -213,9 +216,9 @@ fn announce(
     println!("mechanism {}", settings.mechanism.name());
     match promise {
         Some(promise) => println!(
-            "privacy   epsilon {:.4} at delta {:e}; neighbours: {}; {} releases, noise multiplier \
+            "privacy   epsilon {} at delta {:e}; neighbours: {}; {} releases, noise multiplier \
              {:.3}; accountant: {}",
-            promise.epsilon_upper,
+            upper(promise.epsilon_upper),
             promise.delta,
             report::neighbours(promise.neighbours),
             promise.releases,

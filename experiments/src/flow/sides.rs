@@ -108,12 +108,13 @@ impl Sides {
         let set = load(kind, arguments)?;
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
         let folder = cache.join("splits");
-        // Glyphs of any number are one data set: always the same ones are drawn and split.
-        let plan = SplitPlan {
-            stratified: true,
-            ..SplitPlan::default()
+        // Glyphs of any number are one data set: always the same ones are drawn and split. Without
+        // strata the draw looks at no record.
+        let name = match kind {
+            DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
+            kind => kind.name().to_string(),
         };
-        let split = Split::load_or_create(&folder, kind.name(), train.as_ref(), &plan)
+        let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
             .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
         let private = Records::new(train.clone(), split.private().to_vec(), settings.records);
         let (public, public_name) = if settings.public == "half" {

@@ -7,8 +7,7 @@ use dp_core::accounting::{read_ledger, replay};
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
-use lab::figures::{Format, LineChart, Scale, Series};
-use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp};
+use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp, upper};
 use lab::run_folder::RunFolder;
 use model::swae::{ClassLatents, Swae};
 use rand::SeedableRng;
@@ -74,7 +73,6 @@ pub fn write(
         folder.write(name, &bytes)?;
         figures.push(FigureFile::new(name, caption));
     }
-    figures.extend(course(folder)?);
     let images = if judging.score.quick_scores {
         None
     } else {
@@ -95,15 +93,7 @@ pub fn write(
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: if judging.paper_labels && classes.is_none() {
-            vec![
-                "Samples were labelled by their nearest private images, as in the paper: the \
-                 accuracies here are outside of the guarantee."
-                    .to_string(),
-            ]
-        } else {
-            Vec::new()
-        },
+        warnings: warnings(judging, classes.is_none()),
         more: [
             ("epsilon_spent_upper".to_string(), json!(spent)),
             ("images".to_string(), json!(images)),
@@ -141,6 +131,19 @@ pub fn write(
     Ok(())
 }
 
+/// What a reader must know before believing the scores.
+fn warnings(judging: &Judging, unconditional: bool) -> Vec<String> {
+    let mut warnings = crate::scores::warnings(&judging.score);
+    if judging.paper_labels && unconditional {
+        warnings.push(
+            "Samples were labelled by their nearest private images, as in the paper: the accuracies \
+             here are outside of the guarantee."
+                .to_string(),
+        );
+    }
+    warnings
+}
+
 /// Scores of samples against public test images.
 fn judge(
     run: &Run,
@@ -170,6 +173,7 @@ fn judge(
         &run.data.test,
         &pixels,
         labels.as_deref(),
+        &run.data.train,
         &judging.score,
         &run.chosen.device,
     )
@@ -222,11 +226,11 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         ""
     };
     format!(
-        "{known}({:.4}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
+        "{known}({}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
          drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in the \
          ledger, which cover the training gradients{}. Not covered: the choice of \
          hyperparameters, and the test records, which are public.",
-        spent.unwrap_or(plan.epsilon_upper()),
+        upper(spent.unwrap_or(plan.epsilon_upper())),
         plan.delta(),
         neighbours(plan.neighbours()),
         plan.accountant(),
@@ -269,47 +273,6 @@ fn paper_accuracy(run: &Run, name: &str) -> Option<f64> {
         Some(1.0) => Some(0.556),
         _ => None,
     }
-}
-
-/// The course of scores and of epsilon over the steps, from `metrics.jsonl`.
-fn course(folder: &RunFolder) -> Result<Vec<FigureFile>, Failure> {
-    let text = std::fs::read_to_string(folder.file("metrics.jsonl")).unwrap_or_default();
-    let lines: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    let mut figures = Vec::new();
-    for (name, field, label, caption) in [
-        (
-            "reconstruction.png",
-            "test_reconstruction_bce",
-            "nats",
-            "Reconstruction of test images over the steps",
-        ),
-        (
-            "epsilon.png",
-            "epsilon_upper",
-            "epsilon",
-            "Epsilon spent over the steps (upper bound)",
-        ),
-    ] {
-        let points: Vec<(f64, f64)> = lines
-            .iter()
-            .filter_map(|line| Some((line["step"].as_f64()?, line[field].as_f64()?)))
-            .collect();
-        if points.is_empty() {
-            continue;
-        }
-        let chart = LineChart {
-            x: Scale::linear("step"),
-            y: Scale::linear(label),
-            series: vec![Series::new(label, points)],
-            ..LineChart::default()
-        };
-        folder.write(name, &chart.draw(Format::Png)?.bytes)?;
-        figures.push(FigureFile::new(name, caption));
-    }
-    Ok(figures)
 }
 
 /// Saves the weights whole or not at all.

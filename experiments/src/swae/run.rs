@@ -7,6 +7,7 @@ use dp_core::mechanism::{GaussianMechanism, NoiseSource};
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
+use lab::report::upper;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
 use model::swae::{Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation};
@@ -171,8 +172,8 @@ impl Run {
             return Ok(());
         };
         println!(
-            "privacy   epsilon {:.4} at delta {:e}; neighbours: {}; accountant: {}",
-            plan.epsilon_upper(),
+            "privacy   epsilon {} at delta {:e}; neighbours: {}; accountant: {}",
+            upper(plan.epsilon_upper()),
             plan.delta(),
             neighbours(plan.neighbours()),
             plan.accountant()

@@ -27,6 +27,7 @@ pub use command::{command_line, this_command};
 pub use compare::compare;
 pub use ledger::{Group, LedgerSummary, Span};
 pub use metrics::{Curve, Metrics};
+pub use number::upper;
 pub use privacy::{Standing, Statement};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};

@@ -26,7 +26,7 @@ pub(super) fn significant(value: f64, digits: i32) -> String {
 }
 
 /// An upper bound, rounded upwards to four decimals.
-pub(super) fn upper(value: f64) -> String {
+pub fn upper(value: f64) -> String {
     if !value.is_finite() {
         return "infinite".into();
     }
