@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
+/// The command that started the run.
+const COMMAND: &str = "command.txt";
+
 /// A folder that belongs to one run, and to one process at a time.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -108,6 +111,24 @@ impl RunFolder {
         let target = self.file(name);
         write_file(&target, bytes)?;
         Ok(target)
+    }
+
+    /// Notes the command that starts the run; a run that goes on, or is judged again, keeps it.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn note_command(&self, program: &str) -> Result<(), Failure> {
+        let command = crate::report::this_command(program) + "\n";
+        self.write(COMMAND, command.as_bytes()).map(|_| ())
+    }
+
+    /// The command that started the run; this process's own where none was noted.
+    pub fn command(&self, program: &str) -> String {
+        fs::read_to_string(self.file(COMMAND)).map_or_else(
+            |_| crate::report::this_command(program),
+            |text| text.trim_end().to_string(),
+        )
     }
 
     /// Reads a TOML file of the run.
@@ -211,6 +232,7 @@ fn holds_nothing(path: &Path) -> bool {
                 let name = entry.file_name();
                 let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
                 name.to_string_lossy().starts_with(".tmp")
+                    || name == COMMAND
                     || (empty && (name == ".lock" || name == "ledger.jsonl"))
             })
         })

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use dp_core::accounting::{Neighbours, read_ledger};
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::report::{Better, FigureFile, Metric, Plan, RunFile, this_command, timestamp, upper};
+use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
@@ -121,7 +121,10 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         plan: told.promise.map(plan),
         releases: Some(told.ledger.entries()),
         training_seconds: Some(told.seconds),
-        command: Some(this_command("flow")),
+        command: Some(
+            told.folder
+                .command("cargo run --release --locked --bin flow --"),
+        ),
         figures: told
             .outcome
             .pictures

@@ -51,6 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => {
             let folder = RunFolder::create(&place(arguments, &settings))?;
             let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
+            folder.note_command("cargo run --release --locked --bin flow --")?;
             folder.write("config.toml", text.as_bytes())?;
             folder
         }

@@ -37,6 +37,16 @@ pub struct Scores {
 /// Pictures, by file name.
 pub type Pictures = Vec<(&'static str, &'static str, Vec<u8>)>;
 
+/// Samples to be scored.
+pub struct Samples {
+    /// `[n, 784]`, in `[0, 1]`.
+    pub pixels: Vec<f32>,
+    /// Where the model knows classes.
+    pub labels: Option<Vec<usize>>,
+    /// `[n, latent]`.
+    pub latents: Vec<f32>,
+}
+
 /// What is looked at during and after a run.
 pub struct Evaluator {
     data: Arc<Dataset>,
@@ -185,21 +195,53 @@ impl Evaluator {
         classes: Option<&ClassLatents>,
         count: usize,
         rng: &mut impl Rng,
-    ) -> Result<(Vec<f32>, Option<Vec<usize>>), Failure> {
+    ) -> Result<Samples, Failure> {
         let Some(classes) = classes else {
             let prior = UniformBall::new(model.latent).map_err(Failure::run)?;
-            return Ok((self.decode(model, prior.sample(count, rng)), None));
+            let latents = prior.sample(count, rng);
+            return Ok(Samples {
+                pixels: self.decode(model, latents.clone()),
+                labels: None,
+                latents,
+            });
         };
         let present = classes.present();
-        let (mut inputs, mut labels) = (Vec::new(), Vec::new());
+        let (mut latents, mut labels) = (Vec::new(), Vec::new());
         for &class in &present {
             let each = count.div_ceil(present.len());
-            let latents = classes.sample(class, each, rng);
-            let these = vec![class; each];
-            inputs.extend(with_labels(&latents, model.latent, model.classes, &these));
-            labels.extend(these);
+            latents.extend(classes.sample(class, each, rng));
+            labels.extend(vec![class; each]);
         }
-        Ok((self.decode(model, inputs), Some(labels)))
+        let inputs = with_labels(&latents, model.latent, model.classes, &labels);
+        Ok(Samples {
+            pixels: self.decode(model, inputs),
+            labels: Some(labels),
+            latents,
+        })
+    }
+
+    /// The test images as an unconditional model rebuilds them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where they are no images.
+    pub fn rebuilt_test(&self, model: &Swae) -> Result<LabelledImages, Failure> {
+        let test = self.test();
+        let mut pixels = Vec::with_capacity(test.pixels().len());
+        let all: Vec<usize> = (0..test.len()).collect();
+        for part in all.chunks(500) {
+            let images = test.gather(part).unwrap_or_default();
+            let latents = encode(model, images, &self.device);
+            let rebuilt = self.reconstruct(model, &latents, part);
+            pixels.extend(
+                rebuilt
+                    .iter()
+                    .map(|&p| (p.clamp(0.0, 1.0) * 255.0).round() as u8),
+            );
+        }
+        let labels = test.labels().to_vec();
+        LabelledImages::new(pixels, labels, test.height(), test.width(), test.classes())
+            .map_err(Failure::run)
     }
 
     /// One hundred samples: from the class Gaussians, a row a class, or from the prior.

@@ -74,6 +74,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
                 Ledger::create(&path)
             }
             .map_err(Failure::run)?;
+            folder.note_command("cargo run --release --locked --bin swae --")?;
             folder.write("config.toml", text.as_bytes())?;
             (folder, ledger)
         }
