@@ -18,6 +18,7 @@ pub mod cells;
 mod error;
 pub mod flow;
 pub mod marginals;
+mod normal;
 mod region;
 pub mod sensitivity;
 pub mod slices;

@@ -173,6 +173,13 @@ impl ClassLatents {
         samples
     }
 
+    /// Mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one
+    /// class, if it has a Gaussian: public, such as for bins around it.
+    pub fn gaussian(&self, class: usize) -> Option<(&[f64], &[f64])> {
+        let (mean, factor) = self.classes.get(class)?.as_ref()?;
+        Some((mean.as_slice(), factor.as_slice()))
+    }
+
     /// The classes that have a Gaussian.
     pub fn present(&self) -> Vec<usize> {
         (0..self.classes.len())

@@ -1,6 +1,7 @@
 //! Public bins of a projected slice.
 
 use crate::SwdError;
+use crate::normal::{upper_quantile, upper_tail};
 
 /// Bins on the line, the same for every slice: half-open intervals between increasing edges.
 ///
@@ -53,6 +54,63 @@ impl Bins {
         Ok(Self { edges })
     }
 
+    /// `count` bins around a normal law, inside `[-radius, radius]`: narrow where the law is dense.
+    ///
+    /// The outer edges are at 3.2 deviations from the mean, or at the radius where that is nearer; in
+    /// between, an edge is the average of that of equal widths and that of equal mass.
+    ///
+    /// # Errors
+    /// As [`Bins::uniform`]; or a mean or deviation that is not finite.
+    pub fn normal(mean: f64, deviation: f64, radius: f64, count: usize) -> Result<Self, SwdError> {
+        let whole = Self::uniform(radius, count)?;
+        for (what, value) in [
+            ("mean of the bins", mean),
+            ("deviation of the bins", deviation),
+        ] {
+            if !value.is_finite() {
+                let (row, index) = (0, 0);
+                return Err(SwdError::NotFinite {
+                    what,
+                    row,
+                    index,
+                    value,
+                });
+            }
+        }
+        const REACH: f64 = 3.2;
+        let low = (mean - REACH * deviation).max(-radius);
+        let high = (mean + REACH * deviation).min(radius);
+        if high - low <= 1e-6 * radius {
+            return Ok(whole);
+        }
+        let edge = |j: usize| {
+            if j == 0 || j == count {
+                return if j == 0 { low } else { high };
+            }
+            let share = j as f64 / count as f64;
+            let equal_width = low + (high - low) * share;
+            let equal_mass = mean - deviation * upper_quantile(share);
+            0.5 * (equal_width + equal_mass.clamp(low, high))
+        };
+        Self::from_edges((0..=count).map(edge).collect())
+    }
+
+    /// The mass of a normal law in each bin, with its tails in the outer bins.
+    pub(super) fn normal_shares(&self, mean: f64, deviation: f64) -> Vec<f64> {
+        let above = |edge: f64| {
+            let at = (edge - mean) / deviation.max(f64::MIN_POSITIVE);
+            upper_tail(at.clamp(-40.0, 40.0))
+        };
+        let inner = self.edges[1..self.count()].iter().map(|&edge| above(edge));
+        let mut shares = Vec::with_capacity(self.count());
+        let mut before = 1.0;
+        for after in inner.chain([0.0]) {
+            shares.push(before - after);
+            before = after;
+        }
+        shares
+    }
+
     /// The number of bins, `B`.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
@@ -92,6 +150,31 @@ mod tests {
         ] {
             assert_eq!(bins.place(value), place, "{value}");
         }
+    }
+
+    #[test]
+    fn bins_around_a_normal_law() {
+        let bins = Bins::normal(0.1, 0.1, 1.0, 16).unwrap();
+        let edges = bins.edges();
+        assert!((edges[0] + 0.22).abs() < 1e-12 && (edges[16] - 0.42).abs() < 1e-12);
+        assert!((edges[8] - 0.1).abs() < 1e-12);
+        let widths: Vec<f64> = edges.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(widths[8] < 0.04 && widths[0] > 0.06 && widths[0] < 0.11);
+        let shares = bins.normal_shares(0.1, 0.1);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        for i in 0..16 {
+            assert!((shares[i] - shares[15 - i]).abs() < 1e-12);
+        }
+        // Cut at the radius; a law outside, or without width, gets the whole interval.
+        let bins = Bins::normal(0.9, 0.2, 1.0, 8).unwrap();
+        assert_eq!((bins.edges()[0] * 100.0).round(), 26.0);
+        assert_eq!(bins.edges()[8], 1.0);
+        for (mean, deviation) in [(0.3, 0.0), (5.0, 0.1), (0.0, -1.0)] {
+            let bins = Bins::normal(mean, deviation, 1.0, 8).unwrap();
+            assert_eq!(bins, Bins::uniform(1.0, 8).unwrap());
+        }
+        assert!(Bins::normal(f64::NAN, 1.0, 1.0, 8).is_err());
+        assert!(Bins::normal(0.0, f64::INFINITY, 1.0, 8).is_err());
     }
 
     #[test]

@@ -10,6 +10,9 @@ pub struct Cleaning {
     /// Where it is below, or above one less, than this many standard deviations of its own noise, take
     /// it for 0 or 1: mass that noise alone would put into the tails is not believed. 0 for none.
     pub tail_deviations: f64,
+    /// Before all else, draw the released coefficients towards what the query expects, where it
+    /// expects something: see [`shrink`]. Then tails need no cutting.
+    pub shrink: bool,
 }
 
 impl Default for Cleaning {
@@ -18,6 +21,41 @@ impl Default for Cleaning {
         Self {
             isotonic: true,
             tail_deviations: 1.0,
+            shrink: false,
+        }
+    }
+}
+
+impl Cleaning {
+    /// For [`super::MarginalQuery::around_gaussian`]: shrinkage and isotonic, no cutting of tails.
+    pub fn towards_expected() -> Self {
+        Self {
+            isotonic: true,
+            tail_deviations: 0.0,
+            shrink: true,
+        }
+    }
+}
+
+/// Draws released values towards expected ones, as far as the noise explains the difference.
+///
+/// For each place `i` of a slice's values, the mean over the `k` slices of the squared difference is
+/// `v + sigma^2` with `v` the part that is no noise; each difference is multiplied by the estimate of
+/// `v / (v + sigma^2)`. Where there is only noise the expected law remains, and without noise nothing
+/// changes. Both `values` and `expected` have one stretch of `width` a slice.
+pub(super) fn shrink(values: &mut [f64], expected: &[f64], width: usize, deviation: f64) {
+    let slices = values.len() / width;
+    for place in 0..width {
+        let pairs = || (0..slices).map(|l| l * width + place);
+        let squares: f64 = pairs().map(|i| (values[i] - expected[i]).powi(2)).sum();
+        let mean = squares / slices as f64;
+        let factor = if mean > 0.0 {
+            (1.0 - deviation * deviation / mean).max(0.0)
+        } else {
+            0.0
+        };
+        for i in pairs() {
+            values[i] = expected[i] + factor * (values[i] - expected[i]);
         }
     }
 }
@@ -68,7 +106,7 @@ mod tests {
             tail_deviations in 0.0_f64..3.0,
         ) {
             let below: Vec<f64> = [0.0].into_iter().chain(inner).chain([1.0]).collect();
-            let cleaning = Cleaning { isotonic, tail_deviations };
+            let cleaning = Cleaning { isotonic, tail_deviations, shrink: false };
             let cleaned = cleaning.apply(&below, &vec![noise; below.len()]);
             prop_assert_eq!(cleaned.len(), below.len());
             prop_assert_eq!((cleaned[0], cleaned[below.len() - 1]), (0.0, 1.0));
@@ -90,8 +128,30 @@ mod tests {
         let cleaning = Cleaning {
             isotonic: true,
             tail_deviations: 2.0,
+            shrink: false,
         };
         let cleaned = cleaning.apply(&below, &[0.0, 0.04, 0.05, 0.05, 0.04, 0.0]);
         assert_eq!(cleaned, [0.0, 0.0, 0.2, 0.7, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn shrinkage_takes_the_noise_for_what_it_is() {
+        let expected = [1.0, 10.0, 2.0, 20.0, 3.0, 30.0];
+        let released = [2.0, 13.0, 1.0, 17.0, 4.0, 33.0];
+        let mut values = released;
+        shrink(&mut values, &expected, 2, 0.0);
+        assert_eq!(values, released);
+        // Differences of size 1 are noise of deviation 1; those of size 3 are 8/9 signal.
+        shrink(&mut values, &expected, 2, 1.0);
+        let right = 24.0 / 9.0;
+        for (value, expected) in values
+            .iter()
+            .zip([1.0, 10.0 + right, 2.0, 20.0 - right, 3.0])
+        {
+            assert!((value - expected).abs() < 1e-12);
+        }
+        let mut values = expected;
+        shrink(&mut values, &expected, 2, 1.0);
+        assert_eq!(values, expected);
     }
 }

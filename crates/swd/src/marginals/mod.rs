@@ -41,6 +41,7 @@ pub use clean::Cleaning;
 pub use isotonic::isotonic;
 pub use law::{PiecewiseUniform, SlicedMarginals};
 
+use clean::shrink;
 use rayon::prelude::*;
 
 use crate::region::project_columns;
@@ -52,12 +53,16 @@ use crate::{Region, Slices, SwdError, Unreleased};
 pub struct MarginalQuery {
     slices: Slices,
     region: Region,
-    bins: Bins,
+    /// One for each slice, or one for all; the number of bins is the same.
+    bins: Vec<Bins>,
     basis: Basis,
+    /// The share of the records that each released value is expected to be, if anything is.
+    expected: Option<Vec<f64>>,
 }
 
 impl MarginalQuery {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, told in `basis`.
+    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, told in
+    /// `basis`.
     ///
     /// # Errors
     /// [`Basis::Haar`] with a number of bins that is no power of two.
@@ -66,8 +71,65 @@ impl MarginalQuery {
         Ok(Self {
             slices,
             region,
+            bins: vec![bins],
+            basis,
+            expected: None,
+        })
+    }
+
+    /// Counts in `count` bins around a public Gaussian law in each slice ([`Bins::normal`]), told in
+    /// the tree's basis, and cleaned towards that law.
+    ///
+    /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.
+    ///
+    /// Meant for a law that was released before, from the same records: their first two moments
+    /// cost little noise, and the bins then lie where the records are. The two releases compose: the
+    /// squares of `1/z` add up. Tried on class-conditional latents, it was never worse than either of
+    /// the two alone.
+    ///
+    /// # Errors
+    /// A number of bins that is no power of two, lengths that do not fit, or a value that is not
+    /// finite.
+    pub fn around_gaussian(
+        slices: Slices,
+        region: Region,
+        mean: &[f64],
+        factor: &[f64],
+        count: usize,
+    ) -> Result<Self, SwdError> {
+        let (d, basis) = (slices.dim(), Basis::Haar);
+        basis.check(count)?;
+        for (what, found, expected) in [
+            ("mean of a Gaussian", mean.len(), d),
+            ("factor of a covariance", factor.len(), d * d),
+        ] {
+            if found != expected {
+                return Err(SwdError::Length {
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        let width = basis.width(count);
+        let mut expected = vec![0.0; slices.count() * width];
+        let mut bins = Vec::with_capacity(slices.count());
+        for (l, expected) in expected.chunks_exact_mut(width).enumerate() {
+            let theta = slices.direction(l);
+            let along =
+                |column: &[f64]| -> f64 { column.iter().zip(theta).map(|(a, t)| a * t).sum() };
+            let variance: f64 = factor.chunks_exact(d).map(|c| along(c).powi(2)).sum();
+            let (centre, deviation) = (along(mean), variance.sqrt());
+            let found = Bins::normal(centre, deviation, region.radius(), count)?;
+            basis.analyse(&found.normal_shares(centre, deviation), expected);
+            bins.push(found);
+        }
+        Ok(Self {
+            slices,
+            region,
             bins,
             basis,
+            expected: Some(expected),
         })
     }
 
@@ -76,14 +138,19 @@ impl MarginalQuery {
         &self.slices
     }
 
-    /// The bins, the same for every slice.
-    pub fn bins(&self) -> &Bins {
-        &self.bins
+    /// The bins of slice `l`, for `l` below the number of slices.
+    pub fn bins(&self, l: usize) -> &Bins {
+        &self.bins[if self.bins.len() == 1 { 0 } else { l }]
+    }
+
+    /// The number of bins in each slice, `B`.
+    pub fn bin_count(&self) -> usize {
+        self.bins(0).count()
     }
 
     /// The number of values that are released: `k B` counts, or `k (B - 1)` tree coefficients.
     pub fn len(&self) -> usize {
-        self.slices.count() * self.basis.width(self.bins.count())
+        self.slices.count() * self.basis.width(self.bin_count())
     }
 
     /// Never: there is at least one slice and two bins.
@@ -94,7 +161,7 @@ impl MarginalQuery {
     /// How far the values move when one record is replaced, in counts: `sqrt(2k)` or
     /// `sqrt(k (2 log2 B + 2))`, rounded up.
     pub fn l2_sensitivity_upper(&self) -> f64 {
-        let squared = self.basis.squared_sensitivity(self.bins.count());
+        let squared = self.basis.squared_sensitivity(self.bin_count());
         (self.slices.count() as f64 * squared).sqrt() * (1.0 + ROUNDING)
     }
 
@@ -112,15 +179,16 @@ impl MarginalQuery {
     pub fn measure(&self, rows: &[f32]) -> Result<Unreleased, SwdError> {
         let d = self.slices.dim();
         let columns = self.region.columns(rows, d)?;
-        let width = self.basis.width(self.bins.count());
+        let width = self.basis.width(self.bin_count());
         let mut values = vec![0.0; self.len()];
         values.par_chunks_mut(width).enumerate().for_each_init(
             || vec![0.0; rows.len() / d],
             |projected, (l, values)| {
                 project_columns(&columns, self.slices.direction(l), projected);
-                let mut counts = vec![0.0; self.bins.count()];
+                let bins = self.bins(l);
+                let mut counts = vec![0.0; bins.count()];
                 for &u in projected.iter() {
-                    counts[self.bins.place(u)] += 1.0;
+                    counts[bins.place(u)] += 1.0;
                 }
                 self.basis.analyse(&counts, values);
             },
@@ -157,7 +225,7 @@ impl MarginalQuery {
                 what: "number of records",
             });
         }
-        let width = self.basis.width(self.bins.count());
+        let width = self.basis.width(self.bin_count());
         if let Some(place) = released.iter().position(|value| !value.is_finite()) {
             return Err(SwdError::NotFinite {
                 what: "released marginals",
@@ -166,19 +234,22 @@ impl MarginalQuery {
                 value: released[place],
             });
         }
-        let records = records as f64;
-        let noise = self.basis.edge_variance(self.bins.count());
+        let (records, count) = (records as f64, self.bin_count());
+        let mut values = released.to_vec();
+        if let (true, Some(expected)) = (cleaning.shrink, &self.expected) {
+            let expected: Vec<f64> = expected.iter().map(|share| share * records).collect();
+            shrink(&mut values, &expected, width, deviation);
+        }
+        let noise = self.basis.edge_variance(count);
         let noise: Vec<f64> = noise
             .iter()
             .map(|variance| deviation / records * variance.sqrt())
             .collect();
-        let laws = released
-            .par_chunks(width)
-            .map(|values| {
-                let below = self.basis.distribution(values, self.bins.count(), records);
-                PiecewiseUniform::new(self.bins.edges(), &cleaning.apply(&below, &noise))
-            })
-            .collect();
+        let laws = values.par_chunks(width).enumerate().map(|(l, values)| {
+            let below = self.basis.distribution(values, count, records);
+            PiecewiseUniform::new(self.bins(l).edges(), &cleaning.apply(&below, &noise))
+        });
+        let laws = laws.collect();
         Ok(SlicedMarginals::new(self.slices.clone(), laws))
     }
 }

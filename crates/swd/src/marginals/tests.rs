@@ -35,7 +35,17 @@ proptest! {
     ) {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let basis = if haar { Basis::Haar } else { Basis::Counts };
-        let query = query(d, k, basis, levels, &mut rng);
+        let query = if rng.random() {
+            query(d, k, basis, levels, &mut rng)
+        } else {
+            let slices = Slices::iid(d, k, &mut rng).unwrap();
+            let mut draw = |n: usize| -> Vec<f64> {
+                (0..n).map(|_| rng.random_range(-0.5..0.5)).collect()
+            };
+            let (mean, factor) = (draw(d), draw(d * d));
+            let region = Region::sphere(1.0).unwrap();
+            MarginalQuery::around_gaussian(slices, region, &mean, &factor, 1 << levels).unwrap()
+        };
         let n = rng.random_range(1..6_usize);
         let rows: Vec<f32> = (0..n).flat_map(|_| hard_row(d, &mut rng)).collect();
         let first = query.measure(&rows).unwrap();
@@ -150,12 +160,64 @@ fn cleaning_helps() {
         error(Cleaning {
             isotonic,
             tail_deviations,
+            shrink: false,
         })
     });
     assert!(
         errors[2] < 0.5 * errors[1] && errors[1] < errors[0],
         "{errors:?}"
     );
+}
+
+/// Records of a Gaussian law, seen through far too much noise, come back as that law; without noise
+/// they come back as they are. Fixed seed.
+#[test]
+fn marginals_around_a_gaussian_fall_back_on_it() {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let slices = Slices::tight(3, 60, &mut rng).unwrap();
+    let (mean, factor) = (
+        [0.2, -0.1, 0.0],
+        [0.1, 0.05, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 0.15],
+    );
+    let n = 3000;
+    let mut rows = Vec::with_capacity(3 * n);
+    for _ in 0..n {
+        let z: Vec<f64> = (0..3).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let entry = |a: usize| (0..3).map(|c| factor[c * 3 + a] * z[c]).sum::<f64>();
+        rows.extend((0..3).map(|a| (mean[a] + entry(a)) as f32));
+    }
+    let region = Region::ball(1.0).unwrap();
+    let query = MarginalQuery::around_gaussian(slices.clone(), region, &mean, &factor, 32).unwrap();
+    let measured = query.measure(&rows).unwrap();
+    let exact = crate::Cells::of_sample(&rows, &slices, 100).unwrap();
+    let error = |multiplier: f64, cleaning: Cleaning, rng: &mut ChaCha20Rng| {
+        let deviation = multiplier * measured.l2_sensitivity_upper();
+        let values = measured.before_noise().iter();
+        let released = values.map(|value| {
+            let noise: f64 = StandardNormal.sample(rng);
+            value + deviation * noise
+        });
+        let released: Vec<f64> = released.collect();
+        let marginals = query.clean(&released, n, deviation, cleaning).unwrap();
+        let cells = marginals.cells(100).unwrap();
+        let pairs = cells.values().iter().zip(exact.values());
+        (pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / cells.values().len() as f64).sqrt()
+    };
+    let shrunk = Cleaning::towards_expected();
+    let errors = [(0.0, shrunk), (10.0, shrunk), (10.0, Cleaning::default())]
+        .map(|(multiplier, cleaning)| error(multiplier, cleaning, &mut rng));
+    assert!(
+        errors[0] < 0.005 && errors[1] < 0.02 && errors[2] > 4.0 * errors[1],
+        "{errors:?}"
+    );
+    let bad = |mean: &[f64], factor: &[f64], count| {
+        MarginalQuery::around_gaussian(slices.clone(), region, mean, factor, count).is_err()
+    };
+    assert!(bad(&mean[..2], &factor, 32));
+    assert!(bad(&mean, &factor[..8], 32));
+    assert!(bad(&mean, &factor, 31));
+    assert!(bad(&[f64::NAN; 3], &factor, 32));
+    assert!(bad(&mean, &[f64::INFINITY; 9], 32));
 }
 
 #[test]
@@ -167,7 +229,7 @@ fn bad_input_is_refused() {
     assert!(build(Basis::Haar).is_err());
     let query = build(Basis::Counts).unwrap();
     assert_eq!(
-        (query.len(), query.is_empty(), query.bins().count()),
+        (query.len(), query.is_empty(), query.bin_count()),
         (18, false, 6)
     );
     assert!(query.measure(&[]).is_err());

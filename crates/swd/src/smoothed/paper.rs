@@ -9,8 +9,7 @@
 //!
 //! The papers write `w` for the square; here every value is the norm itself.
 
-use std::f64::consts::{PI, SQRT_2};
-
+use crate::normal::upper_quantile;
 use crate::{Region, SwdError};
 
 /// A value that a sensitivity stays below with some probability, for one fixed pair of rows.
@@ -76,7 +75,7 @@ pub fn paper_bernstein(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, S
 pub fn paper_clt(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, SwdError> {
     check(k, d, delta, 0.5)?;
     let (k, d) = (k as f64, d as f64);
-    let w = k / d + normal_upper_quantile(delta) / d * (2.0 * k * (d - 1.0) / (d + 2.0)).sqrt();
+    let w = k / d + upper_quantile(delta) / d * (2.0 * k * (d - 1.0) / (d + 2.0)).sqrt();
     Ok(ProbableNorm {
         norm: w.sqrt(),
         failure_probability: delta,
@@ -95,42 +94,6 @@ fn check(k: usize, d: usize, delta: f64, most: f64) -> Result<(), SwdError> {
     }
     let (what, value) = ("failure probability", delta);
     Err(SwdError::NotAProbability { what, value, most })
-}
-
-/// The `x >= 0` with `P(X > x) = p` under the standard normal law, for `0 < p <= 1/2`: bisection.
-fn normal_upper_quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (0.0_f64, 40.0_f64);
-    while high - low > 1e-14 * high {
-        let middle = 0.5 * (low + high);
-        if normal_upper_tail(middle) > p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-        if middle == low && middle == high {
-            break;
-        }
-    }
-    0.5 * (low + high)
-}
-
-/// `P(X > x)` for `x >= 0`: the power series of the integral, or the continued fraction of the tail.
-fn normal_upper_tail(x: f64) -> f64 {
-    let density = (-0.5 * x * x).exp() / (SQRT_2 * PI.sqrt());
-    if x < 2.0 {
-        let (mut term, mut sum, mut odd) = (x, x, 1.0);
-        while term > 1e-17 * sum {
-            odd += 2.0;
-            term *= x * x / odd;
-            sum += term;
-        }
-        return 0.5 - density * sum;
-    }
-    let mut tail = x;
-    for j in (1..=200).rev() {
-        tail = x + f64::from(j) / tail;
-    }
-    density / tail
 }
 
 #[cfg(test)]
@@ -161,22 +124,6 @@ mod tests {
         let found = paper_bernstein(70, 8, 1e-5).unwrap();
         assert!((found.failure_probability(2100) - 0.021).abs() < 1e-12);
         assert_eq!(found.failure_probability(u64::MAX), 1.0);
-    }
-
-    /// Quantiles from tables with 16 digits.
-    #[test]
-    fn normal_quantiles_are_exact() {
-        for (p, x) in [
-            (0.5, 0.0),
-            (0.158_655_253_931_457_05, 1.0),
-            (0.022_750_131_948_179_21, 2.0),
-            (0.025, 1.959_963_984_540_054),
-            (1e-5, 4.264_890_793_922_825),
-            (1e-6, 4.753_424_308_822_899),
-            (1e-12, 7.034_483_825_301_131),
-        ] {
-            assert!((normal_upper_quantile(p) - x).abs() < 1e-9, "{p}");
-        }
     }
 
     #[test]
