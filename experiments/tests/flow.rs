@@ -51,7 +51,14 @@ fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
-const MARGINALS: &[&str] = &["--mechanism", "marginals", "--slices", "16"];
+const MARGINALS: &[&str] = &[
+    "--mechanism",
+    "marginals",
+    "--slices",
+    "16",
+    "--moments-share",
+    "0",
+];
 const FIXED: &[&str] = &[
     "--mechanism",
     "fixed",
@@ -96,6 +103,33 @@ fn one_release_however_many_steps() {
             assert!((1.999..=2.0).contains(&epsilon), "{epsilon}");
         }
     }
+}
+
+#[test]
+fn moments_and_marginals_are_two_releases_of_one_budget() {
+    let (_keep, out) = folder();
+    let more = [
+        "--mechanism",
+        "marginals",
+        "--slices",
+        "16",
+        "--epsilon",
+        "2",
+        "--steps",
+        "7",
+        "--moments-share",
+        "0.3",
+    ];
+    let output = small(&out, &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    let releases = read_ledger(&text).expect("a ledger").releases;
+    assert_eq!(releases.len(), 2);
+    let event = replay(&releases).expect("one event");
+    let epsilon = FdpAccountant::default()
+        .epsilon(&event, 1e-4)
+        .expect("covered");
+    assert!((1.99..=2.01).contains(&epsilon), "{epsilon}");
 }
 
 #[test]

@@ -73,6 +73,10 @@ pub struct Arguments {
     /// Bins of a marginal, a power of two.
     #[arg(long)]
     pub bins: Option<usize>,
+    /// The share of the budget that `marginals` spends on moments first: bins then lie around each
+    /// class's private Gaussian, and noise is drawn towards it. 0 for histograms alone.
+    #[arg(long)]
+    pub moments_share: Option<f64>,
     /// Slices drawn independently, or as a tight frame.
     #[arg(long, value_enum)]
     pub frame: Option<Frame>,
@@ -116,7 +120,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "mechanism", "dataset", "public", "records", "public_records", "epsilon",
         "noise_multiplier", "delta", "no_privacy", "conditional", "unconditional", "particles",
-        "steps", "epochs", "batch", "slices", "slices_per_step", "bins", "frame", "sensitivity",
+        "steps", "epochs", "batch", "slices", "slices_per_step", "bins", "moments_share", "frame", "sensitivity",
         "step_size", "diffusion", "learning_rate", "latent", "public_epochs", "seed",
         "insecure_noise_seed", "out",
     ])]

@@ -87,7 +87,7 @@ fn once(settings: &Settings) -> Result<Promise, Failure> {
         delta: settings.delta,
         noise_multiplier: z,
         event: event(z),
-        releases: 1,
+        releases: if settings.moments_share > 0.0 { 2 } else { 1 },
         neighbours: neighbours(settings),
         accountant: GaussianAccountant.name(),
         sampler: "one release of all private records".into(),

@@ -1,5 +1,6 @@
 //! One way out for private values: through the mechanism and its ledger, or with no promise at all.
 
+use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{GaussianMechanism, NoiseSource, Sensitivity};
 use lab::diagnostic::Failure;
@@ -98,6 +99,23 @@ impl Releaser {
             rest = after;
         }
         Ok(Released { groups, deviation })
+    }
+
+    /// The next release takes this share of the budget: the squares of `1/z` of all shares add up to
+    /// that of the whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a share that is not positive.
+    pub fn spend(&mut self, promise: Option<&Promise>, share: f64) -> Result<(), Failure> {
+        let (Some(mechanism), Some(promise)) = (self.mechanism.take(), promise) else {
+            return Ok(());
+        };
+        let noise_multiplier = promise.noise_multiplier / share.sqrt();
+        let event = Event::Gaussian { noise_multiplier };
+        let next = mechanism.next_phase(noise_multiplier, event);
+        self.mechanism = Some(next.map_err(Failure::run)?);
+        Ok(())
     }
 
     /// The noise source, for secret batches; none without privacy.

@@ -86,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,
+        promise: promise.as_ref(),
         groups: &groups,
         particles: groups.share(settings.particles.unwrap_or(sides.private.len())),
         releaser,

@@ -124,6 +124,9 @@ pub struct Settings {
     pub slices_per_step: Option<usize>,
     /// Bins of a marginal.
     pub bins: usize,
+    /// The share of the budget (of `1/z^2`) that goes to moments, around which marginals are counted.
+    #[serde(default)]
+    pub moments_share: f64,
     /// How slices are drawn.
     pub frame: Frame,
     /// The sensitivity.
@@ -175,6 +178,7 @@ impl Settings {
         }
         take!(
             dataset,
+            moments_share,
             public,
             delta,
             bins,
@@ -295,6 +299,10 @@ impl Settings {
         {
             let bound = format!("between 1 and the slices of a release, {slices}");
             return refuse("slices-per-step", some.to_string(), &bound);
+        }
+        if !(0.0..1.0).contains(&self.moments_share) {
+            let bound = "at least 0 and below 1";
+            return refuse("moments-share", self.moments_share.to_string(), bound);
         }
         if !self.bins.is_power_of_two() || self.bins < 2 {
             return refuse(

@@ -176,8 +176,10 @@ impl ClassLatents {
     /// Mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one
     /// class, if it has a Gaussian: public, such as for bins around it.
     pub fn gaussian(&self, class: usize) -> Option<(&[f64], &[f64])> {
-        let (mean, factor) = self.classes.get(class)?.as_ref()?;
-        Some((mean.as_slice(), factor.as_slice()))
+        match self.classes.get(class)?.as_ref()? {
+            Law::Gaussian(mean, factor) => Some((mean.as_slice(), factor.as_slice())),
+            Law::Prior(_) => None,
+        }
     }
 
     /// The classes that have a Gaussian.

@@ -11,27 +11,7 @@ const RADIUS: f64 = 1.0;
 impl Flow<'_> {
     pub(super) fn gaussian(&mut self) -> Result<Generated, Failure> {
         let d = self.groups.dim;
-        let released = match self.stored()? {
-            Some(released) => released,
-            None => {
-                let sums: Vec<Vec<f64>> = self
-                    .groups
-                    .latents
-                    .iter()
-                    .map(|latents| class_moments(latents, d, RADIUS))
-                    .collect();
-                let lengths: Vec<usize> = sums.iter().map(Vec::len).collect();
-                let sensitivity = moment_sensitivity(RADIUS);
-                let released = self
-                    .releaser
-                    .vector(&sums.concat(), &lengths, sensitivity)?;
-                self.store(&released)?;
-                released
-            }
-        };
-        let latents =
-            ClassLatents::from_released(&released.groups.concat(), &self.groups.sizes(), d, RADIUS)
-                .map_err(Failure::run)?;
+        let latents = self.moments("release.bin")?;
         let mut rows = Vec::new();
         for (group, &n) in self.particles.iter().enumerate() {
             rows.extend(latents.sample(group, n, &mut self.public));
@@ -47,5 +27,29 @@ impl Flow<'_> {
             strip: Vec::new(),
             distances: Vec::new(),
         })
+    }
+
+    /// The Gaussian of each group, from moments that are released once.
+    pub(super) fn moments(&mut self, file: &str) -> Result<ClassLatents, Failure> {
+        let d = self.groups.dim;
+        let released = match self.stored(file)? {
+            Some(released) => released,
+            None => {
+                let sums: Vec<Vec<f64>> = self
+                    .groups
+                    .latents
+                    .iter()
+                    .map(|latents| class_moments(latents, d, RADIUS))
+                    .collect();
+                let lengths: Vec<usize> = sums.iter().map(Vec::len).collect();
+                let sensitivity = moment_sensitivity(RADIUS);
+                let values = sums.concat();
+                let released = self.releaser.vector(&values, &lengths, sensitivity)?;
+                self.store(file, &released)?;
+                released
+            }
+        };
+        ClassLatents::from_released(&released.groups.concat(), &self.groups.sizes(), d, RADIUS)
+            .map_err(Failure::run)
     }
 }

@@ -20,6 +20,7 @@ use swd::Slices;
 
 use super::Settings;
 use super::groups::Groups;
+use super::promise::Promise;
 use super::release::Releaser;
 use super::settings::{Frame, Mechanism, Norm};
 
@@ -29,6 +30,8 @@ pub use resampled::batch_sizes;
 pub struct Flow<'a> {
     /// The settings.
     pub settings: &'a Settings,
+    /// The promise.
+    pub promise: Option<&'a Promise>,
     /// Private latents.
     pub groups: &'a Groups,
     /// Particles of each group.

@@ -12,16 +12,37 @@ use super::{Flow, Generated};
 const FILE: &str = "release.bin";
 
 impl Flow<'_> {
-    /// Private sliced marginals.
+    /// Private sliced marginals, counted around the private Gaussian of each group where a share of the
+    /// budget goes to its moments.
     pub(super) fn marginals(&mut self) -> Result<Generated, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
-        let bins = Bins::uniform(1.0, self.settings.bins).map_err(Failure::run)?;
+        let share = self.settings.moments_share;
+        let around = if share > 0.0 {
+            self.releaser.spend(self.promise, share)?;
+            let moments = self.moments("moments.bin")?;
+            self.releaser.spend(self.promise, 1.0 - share)?;
+            Some(moments)
+        } else {
+            None
+        };
         let mut queries = Vec::new();
-        for _ in &self.groups.latents {
+        for group in 0..self.groups.latents.len() {
             let slices = self.slices()?;
-            let query = MarginalQuery::new(slices, sphere, bins.clone(), Basis::Haar);
+            let gaussian = around.as_ref().and_then(|moments| moments.gaussian(group));
+            let query = match gaussian {
+                Some((mean, factor)) => {
+                    MarginalQuery::around_gaussian(slices, sphere, mean, factor, self.settings.bins)
+                }
+                None => Bins::uniform(1.0, self.settings.bins)
+                    .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
+            };
             queries.push(query.map_err(Failure::run)?);
         }
+        let cleaning = if around.is_some() {
+            Cleaning::towards_expected()
+        } else {
+            Cleaning::default()
+        };
         let measure = |(query, latents): (&MarginalQuery, &Vec<f32>)| query.measure(latents);
         let released = self.once(|groups| {
             queries
@@ -37,7 +58,7 @@ impl Flow<'_> {
             .zip(&released.groups)
             .zip(self.groups.sizes())
         {
-            let target = query.clean(values, size, released.deviation, Cleaning::default());
+            let target = query.clean(values, size, released.deviation, cleaning);
             targets.push(target.map_err(Failure::run)?);
         }
         self.towards(&targets)
@@ -69,17 +90,17 @@ impl Flow<'_> {
         &mut self,
         measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<Unreleased>, Failure>,
     ) -> Result<Released, Failure> {
-        if let Some(released) = self.stored()? {
+        if let Some(released) = self.stored(FILE)? {
             return Ok(released);
         }
         let values = measure(&self.groups.latents)?;
         let declared = self.declared()?;
         let released = self.releaser.release(&values, declared)?;
-        self.store(&released)?;
+        self.store(FILE, &released)?;
         Ok(released)
     }
 
-    pub(super) fn store(&self, released: &Released) -> Result<(), Failure> {
+    pub(super) fn store(&self, file: &str, released: &Released) -> Result<(), Failure> {
         let mut bytes = released.deviation.to_le_bytes().to_vec();
         for group in &released.groups {
             bytes.extend((group.len() as u64).to_le_bytes());
@@ -87,11 +108,11 @@ impl Flow<'_> {
         }
         let sum = lab::checkpoint::hex(&bytes);
         let bytes = [sum.into_bytes(), bytes].concat();
-        self.folder.write(FILE, &bytes).map(|_| ())
+        self.folder.write(file, &bytes).map(|_| ())
     }
 
-    pub(super) fn stored(&self) -> Result<Option<Released>, Failure> {
-        let path = self.path().join(FILE);
+    pub(super) fn stored(&self, file: &str) -> Result<Option<Released>, Failure> {
+        let path = self.path().join(file);
         let Ok(bytes) = std::fs::read(&path) else {
             return Ok(None);
         };
