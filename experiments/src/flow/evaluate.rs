@@ -17,6 +17,9 @@ use super::sides::{Records, cropped, padded};
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
 
+/// Pictures by file name and caption.
+type Pictures = Vec<(&'static str, String, Vec<u8>)>;
+
 /// What is reported of a flow.
 pub struct Outcome {
     /// Squared sliced distance between generated latents and those of test records.
@@ -24,7 +27,7 @@ pub struct Outcome {
     /// Scores of decoded images; none where they were not asked for.
     pub images: Option<Scored>,
     /// Pictures by file name and caption.
-    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
+    pub pictures: Pictures,
 }
 
 /// Judges what a mechanism made.
@@ -91,7 +94,7 @@ impl Judge<'_> {
         generated: &Generated,
         images: &[f32],
         labels: Option<&[usize]>,
-    ) -> Result<Vec<(&'static str, String, Vec<u8>)>, Failure> {
+    ) -> Result<Pictures, Failure> {
         let side = self.test.side();
         let area = side * side;
         let order: Vec<usize> = match labels {

@@ -90,7 +90,7 @@ fn once(settings: &Settings) -> Result<Promise, Failure> {
         releases: if settings.moments_share > 0.0 { 2 } else { 1 },
         neighbours: neighbours(settings),
         accountant: GaussianAccountant.name(),
-        sampler: "one release of all private records".into(),
+        sampler: "each release is of all private records".into(),
     })
 }
 
