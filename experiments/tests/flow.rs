@@ -2,13 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
 use dp_core::ledger::Ledger;
 
-/// Splits and autoencoders, shared by the tests: each setting is trained once.
+/// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
+/// is left over from another version of the program.
 fn cache() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("flow-cache")
+    static EMPTIED: Once = Once::new();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("flow-cache");
+    EMPTIED.call_once(|| {
+        let _ = std::fs::remove_dir_all(&folder);
+    });
+    folder
 }
 
 fn flow(arguments: &[&str]) -> Command {
