@@ -11,7 +11,8 @@ pub struct Cleaning {
     /// it for 0 or 1: mass that noise alone would put into the tails is not believed. 0 for none.
     pub tail_deviations: f64,
     /// Before all else, draw the released coefficients towards what the query expects, where it
-    /// expects something: see [`shrink`]. Then tails need no cutting.
+    /// expects something: at each place of the tree by the share of the squared difference, over
+    /// all slices, that the noise explains. Then tails need no cutting.
     pub shrink: bool,
 }
 

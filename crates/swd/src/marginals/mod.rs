@@ -84,8 +84,9 @@ impl MarginalQuery {
     ///
     /// Meant for a law that was released before, from the same records: their first two moments
     /// cost little noise, and the bins then lie where the records are. The two releases compose: the
-    /// squares of `1/z` add up. Tried on class-conditional latents, it was never worse than either of
-    /// the two alone.
+    /// squares of `1/z` add up. Tried on class-conditional latents (3000 records a class, 144 slices,
+    /// 0.3 of the squares for the moments), it was about as good as the better of the two at every
+    /// epsilon from 0.5 to 10, and nearer to the records than both at 0.5 and 1.
     ///
     /// # Errors
     /// A number of bins that is no power of two, lengths that do not fit, or a value that is not
