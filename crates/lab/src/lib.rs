@@ -10,4 +10,5 @@ pub mod figures;
 pub mod interrupt;
 pub mod progress;
 pub mod report;
+pub mod resume;
 pub mod run_folder;

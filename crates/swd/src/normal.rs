@@ -2,24 +2,22 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// The `x` in `[-40, 40]` with `P(X > x) = p` under the standard normal law: bisection.
+/// The `x` with `P(X > x) = p` under the standard normal law, for `1e-300 < p < 1`.
+///
+/// Newton's steps from 0: the tail is convex there, so they never go too far.
 pub(crate) fn upper_quantile(p: f64) -> f64 {
     if p > 0.5 {
         return -upper_quantile(1.0 - p);
     }
-    let (mut low, mut high) = (0.0_f64, 40.0_f64);
-    while high - low > 1e-14 * high {
-        let middle = 0.5 * (low + high);
-        if upper_tail(middle) > p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-        if middle == low && middle == high {
+    let mut x = 0.0_f64;
+    for _ in 0..2000 {
+        let step = (upper_tail(x) - p) / density(x);
+        x += step;
+        if step <= 1e-15 * x {
             break;
         }
     }
-    0.5 * (low + high)
+    x
 }
 
 /// `P(X > x)`: the power series of the integral, or the continued fraction of the tail.
@@ -27,7 +25,7 @@ pub(crate) fn upper_tail(x: f64) -> f64 {
     if x < 0.0 {
         return 1.0 - upper_tail(-x);
     }
-    let density = (-0.5 * x * x).exp() / (SQRT_2 * PI.sqrt());
+    let density = density(x);
     if x < 2.0 {
         let (mut term, mut sum, mut odd) = (x, x, 1.0);
         while term > 1e-17 * sum {
@@ -42,6 +40,10 @@ pub(crate) fn upper_tail(x: f64) -> f64 {
         tail = x + f64::from(j) / tail;
     }
     density / tail
+}
+
+fn density(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (SQRT_2 * PI.sqrt())
 }
 
 #[cfg(test)]

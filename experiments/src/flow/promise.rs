@@ -87,7 +87,7 @@ fn once(settings: &Settings) -> Result<Promise, Failure> {
         delta: settings.delta,
         noise_multiplier: z,
         event: event(z),
-        releases: if settings.moments_share > 0.0 { 2 } else { 1 },
+        releases: if settings.moments_first() { 2 } else { 1 },
         neighbours: neighbours(settings),
         accountant: GaussianAccountant.name(),
         sampler: "each release is of all private records".into(),
@@ -152,7 +152,7 @@ fn refuse(why: &dyn std::fmt::Display) -> Failure {
 /// [`Failure::Failed`] where the accountant refuses the ledger.
 pub fn spent(promise: &Promise, releases: &[Release]) -> Result<f64, Failure> {
     let made: u64 = releases.iter().map(|r| r.count).sum();
-    if made <= promise.releases {
+    if made == promise.releases {
         return Ok(promise.epsilon_upper);
     }
     let event = replay(releases).map_err(Failure::run)?;

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use lab::checkpoint::{Checkpoints, Identity, hex};
+use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::report::upper;
+use lab::resume::{begin, resumable};
 use lab::run_folder::RunFolder;
 use model::latent::LatentSpace;
 use rand::SeedableRng;
@@ -29,7 +30,13 @@ use super::{Arguments, Settings, report, space};
 /// As [`super::run`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let Some((settings, folder)) = begin(arguments)? else {
+    let begun = begin(
+        arguments.resume.as_deref(),
+        arguments.run.as_deref(),
+        Settings::read,
+        || Settings::resolve(arguments),
+    )?;
+    let Some((settings, folder)) = begun else {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
@@ -82,7 +89,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let releaser = Releaser::new(promise.as_ref(), noise, failure, ledger)?;
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
-    let identity = identity(&settings, &sides)?;
+    let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
+    let records = sides.private.fingerprint();
+    let identity = Identity::of("flow", &text, records, chosen.backend)?;
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,
@@ -95,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         identity: &identity,
         interrupt: &interrupt,
         checkpoint_every: arguments.checkpoint_every,
-        device: &chosen.device,
+        chosen: &chosen,
     };
     let public_side = sides.public.side();
     let public_latents =
@@ -128,41 +137,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         public_seconds,
     })?;
     Checkpoints::of(folder.path()).remove()
-}
-
-/// The settings, and the folder of a run that was started before; nothing where it is done.
-fn begin(arguments: &Arguments) -> Result<Option<(Settings, Option<RunFolder>)>, Failure> {
-    let done = |folder: &RunFolder| folder.file("run.json").exists();
-    if let Some(path) = &arguments.resume {
-        let folder = RunFolder::open(path)?;
-        if done(&folder) {
-            return Err(Failure::input(
-                format!("--resume {}: this run is done", path.display()),
-                format!("look at {}", folder.file("report.html").display()),
-            ));
-        }
-        return Ok(Some((Settings::read(&folder)?, Some(folder))));
-    }
-    let settings = Settings::resolve(arguments)?;
-    let started = arguments.run.as_ref();
-    let Some(path) = started.filter(|p| p.join("config.toml").exists()) else {
-        return Ok(Some((settings, None)));
-    };
-    let folder = RunFolder::open(path)?;
-    if Settings::read(&folder)? != settings {
-        return Err(Failure::input(
-            format!("--run {}: the run there has other settings", path.display()),
-            format!(
-                "compare {}, or name another folder",
-                folder.file("config.toml").display()
-            ),
-        ));
-    }
-    if done(&folder) {
-        println!("done      {}", folder.file("report.html").display());
-        return Ok(None);
-    }
-    Ok(Some((settings, Some(folder))))
 }
 
 fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
@@ -231,35 +205,5 @@ fn announce(
     }
     if settings.private() && settings.insecure_noise_seed.is_some() {
         println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
-    }
-}
-
-fn identity(settings: &Settings, sides: &Sides) -> Result<Identity, Failure> {
-    let text = toml::to_string_pretty(settings).map_err(Failure::run)?;
-    let program = std::env::current_exe()
-        .and_then(std::fs::read)
-        .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
-    Ok(Identity {
-        experiment: "flow".into(),
-        settings: hex(text.as_bytes()),
-        records: sides.private.fingerprint(),
-        program: hex(&program),
-    })
-}
-
-/// A failure in the middle of a run says how to go on.
-fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
-    match failure {
-        Failure::Failed { message, help } => {
-            let go_on = format!(
-                "what was reached is kept: go on with --resume {}",
-                folder.path().display()
-            );
-            Failure::Failed {
-                message,
-                help: Some(help.map_or(go_on.clone(), |help| format!("{help}; {go_on}"))),
-            }
-        }
-        other => other,
     }
 }

@@ -235,6 +235,11 @@ impl Settings {
         self.epsilon.is_some() || self.noise_multiplier.is_some()
     }
 
+    /// Whether moments are released first, for marginals to be counted around.
+    pub fn moments_first(&self) -> bool {
+        self.mechanism == Mechanism::Marginals && self.moments_share > 0.0
+    }
+
     /// Slices of a release of one flow.
     pub fn flow_slices(&self) -> usize {
         match self.class_slices {
@@ -303,6 +308,10 @@ impl Settings {
         if !(0.0..1.0).contains(&self.moments_share) {
             let bound = "at least 0 and below 1";
             return refuse("moments-share", self.moments_share.to_string(), bound);
+        }
+        if self.moments_share > 0.0 && self.mechanism != Mechanism::Marginals {
+            let bound = format!("0 for {}", self.mechanism.name());
+            return refuse("moments-share", self.moments_share.to_string(), &bound);
         }
         if !self.bins.is_power_of_two() || self.bins < 2 {
             return refuse(

@@ -38,7 +38,7 @@ fn spent(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
     let replayed = read_ledger(&text).map_err(Failure::run)?;
     let planned = plan.steps() + plan.besides().len() as u64;
     let made: u64 = replayed.releases.iter().map(|r| r.count).sum();
-    if made <= planned {
+    if made == planned {
         return Ok(plan.epsilon_upper());
     }
     let event = replay(&replayed.releases).map_err(Failure::run)?;

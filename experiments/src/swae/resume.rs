@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use dp_core::mechanism::{NoiseSource, NoiseState};
-use lab::backend::Backend;
-use lab::checkpoint::{Checkpoint, Checkpoints, GeneratorState, Identity, hex};
+use lab::checkpoint::{Checkpoint, Checkpoints, GeneratorState, Identity};
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use model::adam::ModuleAdam;
@@ -42,25 +41,9 @@ impl Run {
         records.update((self.data.train.len() as u64).to_le_bytes());
         records.update(self.data.train.pixels());
         records.update(self.data.train.labels());
-        let program = std::env::current_exe()
-            .and_then(std::fs::read)
-            .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
-        let program = format!(
-            "{} {:?} {}",
-            hex(&program),
-            self.chosen.backend,
-            processor()
-        );
-        Ok(Identity {
-            experiment: "swae".into(),
-            settings: hex(settings.as_bytes()),
-            records: records
-                .finalize()
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect(),
-            program: hex(program.as_bytes()),
-        })
+        let records = records.finalize();
+        let records = records.iter().map(|b| format!("{b:02x}")).collect();
+        Identity::of("swae", &settings, records, self.chosen.backend)
     }
 
     /// Writes a checkpoint of the present step.
@@ -112,10 +95,7 @@ impl Run {
         checkpoint.check(identity)?;
         self.take(&checkpoint)?;
         let state: State = checkpoint.json(STATE)?;
-        // The same noise may be added again to the same gradient alone. The host kernels repeat a
-        // step to the last bit; another program, or a device that does not, gets new noise.
-        let same =
-            checkpoint.identity.program == identity.program && self.chosen.backend == Backend::Flex;
+        let same = identity.repeats(&checkpoint.identity, self.chosen.backend);
         if let Some(noise) = &state.noise {
             if same || !noise.is_secret() {
                 self.mechanism = self.mechanism_with(NoiseSource::resume(noise))?;
@@ -153,13 +133,4 @@ impl Run {
         self.step = checkpoint.step;
         Ok(())
     }
-}
-
-/// What the host kernels choose by.
-fn processor() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-        return "x86_64 avx2";
-    }
-    std::env::consts::ARCH
 }

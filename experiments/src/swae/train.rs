@@ -11,6 +11,7 @@ use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
+use lab::resume::{begin, resumable};
 use lab::run_folder::RunFolder;
 use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
@@ -37,7 +38,13 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         return rescore(path, &arguments);
     }
     let interrupt = Interrupt::listen()?;
-    let Some((settings, folder)) = begin(&arguments)? else {
+    let begun = begin(
+        arguments.resume.as_deref(),
+        arguments.run.as_deref(),
+        Settings::read,
+        || Settings::resolve(&arguments),
+    )?;
+    let Some((settings, folder)) = begun else {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
@@ -50,12 +57,6 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let judging = judging(&arguments);
     let (folder, mut ledger) = match folder {
         Some(folder) => {
-            if folder.file("run.json").exists() {
-                return Err(Failure::input(
-                    format!("--resume {}: this run is done", folder.path().display()),
-                    format!("look at {}", folder.file("report.html").display()),
-                ));
-            }
             run.restore(&folder, &identity)?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
@@ -133,38 +134,6 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     )
 }
 
-/// The settings, and the folder of a run that was started before; nothing where the run that
-/// `--run` names is done.
-fn begin(arguments: &Arguments) -> Result<Option<(Settings, Option<RunFolder>)>, Failure> {
-    if let Some(path) = &arguments.resume {
-        let folder = RunFolder::open(path)?;
-        return Ok(Some((Settings::read(&folder)?, Some(folder))));
-    }
-    let settings = Settings::resolve(arguments)?;
-    let Some(path) = arguments
-        .run
-        .as_ref()
-        .filter(|p| p.join("config.toml").exists())
-    else {
-        return Ok(Some((settings, None)));
-    };
-    let folder = RunFolder::open(path)?;
-    if Settings::read(&folder)? != settings {
-        return Err(Failure::input(
-            format!("--run {}: the run there has other settings", path.display()),
-            format!(
-                "compare {}, or name another folder",
-                folder.file("config.toml").display()
-            ),
-        ));
-    }
-    if folder.file("run.json").exists() {
-        println!("done      {}", folder.file("report.html").display());
-        return Ok(None);
-    }
-    Ok(Some((settings, Some(folder))))
-}
-
 fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
     arguments
         .run
@@ -177,23 +146,6 @@ fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
             let name = format!("{}-{privacy}", settings.dataset);
             RunFolder::unused(&Path::new("runs/swae").join(name))
         })
-}
-
-/// A failure in the middle of a run says how to go on.
-fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
-    match failure {
-        Failure::Failed { message, help } => {
-            let go_on = format!(
-                "what was reached is kept: go on with --resume {}",
-                folder.path().display()
-            );
-            Failure::Failed {
-                message,
-                help: Some(help.map_or(go_on.clone(), |help| format!("{help}; {go_on}"))),
-            }
-        }
-        other => other,
-    }
 }
 
 fn load(settings: &Settings, arguments: &Arguments) -> Result<Dataset, Failure> {

@@ -20,7 +20,7 @@ const POINTS: usize = 250;
 
 impl Flow<'_> {
     pub(super) fn generator(&mut self) -> Result<Generated, Failure> {
-        let device = self.device.clone();
+        let device = self.chosen.device.clone();
         let d = self.groups.dim;
         let classes = self.groups.latents.len();
         let inputs = d + if self.groups.classes.is_some() {
@@ -148,7 +148,7 @@ impl Flow<'_> {
         std::mem::swap(&mut own, &mut self.public);
         let width = model.inputs();
         let inputs = TensorData::new(noise, [counts.iter().sum::<usize>(), width]);
-        let points = model.forward(Tensor::from_data(inputs, self.device));
+        let points = model.forward(Tensor::from_data(inputs, &self.chosen.device));
         let mut rows: Vec<f32> = points.into_data().iter::<f32>().collect();
         for row in rows.chunks_exact_mut(d) {
             let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);

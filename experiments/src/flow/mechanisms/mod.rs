@@ -9,7 +9,7 @@ mod steps;
 
 use std::path::Path;
 
-use burn::tensor::Device;
+use lab::backend::Chosen;
 use lab::checkpoint::Identity;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
@@ -49,7 +49,7 @@ pub struct Flow<'a> {
     /// Steps from one checkpoint to the next.
     pub checkpoint_every: u64,
     /// Where networks compute.
-    pub device: &'a Device,
+    pub chosen: &'a Chosen,
 }
 
 /// Latents that may be published, with labels where there is a flow a class.

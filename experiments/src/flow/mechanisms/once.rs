@@ -17,7 +17,7 @@ impl Flow<'_> {
     pub(super) fn marginals(&mut self) -> Result<Generated, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
         let share = self.settings.moments_share;
-        let around = if share > 0.0 {
+        let around = if self.settings.moments_first() {
             self.releaser.spend(self.promise, share)?;
             let moments = self.moments("moments.bin")?;
             self.releaser.spend(self.promise, 1.0 - share)?;

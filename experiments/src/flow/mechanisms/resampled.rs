@@ -156,9 +156,10 @@ impl Course {
         let state: State = checkpoint.json("state.json")?;
         flow.public = state.public.generator()?;
         batches.plain = state.plain.generator()?;
-        // Flows run on the host, so the same program repeats a step to the last bit; another one gets
-        // new noise.
-        let same = checkpoint.identity.program == flow.identity.program;
+        // The latents come from the device, and the generator computes on it.
+        let same = flow
+            .identity
+            .repeats(&checkpoint.identity, flow.chosen.backend);
         if let (Some(noise), Some(kept)) = (flow.releaser.noise(), &state.noise)
             && (same || !kept.is_secret())
         {
