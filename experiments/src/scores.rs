@@ -8,9 +8,13 @@ use lab::diagnostic::Failure;
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::frechet::frechet_distance;
 use lab::evaluate::inception::Inception;
+use lab::evaluate::transport::sliced_w2_squared;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
 use lab::progress::Progress;
 use lab::report::{Better, Metric};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use swd::Slices;
 
 /// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
 ///
@@ -101,7 +105,10 @@ pub fn score(
     };
     let options = ImageOptions::default();
     if flags.features == Features::Inception {
-        let frechet = inception(test, pixels, flags, device)?;
+        let most = test.len().min(flags.scored as usize);
+        let first: Vec<usize> = (0..most).collect();
+        let seen = test.gather(&first).unwrap_or_default();
+        let frechet = inception([&seen, pixels], (1, test.width()), flags, device)?;
         let mut images = evaluate_images(&real, &generated, &options).map_err(Failure::run)?;
         images.frechet = Some(frechet);
         return Ok(Scored {
@@ -121,10 +128,10 @@ pub fn score(
     })
 }
 
-/// The Frechet distance in Inception's features.
+/// The Frechet distance in Inception's features, of images `[n, channels, side, side]` in rows.
 fn inception(
-    test: &LabelledImages,
-    pixels: &[f32],
+    [real, made]: [&[f32]; 2],
+    (channels, side): (usize, usize),
     flags: &ScoreFlags,
     device: &Device,
 ) -> Result<f64, Failure> {
@@ -135,21 +142,53 @@ fn inception(
             "give a state dictionary with torchvision's names",
         )
     })?;
-    let most = test.len().min(flags.scored as usize);
-    let real = test
-        .gather(&(0..most).collect::<Vec<_>>())
-        .unwrap_or_default();
-    let (side, area) = (test.width(), test.image_size());
-    let progress = Progress::new(((real.len() + pixels.len()) / area) as u64);
+    let size = channels * side * side;
+    let progress = Progress::new(((real.len() + made.len()) / size) as u64);
     let mut both = [Vec::new(), Vec::new()];
-    for (features, images) in both.iter_mut().zip([&real[..], pixels]) {
-        for part in images.chunks(20 * area) {
-            features.extend(network.features(part, side).map_err(Failure::run)?);
-            (0..part.len() / area).for_each(|_| progress.step());
+    for (features, images) in both.iter_mut().zip([real, made]) {
+        for part in images.chunks(20 * size) {
+            let found = network.features(part, channels, side);
+            features.extend(found.map_err(Failure::run)?);
+            (0..part.len() / size).for_each(|_| progress.step());
         }
     }
     progress.finish();
     frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::run)
+}
+
+/// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
+/// so no classifier learns from them, and features are Inception's or none.
+///
+/// # Errors
+///
+/// As [`score`].
+pub fn score_photographs(
+    [real, made]: [&[f32]; 2],
+    (channels, side): (usize, usize),
+    flags: &ScoreFlags,
+    device: &Device,
+) -> Result<Scored, Failure> {
+    let size = channels * side * side;
+    let options = ImageOptions::default();
+    let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
+    let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::run)?;
+    let frechet = (flags.features == Features::Inception)
+        .then(|| inception([real, made], (channels, side), flags, device))
+        .transpose()?;
+    Ok(Scored {
+        features: "Inception",
+        images: ImageScores {
+            generated_records: made.len() / size,
+            test_records: real.len() / size,
+            frechet,
+            downstream_mlp: None,
+            downstream_logistic: None,
+            sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::run)?,
+            exact_w2_squared: None,
+            exact_points: 0,
+            memorisation: None,
+        },
+    })
 }
 
 /// The scores as lines of a report.

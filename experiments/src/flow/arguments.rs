@@ -18,7 +18,8 @@ pub struct Arguments {
     /// How private data is used.
     #[arg(long, value_enum)]
     pub mechanism: Option<Mechanism>,
-    /// Private data: glyphs, mnist, fashion-mnist, or gaussians for the toy in the plane.
+    /// Private data: glyphs, mnist, fashion-mnist, usps, `images` for a folder of photographs
+    /// (--data-dir), or gaussians for the toy in the plane.
     #[arg(long)]
     pub dataset: Option<String>,
     /// What the autoencoder is trained on: `half`, the public half of the data set, or another data
@@ -40,6 +41,10 @@ pub struct Arguments {
     /// The noise multiplier instead of a budget: the epsilon is computed.
     #[arg(long, conflicts_with = "no_privacy")]
     pub noise_multiplier: Option<f64>,
+    /// Noise as paper 000 publishes it, a multiple of its high-probability norm w(k, delta): the
+    /// multiplier over the proved sensitivity follows. 0.67 is the paper's epsilon 10 on MNIST.
+    #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier", "epsilon"])]
+    pub paper_noise: Option<f64>,
     /// Delta of the guarantee, below one over the number of private records.
     #[arg(long)]
     pub delta: Option<f64>,
@@ -86,6 +91,10 @@ pub struct Arguments {
     /// h: the step of the flow.
     #[arg(long)]
     pub step_size: Option<f64>,
+    /// The last step's size as a share of the first; it falls along a line. `fixed` and `marginals`
+    /// alone.
+    #[arg(long)]
+    pub final_step: Option<f64>,
     /// Lambda: the diffusion of the flow.
     #[arg(long)]
     pub diffusion: Option<f64>,
@@ -95,6 +104,9 @@ pub struct Arguments {
     /// Dimension of the latent space.
     #[arg(long)]
     pub latent: Option<usize>,
+    /// Channels of the narrowest layer of the autoencoder of photographs.
+    #[arg(long)]
+    pub width: Option<usize>,
     /// Passes of the autoencoder over the public records.
     #[arg(long)]
     pub public_epochs: Option<usize>,
@@ -119,9 +131,9 @@ pub struct Arguments {
     /// Go on with the run in this folder.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "mechanism", "dataset", "public", "records", "public_records", "epsilon",
-        "noise_multiplier", "delta", "no_privacy", "conditional", "unconditional", "particles",
+        "noise_multiplier", "paper_noise", "delta", "no_privacy", "conditional", "unconditional", "particles",
         "steps", "epochs", "batch", "slices", "slices_per_step", "bins", "moments_share", "frame", "sensitivity",
-        "step_size", "diffusion", "learning_rate", "latent", "public_epochs", "seed",
+        "step_size", "final_step", "diffusion", "learning_rate", "latent", "width", "public_epochs", "seed",
         "insecure_noise_seed", "out",
     ])]
     pub resume: Option<PathBuf>,

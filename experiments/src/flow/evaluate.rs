@@ -2,8 +2,8 @@
 
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
-use lab::figures::grid;
-use model::latent::{LatentSpace, SmallAutoencoder};
+use lab::figures::Grid;
+use model::latent::{ImageShape, LatentSpace};
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
@@ -12,7 +12,8 @@ use swd::{Cells, Slices};
 use crate::scores::{ScoreFlags, Scored};
 
 use super::mechanisms::Generated;
-use super::sides::{Records, cropped, padded};
+use super::sides::Records;
+use super::space::Space;
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
@@ -33,7 +34,7 @@ pub struct Outcome {
 /// Judges what a mechanism made.
 pub struct Judge<'a> {
     /// The public decoder.
-    pub space: &'a SmallAutoencoder,
+    pub space: &'a Space,
     /// Public test records.
     pub test: &'a Records,
     /// Private records, for `--memorisation` alone.
@@ -52,10 +53,7 @@ impl Judge<'_> {
     /// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept.
     pub fn look(&self, generated: &Generated) -> Result<Outcome, Failure> {
         let d = self.space.latent();
-        let side = self.test.side();
-        let test = self
-            .space
-            .encode_host(&padded(&self.test.all(), side), self.device);
+        let test = self.space.encode_records(self.test, self.device)?;
         let latent_sliced = sliced(&generated.rows, &test, d)?;
         let total = generated.rows.len() / d;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
@@ -69,18 +67,12 @@ impl Judge<'_> {
             .labels
             .as_ref()
             .map(|labels| chosen.iter().map(|&i| labels[i]).collect());
-        let images = cropped(&self.space.decode_host(&rows, self.device), side);
+        let shape = self.test.shape();
+        let images = self.space.decode_as(&rows, shape, self.device);
         let scores = if self.score.quick_scores {
             None
         } else {
-            Some(crate::scores::score(
-                &self.test.labelled()?,
-                &images,
-                labels.as_deref(),
-                &self.private.labelled()?,
-                self.score,
-                self.device,
-            )?)
+            Some(self.scores(&images, labels.as_deref())?)
         };
         Ok(Outcome {
             latent_sliced,
@@ -89,14 +81,29 @@ impl Judge<'_> {
         })
     }
 
+    fn scores(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Scored, Failure> {
+        if let (Some(test), Some(private)) = (self.test.labelled()?, self.private.labelled()?) {
+            return crate::scores::score(&test, images, labels, &private, self.score, self.device);
+        }
+        let shape = self.test.shape();
+        let most = self.test.len().min(self.score.scored as usize);
+        let real = self.test.gather(&(0..most).collect::<Vec<_>>())?;
+        crate::scores::score_photographs(
+            [&real, images],
+            (shape.channels, shape.side),
+            self.score,
+            self.device,
+        )
+    }
+
     fn pictures(
         &self,
         generated: &Generated,
         images: &[f32],
         labels: Option<&[usize]>,
     ) -> Result<Pictures, Failure> {
-        let side = self.test.side();
-        let area = side * side;
+        let shape = self.test.shape();
+        let area = shape.values();
         let order: Vec<usize> = match labels {
             Some(labels) => {
                 let classes = labels.iter().max().map_or(0, |&most| most + 1);
@@ -122,7 +129,7 @@ impl Judge<'_> {
         let mut pictures = vec![(
             "samples.png",
             caption.to_string(),
-            grid(&samples, side, 10, 2)?,
+            drawn(&samples, shape, 10)?,
         )];
         if !generated.strip.is_empty() {
             let mut rows = Vec::new();
@@ -135,7 +142,7 @@ impl Judge<'_> {
                 let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
                 row.iter_mut().for_each(|x| *x /= norm);
             }
-            let decoded = cropped(&self.space.decode_host(&rows, self.device), side);
+            let decoded = self.space.decode_as(&rows, shape, self.device);
             let columns = rows.len() / self.space.latent() / generated.strip.len();
             pictures.push((
                 "strip.png",
@@ -143,7 +150,7 @@ impl Judge<'_> {
                     "The same particles over time, decoded: a row each at steps {}",
                     steps.join(", ")
                 ),
-                grid(&decoded, side, columns.max(1), 2)?,
+                drawn(&decoded, shape, columns)?,
             ));
         }
         let firsts = self.rebuilt()?;
@@ -155,20 +162,41 @@ impl Judge<'_> {
         Ok(pictures)
     }
 
+    /// The first test image of each class, or the first ten, above what the autoencoder makes of it.
     fn rebuilt(&self) -> Result<Vec<u8>, Failure> {
-        let side = self.test.side();
+        let shape = self.test.shape();
         let labels = self.test.labels();
-        let classes = labels.iter().max().map_or(0, |&most| most + 1);
-        let firsts: Vec<usize> = (0..classes)
-            .filter_map(|c| labels.iter().position(|&l| l == c))
-            .collect();
-        let originals = self.test.gather(&firsts);
-        let latents = self
-            .space
-            .encode_host(&padded(&originals, side), self.device);
-        let rebuilt = cropped(&self.space.decode_host(&latents, self.device), side);
-        grid(&[originals, rebuilt].concat(), side, firsts.len().max(1), 2)
+        let firsts: Vec<usize> = match labels.iter().max() {
+            Some(&most) => (0..=most)
+                .filter_map(|c| labels.iter().position(|&l| l == c))
+                .collect(),
+            None => (0..self.test.len().min(10)).collect(),
+        };
+        let first = self.test.only(&firsts);
+        let originals = first.gather(&(0..first.len()).collect::<Vec<_>>())?;
+        let latents = self.space.encode_records(&first, self.device)?;
+        let rebuilt = self.space.decode_as(&latents, shape, self.device);
+        drawn(&[originals, rebuilt].concat(), shape, firsts.len())
     }
+}
+
+/// A grid of images `[n, channels, side, side]`.
+fn drawn(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
+    let (channels, area) = (shape.channels, shape.side * shape.side);
+    let mut last = Vec::with_capacity(images.len());
+    for image in images.chunks_exact(shape.values()) {
+        last.extend((0..area).flat_map(|p| (0..channels).map(move |c| image[c * area + p])));
+    }
+    let grid = Grid {
+        images: &last,
+        width: shape.side,
+        height: shape.side,
+        channels,
+        columns: columns.max(1),
+        group: 0,
+        zoom: if shape.side > 32 { 1 } else { 2 },
+    };
+    Ok(grid.draw()?.bytes)
 }
 
 /// The squared sliced distance between two sets of points, in fixed slices.

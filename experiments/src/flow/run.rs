@@ -11,7 +11,6 @@ use lab::interrupt::Interrupt;
 use lab::report::upper;
 use lab::resume::{begin, resumable};
 use lab::run_folder::RunFolder;
-use model::latent::LatentSpace;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -20,7 +19,7 @@ use super::groups::Groups;
 use super::mechanisms::{Flow, batch_sizes, declared};
 use super::promise::promise;
 use super::release::Releaser;
-use super::sides::{Sides, padded};
+use super::sides::Sides;
 use super::{Arguments, Settings, report, space};
 
 /// Runs a flow in a latent space.
@@ -73,8 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let start = Instant::now();
     let space = space::autoencoder(&settings, &sides, &cache, &chosen.device)?;
     let public_seconds = start.elapsed().as_secs_f64();
-    let side = sides.private.side();
-    let latents = space.encode_host(&padded(&sides.private.all(), side), &chosen.device);
+    let latents = space.encode_records(&sides.private, &chosen.device)?;
     let groups = Groups::new(
         &latents,
         &sides.private,
@@ -90,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
     let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
-    let records = sides.private.fingerprint();
+    let records = sides.private.fingerprint()?;
     let identity = Identity::of("flow", &text, records, chosen.backend)?;
     let start = Instant::now();
     let flow = Flow {
@@ -106,12 +104,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         checkpoint_every: arguments.checkpoint_every,
         chosen: &chosen,
     };
-    let public_side = sides.public.side();
-    let public_latents =
-        space.encode_host(&padded(&sides.public.all(), public_side), &chosen.device);
-    let public_labels = sides.public.labels();
+    let public_latents = || space.encode_records(&sides.public, &chosen.device);
     let (generated, releaser) = flow
-        .generate((&public_latents, &public_labels))
+        .generate(public_latents, &sides.public.labels())
         .map_err(|failure| resumable(failure, &folder))?;
     let seconds = start.elapsed().as_secs_f64();
     let judge = Judge {

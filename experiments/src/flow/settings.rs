@@ -131,14 +131,20 @@ pub struct Settings {
     pub frame: Frame,
     /// The sensitivity.
     pub sensitivity: Norm,
-    /// `h`.
+    /// `h` of the first step.
     pub step_size: f64,
+    /// The last step's `h` as a share of it.
+    #[serde(default = "whole")]
+    pub final_step: f64,
     /// `lambda`.
     pub diffusion: f64,
     /// The generator's learning rate.
     pub learning_rate: f64,
     /// Latent dimension.
     pub latent: usize,
+    /// Channels of the narrowest layer of the autoencoder of photographs.
+    #[serde(default = "paper_width")]
+    pub width: usize,
     /// Passes of the autoencoder.
     pub public_epochs: usize,
     /// Public seed.
@@ -147,6 +153,17 @@ pub struct Settings {
     /// Seed of batches and noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure_noise_seed: Option<u64>,
+}
+
+/// The name of a folder of photographs among the data sets.
+pub const IMAGES: &str = data::ImageFolder::NAME;
+
+fn whole() -> f64 {
+    1.0
+}
+
+fn paper_width() -> usize {
+    64
 }
 
 impl Settings {
@@ -185,15 +202,24 @@ impl Settings {
             frame,
             sensitivity,
             step_size,
+            final_step,
             diffusion,
             learning_rate,
             latent,
+            width,
             public_epochs
         );
+        if settings.photographs() {
+            settings.take_photographs(arguments);
+        }
         take_optional!(records, public_records, particles, batch, slices_per_step);
         if let Some(slices) = arguments.slices {
             settings.slices = slices;
             settings.class_slices = None;
+            // The preset's; a flag of one's own is checked below.
+            if arguments.slices_per_step.is_none() {
+                settings.slices_per_step = settings.slices_per_step.map(|some| some.min(slices));
+            }
         }
         if arguments.steps.is_some() || arguments.epochs.is_some() {
             settings.steps = arguments.steps;
@@ -202,6 +228,10 @@ impl Settings {
         if arguments.epsilon.is_some() || arguments.noise_multiplier.is_some() {
             settings.epsilon = arguments.epsilon;
             settings.noise_multiplier = arguments.noise_multiplier;
+        }
+        if let Some(share) = arguments.paper_noise {
+            settings.epsilon = None;
+            settings.noise_multiplier = Some(settings.published(share)?);
         }
         if arguments.conditional {
             settings.conditional = true;
@@ -228,6 +258,69 @@ impl Settings {
         let settings: Self = folder.read_toml("config.toml")?;
         settings.check()?;
         Ok(settings)
+    }
+
+    /// Photographs have no classes, and paper 000's settings for them are others (appendix C.5).
+    fn take_photographs(&mut self, arguments: &Arguments) {
+        self.conditional = false;
+        self.class_slices = None;
+        if arguments.latent.is_none() {
+            self.latent = 48;
+        }
+        if arguments.step_size.is_none() && self.mechanism == Mechanism::Marginals {
+            self.step_size = self.latent as f64;
+        }
+        if arguments.delta.is_none() {
+            self.delta = 1e-6;
+        }
+        match self.mechanism {
+            Mechanism::Resampled | Mechanism::Generator => {
+                self.slices = 300;
+                self.epochs = Some(30);
+            }
+            Mechanism::Fixed => {
+                self.slices = 250;
+                self.slices_per_step = Some(220);
+            }
+            _ => {}
+        }
+    }
+
+    /// The noise multiplier of a deviation of `share` times the paper's `w(k, delta)` (paper 000,
+    /// equation 23, its quantile at `1 - delta`), over the proved sensitivity of a tight frame,
+    /// `sqrt(k/d)` in the same units.
+    fn published(&self, share: f64) -> Result<f64, Failure> {
+        let refuse = |why: String| {
+            Failure::input(
+                format!("--paper-noise {share}: {why}"),
+                "leave it out, and give --epsilon or --noise-multiplier",
+            )
+        };
+        if !(share.is_finite() && share > 0.0) {
+            return Err(refuse("it must be positive and finite".into()));
+        }
+        if !self.mechanism.releases_each_step() {
+            let name = self.mechanism.name();
+            return Err(refuse(format!(
+                "published for resampled and generator, not for {name}"
+            )));
+        }
+        if self.frame != Frame::Tight || self.sensitivity != Norm::Proved {
+            return Err(refuse(
+                "the frame must be tight and the sensitivity proved".into(),
+            ));
+        }
+        let (k, d) = (self.flow_slices(), self.latent);
+        let paper =
+            swd::smoothed::paper::paper_clt(k, d, self.delta).map_err(|e| refuse(e.to_string()))?;
+        let proved =
+            swd::smoothed::tight_frame_sensitivity(k, d, 1.0).map_err(|e| refuse(e.to_string()))?;
+        Ok(share * paper.for_radius(1.0).map_err(Failure::run)? / proved)
+    }
+
+    /// Whether the private records are a folder of photographs.
+    pub fn photographs(&self) -> bool {
+        self.dataset == IMAGES
     }
 
     /// Whether noise is added.
@@ -284,6 +377,28 @@ impl Settings {
         if !(self.delta > 0.0 && self.delta < 1.0) {
             let bound = "above 0 and below 1/n for n private records";
             return refuse("delta", self.delta.to_string(), bound);
+        }
+        if !(self.final_step > 0.0 && self.final_step <= 1.0) {
+            let bound = "above 0 and at most 1";
+            return refuse("final-step", self.final_step.to_string(), bound);
+        }
+        if self.width == 0 {
+            return refuse("width", "0".into(), "at least 1");
+        }
+        if self.photographs() && self.conditional {
+            return Err(Failure::input(
+                "--conditional: photographs in a folder have no classes".to_string(),
+                "leave it out",
+            ));
+        }
+        if self.photographs() && self.public != "half" {
+            return Err(Failure::input(
+                format!(
+                    "--public {}: photographs need public photographs",
+                    self.public
+                ),
+                "say --public half",
+            ));
         }
         if !(2..=128).contains(&self.latent) {
             return refuse("latent", self.latent.to_string(), "between 2 and 128");

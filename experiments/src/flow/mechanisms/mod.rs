@@ -79,14 +79,15 @@ const STRIP: usize = 10;
 impl Flow<'_> {
     /// Runs the mechanism of the settings.
     ///
-    /// - `public_latents`: of the public side with its labels, for what needs no private record.
+    /// - `public_latents`, `public_labels`: of the public side, for what needs no private record.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] and [`Failure::Interrupted`].
     pub fn generate(
         mut self,
-        public_latents: (&[f32], &[usize]),
+        public_latents: impl FnOnce() -> Result<Vec<f32>, Failure>,
+        public_labels: &[usize],
     ) -> Result<(Generated, Releaser), Failure> {
         let generated = match self.settings.mechanism {
             Mechanism::Marginals => self.marginals(),
@@ -94,7 +95,7 @@ impl Flow<'_> {
             Mechanism::Resampled => self.resampled(),
             Mechanism::Generator => self.generator(),
             Mechanism::Gaussian => self.gaussian(),
-            Mechanism::Public => self.public_records(public_latents),
+            Mechanism::Public => self.public_records(&public_latents()?, public_labels),
         }?;
         Ok((generated, self.releaser))
     }

@@ -8,16 +8,17 @@ use super::{Flow, Generated};
 impl Flow<'_> {
     pub(super) fn public_records(
         &mut self,
-        (latents, labels): (&[f32], &[usize]),
+        latents: &[f32],
+        labels: &[usize],
     ) -> Result<Generated, Failure> {
         let d = self.groups.dim;
         let total: usize = self.particles.iter().sum();
         let mut rows = Vec::with_capacity(total * d);
         let mut drawn = Vec::with_capacity(total);
         for _ in 0..total {
-            let place = self.public.random_range(0..labels.len());
+            let place = self.public.random_range(0..latents.len() / d);
             rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
-            drawn.push(labels[place]);
+            drawn.extend(labels.get(place));
         }
         Ok(Generated {
             rows,

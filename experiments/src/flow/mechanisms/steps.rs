@@ -28,10 +28,21 @@ impl Flow<'_> {
         }
     }
 
+    /// The size of one step of `steps`: from `h` along a line to a share of it, so that particles
+    /// that heard different slices settle.
+    fn step_size_at(&self, step: u64, steps: u64) -> StepSize {
+        let done = step as f64 / (steps.saturating_sub(1)).max(1) as f64;
+        let share = 1.0 + done * (self.settings.final_step - 1.0);
+        let size = self.step_size();
+        StepSize {
+            step: share * size.step,
+            ..size
+        }
+    }
+
     /// Steps of every group towards its target, in random slices of it.
     pub(super) fn towards<T: FlowTarget>(&mut self, targets: &[T]) -> Result<Generated, Failure> {
         let steps = self.settings.steps.unwrap_or(0);
-        let size = self.step_size();
         let mut groups = self.start()?;
         let mut strip = Vec::new();
         let mut distances = Vec::new();
@@ -46,6 +57,7 @@ impl Flow<'_> {
             if step == steps {
                 break;
             }
+            let size = self.step_size_at(step, steps);
             let mut squares = 0.0;
             let total: usize = self.particles.iter().sum();
             for (particles, target) in groups.iter_mut().zip(targets) {

@@ -128,28 +128,42 @@ impl Inception {
         self.flavour
     }
 
-    /// The features of square grey images: `[n, side * side]` in `[0, 1]` to `[n, 2048]`.
+    /// The features of square images: `[n, channels * side * side]` in `[0, 1]` to `[n, 2048]`.
     ///
-    /// Images are resized to 299 x 299 (bilinear), shown as red, green and blue alike, and scaled
-    /// to `[-1, 1]`. One image costs 5.7 thousand million multiplications: seconds on a few
+    /// Images are resized to 299 x 299 (bilinear) and scaled to `[-1, 1]`; one channel is shown as
+    /// red, green and blue alike, of three each is its own. One image costs 5.7 thousand million
+    /// multiplications: seconds on a few
     /// processor cores, milliseconds on a GPU.
     ///
     /// # Errors
     ///
-    /// [`EvaluateError::Shape`] or [`EvaluateError::NotFinite`]; [`EvaluateError::Device`] where the
-    /// features cannot be read back.
-    pub fn features(&self, images: &[f32], side: usize) -> Result<Vec<f32>, EvaluateError> {
-        let n = check_records("images", images, side * side)?;
+    /// [`EvaluateError::Shape`] or [`EvaluateError::NotFinite`]; [`EvaluateError::Setting`] unless
+    /// there are 1 or 3 channels; [`EvaluateError::Device`] where the features cannot be read back.
+    pub fn features(
+        &self,
+        images: &[f32],
+        channels: usize,
+        side: usize,
+    ) -> Result<Vec<f32>, EvaluateError> {
+        if ![1, 3].contains(&channels) {
+            return Err(EvaluateError::Setting {
+                name: "channels",
+                value: channels as f64,
+                bound: "1 or 3",
+            });
+        }
+        let size = channels * side * side;
+        let n = check_records("images", images, size)?;
         let mut features = Vec::with_capacity(n * self.features);
-        for chunk in images.chunks(BATCH * side * side) {
+        for chunk in images.chunks(BATCH * size) {
             let pixels: Vec<f32> = resize::bilinear(chunk, side, SIDE)
                 .into_iter()
                 .map(|x| 2.0 * x - 1.0)
                 .collect();
-            let count = chunk.len() / (side * side);
-            let shape = [count, 1, SIDE, SIDE];
-            let grey = Tensor::<4>::from_data(TensorData::new(pixels, shape), &self.device);
-            let means = self.forward(grey.expand([count, 3, SIDE, SIDE]));
+            let count = chunk.len() / size;
+            let shape = [count, channels, SIDE, SIDE];
+            let images = Tensor::<4>::from_data(TensorData::new(pixels, shape), &self.device);
+            let means = self.forward(images.expand([count, 3, SIDE, SIDE]));
             let values = means.try_into_vec_as::<f32>();
             features.extend(values.map_err(|error| EvaluateError::Device(error.to_string()))?);
         }

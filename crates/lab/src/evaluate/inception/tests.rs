@@ -95,7 +95,7 @@ fn features_agree_with_numpy() {
         (Flavour::Fid, &reference.fid),
     ] {
         let network = load(&small_network("module."), Some(flavour)).unwrap();
-        let features = network.features(&images, 28).unwrap();
+        let features = network.features(&images, 1, 28).unwrap();
         assert_eq!(features.len(), expected.len());
         let scale = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         for (found, expected) in features.iter().zip(expected) {
@@ -104,12 +104,12 @@ fn features_agree_with_numpy() {
             assert!(error < 2e-5 * scale, "{flavour:?}: {found} and {expected}");
         }
         // One image does not see the other.
-        let second = network.features(&images[784..], 28).unwrap();
+        let second = network.features(&images[784..], 1, 28).unwrap();
         for (alone, together) in second.iter().zip(&features[128..]) {
             assert!((alone - together).abs() < 1e-5);
         }
-        assert!(network.features(&images[1..], 28).is_err());
-        assert!(network.features(&[f32::NAN; 4], 2).is_err());
+        assert!(network.features(&images[1..], 1, 28).is_err());
+        assert!(network.features(&[f32::NAN; 4], 1, 2).is_err());
     }
 }
 

@@ -1,0 +1,146 @@
+//! The private records, the public side, and the public test records.
+
+mod photographs;
+mod records;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use data::{Dataset, DatasetKind, LoadOptions, Split, SplitPlan};
+use lab::diagnostic::Failure;
+use model::latent::SmallAutoencoder;
+
+pub use records::{Records, Source};
+
+use super::{Arguments, Settings};
+
+/// Glyphs on each side, and for the test.
+const GLYPHS: usize = 30_000;
+const GLYPH_TESTS: usize = 2_000;
+
+/// The records of a run.
+pub struct Sides {
+    /// Private training records.
+    pub private: Records,
+    /// What the autoencoder is trained on.
+    pub public: Records,
+    /// Public test records.
+    pub test: Records,
+    /// What the public side is, in words.
+    pub public_name: String,
+    /// Classes of the private records.
+    pub classes: usize,
+}
+
+impl Sides {
+    /// Loads what the settings ask for.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
+    pub fn load(settings: &Settings, arguments: &Arguments, cache: &Path) -> Result<Self, Failure> {
+        let sides = if settings.photographs() {
+            photographs::load(settings, arguments, cache)
+        } else {
+            Self::load_labelled(settings, arguments, cache)
+        }?;
+        for (flag, asked, found) in [
+            ("records", settings.records, sides.private.len()),
+            (
+                "public-records",
+                settings.public_records,
+                sides.public.len(),
+            ),
+        ] {
+            if asked.is_some_and(|asked| asked > found || asked == 0) {
+                return Err(Failure::input(
+                    format!(
+                        "--{flag} {}: it must be between 1 and {found}, the records of that side",
+                        asked.unwrap_or(0)
+                    ),
+                    format!("leave --{flag} out for all of them"),
+                ));
+            }
+        }
+        Ok(sides)
+    }
+
+    fn load_labelled(
+        settings: &Settings,
+        arguments: &Arguments,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
+        let kind = kind("dataset", &settings.dataset)?;
+        let set = load(kind, arguments)?;
+        let (train, test) = (Arc::new(set.train), Arc::new(set.test));
+        let folder = cache.join("splits");
+        // Glyphs of any number are one data set: always the same ones are drawn and split. Without
+        // strata the draw looks at no record.
+        let name = match kind {
+            DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
+            kind => kind.name().to_string(),
+        };
+        let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
+            .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+        let classes = train.classes();
+        let tests = (0..test.len()).collect();
+        let (train, test) = (Source::Labelled(train), Source::Labelled(test));
+        let private = Records::new(train.clone(), split.private().to_vec(), settings.records);
+        let (public, public_name) = if settings.public == "half" {
+            let indices = split.public().to_vec();
+            let name = format!("the public half of {}", kind.name());
+            (Records::new(train, indices, settings.public_records), name)
+        } else {
+            let other = self::kind("public", &settings.public)?;
+            if other == kind {
+                return Err(Failure::input(
+                    format!("--public {0}: {0} is the private data set", kind.name()),
+                    "say --public half for its public half, or name another data set",
+                ));
+            }
+            let images = Arc::new(load(other, arguments)?.train);
+            let indices = (0..images.len().min(GLYPHS)).collect();
+            let name = other.name().to_string();
+            let images = Source::Labelled(images);
+            (Records::new(images, indices, settings.public_records), name)
+        };
+        if public.shape().side.max(private.shape().side) > SmallAutoencoder::SIDE {
+            return Err(Failure::input(
+                format!("--public {}: images wider than 32 pixels", settings.public),
+                "choose another data set",
+            ));
+        }
+        Ok(Self {
+            classes,
+            private,
+            public,
+            test: Records::new(test, tests, None),
+            public_name,
+        })
+    }
+}
+
+fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
+    name.parse().map_err(|e| {
+        Failure::input(
+            format!("--{flag} {name}: {e}"),
+            "choose a data set of this list",
+        )
+    })
+}
+
+fn load(kind: DatasetKind, arguments: &Arguments) -> Result<Dataset, Failure> {
+    let glyphs = kind == DatasetKind::Glyphs;
+    let options = LoadOptions {
+        data_dir: arguments.data_dir.as_deref().map(Path::to_path_buf),
+        train: glyphs.then_some(2 * GLYPHS),
+        test: glyphs.then_some(GLYPH_TESTS),
+        ..LoadOptions::default()
+    };
+    Dataset::load(kind, &options).map_err(|e| {
+        Failure::input(
+            e.to_string(),
+            "check --data-dir, or use --dataset glyphs, which needs no file",
+        )
+    })
+}

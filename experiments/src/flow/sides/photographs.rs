@@ -1,0 +1,81 @@
+//! A folder of photographs as the records of a run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
+use lab::diagnostic::Failure;
+use model::latent::DcganAutoencoder;
+
+use super::super::{Arguments, Settings};
+use super::{Records, Sides, Source};
+
+/// One public photograph in so many is kept for the test.
+const TEST_EVERY: usize = 5;
+/// Test photographs, at most.
+const MOST_TESTS: usize = 10_000;
+
+/// Half of a folder is private; of the public half, a fifth is the test.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a folder that is not there or has too few photographs.
+pub(super) fn load(
+    settings: &Settings,
+    arguments: &Arguments,
+    cache: &Path,
+) -> Result<Sides, Failure> {
+    let root = arguments.data_dir.as_deref().ok_or_else(|| {
+        Failure::input(
+            "--dataset images: a folder of photographs is needed",
+            "name it with --data-dir",
+        )
+    })?;
+    let refuse = |e: data::DataError| {
+        Failure::input(
+            format!("--data-dir {}: {e}", root.display()),
+            "give a folder of jpg and png files, at any depth",
+        )
+    };
+    let options = ImageFolderOptions {
+        side: DcganAutoencoder::SIDE,
+        ..ImageFolderOptions::default()
+    };
+    let folder = ImageFolder::scan(root, &options).map_err(refuse)?;
+    // One split a folder, wherever a process stands when it names it.
+    let whole = root.canonicalize().unwrap_or_else(|_| root.into());
+    let name = format!(
+        "images-{}",
+        &lab::checkpoint::hex(whole.as_os_str().as_encoded_bytes())[..16]
+    );
+    let plan = SplitPlan::default();
+    let split =
+        Split::load_or_create(&cache.join("splits"), &name, &folder, &plan).map_err(refuse)?;
+    let (test, public): (Vec<_>, Vec<_>) = split
+        .public()
+        .iter()
+        .enumerate()
+        .partition(|(place, _)| place % TEST_EVERY == TEST_EVERY - 1);
+    let indices =
+        |side: Vec<(usize, &usize)>| side.into_iter().map(|(_, &i)| i).collect::<Vec<_>>();
+    let (test, public) = (indices(test), indices(public));
+    if test.len() < 2 {
+        let least = 4 * TEST_EVERY;
+        return Err(Failure::input(
+            format!(
+                "--data-dir {}: {} photographs, at least {least} are needed",
+                root.display(),
+                folder.len()
+            ),
+            "give more photographs",
+        ));
+    }
+    let source = Source::Folder(Arc::new(folder));
+    Ok(Sides {
+        private: Records::new(source.clone(), split.private().to_vec(), settings.records),
+        public: Records::new(source.clone(), public, settings.public_records),
+        test: Records::new(source, test, Some(MOST_TESTS)),
+        public_name: format!("the public half of {}", root.display()),
+        classes: 1,
+    })
+}

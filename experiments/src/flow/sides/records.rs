@@ -1,0 +1,122 @@
+//! Some records of a data set: grey images with labels, or photographs that stay on disk.
+
+use std::sync::Arc;
+
+use data::split::Records as _;
+use data::{ImageFolder, LabelledImages};
+use lab::diagnostic::Failure;
+use model::latent::ImageShape;
+
+/// Where images come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Grey images with labels, in memory.
+    Labelled(Arc<LabelledImages>),
+    /// Photographs, decoded when they are asked for.
+    Folder(Arc<ImageFolder>),
+}
+
+/// Some records of a data set.
+pub struct Records {
+    source: Source,
+    indices: Vec<usize>,
+}
+
+impl Records {
+    /// The records of `source` at the first `limit` of some indices.
+    pub fn new(source: Source, mut indices: Vec<usize>, limit: Option<usize>) -> Self {
+        indices.truncate(limit.unwrap_or(usize::MAX));
+        Self { source, indices }
+    }
+
+    /// Some of these records.
+    pub fn only(&self, places: &[usize]) -> Self {
+        Self {
+            source: self.source.clone(),
+            indices: places.iter().map(|&p| self.indices[p]).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Channels and side of an image.
+    pub fn shape(&self) -> ImageShape {
+        match &self.source {
+            Source::Labelled(images) => ImageShape {
+                channels: 1,
+                side: images.width(),
+            },
+            Source::Folder(folder) => ImageShape {
+                channels: ImageFolder::CHANNELS,
+                side: folder.side(),
+            },
+        }
+    }
+
+    /// The labels; empty for photographs.
+    pub fn labels(&self) -> Vec<usize> {
+        match &self.source {
+            Source::Labelled(images) => {
+                let label = |&i| images.label(i).unwrap_or(0);
+                self.indices.iter().map(label).collect()
+            }
+            Source::Folder(_) => Vec::new(),
+        }
+    }
+
+    /// Images of some records, in their own size, `[n, channels, side, side]` in rows, values in
+    /// `[0, 1]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names a photograph that cannot be read.
+    pub fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
+        let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
+        match &self.source {
+            Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
+            Source::Folder(folder) => folder.gather(&indices).map_err(Failure::run),
+        }
+    }
+
+    /// These records as a labelled data set of their own; none for photographs.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where there is none.
+    pub fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
+        match &self.source {
+            Source::Labelled(images) => {
+                images.select(&self.indices).map(Some).map_err(Failure::run)
+            }
+            Source::Folder(_) => Ok(None),
+        }
+    }
+
+    /// A checksum of all records: of bytes and labels, or of the names and contents of files.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names a file that cannot be read.
+    pub fn fingerprint(&self) -> Result<String, Failure> {
+        let mut bytes = Vec::new();
+        match &self.source {
+            Source::Labelled(images) => {
+                for &index in &self.indices {
+                    bytes.extend_from_slice(images.image_bytes(index).unwrap_or_default());
+                    bytes.push(images.labels()[index]);
+                }
+            }
+            Source::Folder(folder) => {
+                bytes.extend(folder.sha256().map_err(Failure::run)?.bytes());
+                let shape = self.shape().side as u64;
+                bytes.extend(shape.to_le_bytes());
+                let indices = self.indices.iter().map(|&i| i as u64);
+                bytes.extend(indices.flat_map(u64::to_le_bytes));
+            }
+        }
+        Ok(lab::checkpoint::hex(&bytes))
+    }
+}
