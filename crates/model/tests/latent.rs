@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use model::ModelError;
 use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training};
+use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -77,4 +78,36 @@ fn colour_images_go_through_the_larger_one() {
     let latents = space.encode(images);
     assert_eq!(latents.dims(), [2, 48]);
     assert_eq!(space.decode(latents).dims(), [2, 3, 64, 64]);
+}
+
+/// Its norms keep running statistics, which are no parameters and still decide what it decodes.
+#[test]
+fn the_larger_one_comes_back_from_its_weights() {
+    let device = Device::flex();
+    let autodiff = device.clone().autodiff();
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let training = Training {
+        epochs: 1,
+        batch: 2,
+        learning_rate: 1e-2,
+    };
+    let picture = |i: usize| (0..3 * 4096).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
+    let trained = training
+        .run::<_, ModelError>(
+            DcganAutoencoder::new(3, 8, 2, &mut rng, &autodiff),
+            4,
+            |places| Ok(places.iter().copied().flat_map(picture).collect()),
+            &mut rng,
+            &device,
+            |_| {},
+        )
+        .unwrap()
+        .valid();
+    let latents = vec![0.25; 2 * 8];
+    let fresh = DcganAutoencoder::new(3, 8, 2, &mut rng, &device);
+    let before = fresh.decode_host(&latents, &device);
+    let back = from_host(fresh, &to_host(&trained)).unwrap();
+    let decoded = trained.decode_host(&latents, &device);
+    assert_ne!(before, decoded);
+    assert_eq!(back.decode_host(&latents, &device), decoded);
 }
