@@ -32,7 +32,9 @@ fn step(criterion: &mut Criterion) {
     for rows in [250, 30_000] {
         for sigma in [1.0, 0.0] {
             let slices = Slices::tight(DIM, SLICES, &mut rng).unwrap();
-            let private = Particles::gaussian(rows, DIM, 1.0, &mut rng).unwrap().rows();
+            let private = Particles::gaussian(rows, DIM, 1.0, &mut rng)
+                .unwrap()
+                .rows();
             let released = project(&private, &slices, sphere).unwrap();
             let values = released.before_noise().to_vec();
             let target = NoisyProjections::from_released(values, slices, sigma).unwrap();

@@ -111,3 +111,59 @@ fn the_larger_one_comes_back_from_its_weights() {
     assert_ne!(before, decoded);
     assert_eq!(back.decode_host(&latents, &device), decoded);
 }
+
+/// Host kernels and autodiff agree on latents, images, and the gradient of a batch.
+#[test]
+fn host_kernels_agree_with_tensors() {
+    let device = Device::flex();
+    let autodiff = device.clone().autodiff();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let space = SmallAutoencoder::new(1, 8, &mut rng, &autodiff);
+    let n = 11;
+    let images: Vec<f32> = (0..n * 1024)
+        .map(|p| ((p * p + 7 * p) % 83) as f32 / 83.0)
+        .collect();
+    let tensor = |device: &Device| {
+        Tensor::<4>::from_data(TensorData::new(images.clone(), [n, 1, 32, 32]), device)
+    };
+    let close = |what: &str, a: &[f32], b: &[f32], bound: f32| {
+        assert_eq!(a.len(), b.len(), "{what}");
+        let largest = b.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        let off = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+        let off = off.fold(0.0f32, f32::max);
+        assert!(off <= bound * largest, "{what}: {off} of {largest}");
+    };
+    let plain = space.valid();
+    let host = plain.host().unwrap();
+    let latents: Vec<f32> = plain.encode(tensor(&device)).into_data().iter().collect();
+    close("latents", &host.encode(&images), &latents, 1e-4);
+    let points = Tensor::<2>::from_data(TensorData::new(latents.clone(), [n, 8]), &device);
+    let decoded: Vec<f32> = plain.decode(points).into_data().iter().collect();
+    close("images", &host.decode(&latents), &decoded, 1e-4);
+
+    let logits = space.logits(space.encode(tensor(&autodiff)));
+    let cotangent = (burn::tensor::activation::sigmoid(logits.clone().inner()) - tensor(&device))
+        .div_scalar(n as f64);
+    let surrogate = (logits * Tensor::from_inner(cotangent)).sum();
+    let mut gradients = burn::optim::GradientsParams::from_grads(surrogate.backward(), &space);
+    let (flat, _) = host.gradient(&images);
+    let mut rest = &flat[..];
+    for (index, slot) in host.slots.iter().enumerate() {
+        let (here, after) = rest.split_at(slot.len());
+        rest = after;
+        let expected: Option<Vec<f32>> = match slot.shape.len() {
+            1 => gradients
+                .remove::<1>(slot.id)
+                .map(|g| g.into_data().iter().collect()),
+            2 => gradients
+                .remove::<2>(slot.id)
+                .map(|g| g.into_data().iter().collect()),
+            _ => gradients
+                .remove::<4>(slot.id)
+                .map(|g| g.into_data().iter().collect()),
+        };
+        let expected = expected.unwrap_or_else(|| panic!("parameter {index}: no gradient"));
+        close(&format!("parameter {index}"), here, &expected, 1e-3);
+    }
+    assert!(rest.is_empty());
+}

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::sides::{Records, Sides};
 
-const BATCH: usize = 100;
+const BATCH: usize = 25;
 /// Records that are encoded at once.
 const PART: usize = 250;
 const LEARNING_RATE: f64 = 2e-3;
@@ -101,7 +101,7 @@ pub fn autoencoder(
         learning_rate: LEARNING_RATE,
     };
     let mut key = json!({
-        "format": 2,
+        "format": 3,
         "public": sides.public.fingerprint()?,
         "latent": settings.latent,
         "training": training,

@@ -3,12 +3,13 @@
 use burn::module::Module;
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::Layer;
+use dp_core::per_sample::{HostStack, Layer};
 use rand::Rng;
 
 use super::convolution::{Convolution, Deconvolution, Window};
+use super::host::HostSpace;
 use super::space::{ImageShape, LatentSpace};
-use crate::layers::Linear;
+use crate::layers::{LeakyRelu, Linear};
 
 /// Channels of the hidden layers.
 const WIDTH: usize = 32;
@@ -78,6 +79,42 @@ impl LatentSpace for SmallAutoencoder {
 
     fn latent(&self) -> usize {
         self.latent
+    }
+
+    fn host(&self) -> Option<HostSpace> {
+        let rectifier =
+            |channels: usize, side: usize| LeakyRelu::new(channels * side * side, 0.0).host();
+        let inner = (Self::SIDE - 4) / 2 + 1;
+        let mut encoder = Vec::new();
+        for (layer, (from, to, channels)) in self.encoder.iter().zip([
+            (Self::SIDE, Self::SIDE, 3),
+            (Self::SIDE, inner, WIDTH),
+            (inner, inner, WIDTH),
+            (inner, inner, WIDTH),
+        ]) {
+            encoder.push(layer.host(from)?);
+            encoder.push(rectifier(channels, to)?);
+        }
+        encoder.push(self.bottleneck.host()?);
+        let mut decoder = vec![self.expand.host()?, rectifier(WIDTH, START)?];
+        for layer in &self.decoder {
+            decoder.push(layer.host(START)?);
+            decoder.push(rectifier(WIDTH, START)?);
+        }
+        decoder.push(self.grow.host(START)?);
+        decoder.push(rectifier(WIDTH, Self::SIDE)?);
+        decoder.push(self.last.host(Self::SIDE)?);
+        let mut slots: Vec<_> = self.encoder.iter().flat_map(Convolution::slots).collect();
+        slots.extend(self.bottleneck.parameters());
+        slots.extend(self.expand.parameters());
+        slots.extend(self.decoder.iter().flat_map(Convolution::slots));
+        slots.extend(self.grow.slots());
+        slots.extend(self.last.slots());
+        Some(HostSpace {
+            encoder: HostStack::new(encoder),
+            decoder: HostStack::new(decoder),
+            slots,
+        })
     }
 
     fn features(&self, images: Tensor<4>) -> Tensor<2> {

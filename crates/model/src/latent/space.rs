@@ -4,10 +4,13 @@ use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::mechanism::ParameterGradient;
 use rand::Rng;
 use rand::seq::SliceRandom;
 
+use super::host::HostSpace;
 use crate::ModelError;
+use crate::adam::ModuleAdam;
 
 /// Channels and side of square images, `[n, channels, side, side]` with values in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -39,6 +42,11 @@ pub trait LatentSpace {
     /// The decoder before its last sigmoid: `[n, latent] -> [n, c, s, s]`.
     fn logits(&self, latents: Tensor<2>) -> Tensor<4>;
 
+    /// The same space as kernels for the CPU over a snapshot of its weights, where it has them.
+    fn host(&self) -> Option<HostSpace> {
+        None
+    }
+
     /// Latents of norm 1, `[n, latent]`.
     ///
     /// The norm is a matter of quality here; what a release is bounded by, the release enforces.
@@ -55,6 +63,9 @@ pub trait LatentSpace {
 
     /// Latents of host images, `[n, c s s]` in rows, in parts of 250.
     fn encode_host(&self, images: &[f32], device: &Device) -> Vec<f32> {
+        if let Some(host) = on_cpu(self, device) {
+            return host.encode(images);
+        }
         let ImageShape { channels, side } = self.shape();
         let mut latents = Vec::new();
         for part in images.chunks(250 * self.shape().values()) {
@@ -68,6 +79,9 @@ pub trait LatentSpace {
 
     /// Host images of latents, `[n, latent]` in rows, in parts of 250.
     fn decode_host(&self, latents: &[f32], device: &Device) -> Vec<f32> {
+        if let Some(host) = on_cpu(self, device) {
+            return host.decode(latents);
+        }
         let d = self.latent();
         let mut images = Vec::new();
         for part in latents.chunks(250 * d) {
@@ -76,6 +90,15 @@ pub trait LatentSpace {
             images.extend(decoded.into_data().iter::<f32>());
         }
         images
+    }
+}
+
+/// Host kernels where tensors lie in host memory anyway.
+fn on_cpu<S: LatentSpace + ?Sized>(space: &S, device: &Device) -> Option<HostSpace> {
+    if *device == Device::flex() {
+        space.host()
+    } else {
+        None
     }
 }
 
@@ -137,17 +160,65 @@ impl Training {
                 }));
             }
         }
-        let ImageShape { channels, side } = space.shape();
-        let autodiff = device.clone().autodiff();
-        let mut optimizer: ModuleOptimizer = AdamConfig::new().init();
         let mut order: Vec<usize> = (0..count).collect();
         let steps = self.epochs * count.div_ceil(self.batch);
+        let mut stepper = Stepper::new(&space, device);
         let mut done = 0;
         for _ in 0..self.epochs {
             order.shuffle(rng);
             for indices in order.chunks(self.batch) {
-                let n = indices.len();
-                let images = TensorData::new(gather(indices)?, [n, channels, side, side]);
+                let images = gather(indices)?;
+                let angle = std::f64::consts::PI * done as f64 / steps as f64;
+                let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
+                let loss;
+                (space, loss) = stepper.step(space, images, rate, device)?;
+                done += 1;
+                each(TrainingStep { done, steps, loss });
+            }
+        }
+        Ok(space)
+    }
+}
+
+/// What takes a step: autodiff, or host kernels with the same Adam.
+enum Stepper {
+    Autodiff(ModuleOptimizer),
+    Host(ModuleAdam),
+}
+
+impl Stepper {
+    fn new<M: LatentSpace>(space: &M, device: &Device) -> Self {
+        if on_cpu(space, device).is_some() {
+            Self::Host(ModuleAdam::default())
+        } else {
+            Self::Autodiff(AdamConfig::new().init())
+        }
+    }
+
+    /// One step on `images`, `[n, c s s]` in rows, and the loss before it.
+    fn step<M: LatentSpace + Module>(
+        &mut self,
+        space: M,
+        images: Vec<f32>,
+        rate: f64,
+        device: &Device,
+    ) -> Result<(M, f64), ModelError> {
+        let ImageShape { channels, side } = space.shape();
+        let n = images.len() / space.shape().values();
+        match self {
+            Self::Host(adam) => {
+                let space = space.valid();
+                let Some(host) = space.host() else {
+                    return Ok((space.train(), f64::NAN));
+                };
+                let (flat, loss) = host.gradient(&images);
+                let gradient = ParameterGradient::from_host(host.slots, &flat, device)?;
+                let gradients = gradient.into_params_without_privacy();
+                Ok((adam.step(rate, space, gradients).train(), loss))
+            }
+            Self::Autodiff(optimizer) => {
+                let autodiff = device.clone().autodiff();
+                let images = TensorData::new(images, [n, channels, side, side]);
                 let images = Tensor::<4>::from_data(images, &autodiff);
                 let logits = space.logits(space.encode(images.clone()));
                 // The cotangent `sigmoid(z) - x` is known, so no graph of the loss is needed.
@@ -159,17 +230,8 @@ impl Training {
                 let cotangent = (sigmoid(plain) - images).div_scalar(n as f64);
                 let surrogate = (logits * Tensor::from_inner(cotangent)).sum();
                 let gradients = GradientsParams::from_grads(surrogate.backward(), &space);
-                let angle = std::f64::consts::PI * done as f64 / steps as f64;
-                let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
-                space = optimizer.step(rate, space, gradients);
-                done += 1;
-                each(TrainingStep {
-                    done,
-                    steps,
-                    loss: f64::from(value),
-                });
+                Ok((optimizer.step(rate, space, gradients), f64::from(value)))
             }
         }
-        Ok(space)
     }
 }

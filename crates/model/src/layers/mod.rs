@@ -1,11 +1,12 @@
 //! Layers that are burn modules and know their per-record gradients.
 //!
 //! Each file holds one layer: a burn `Module` and its tensor form for every backend; `host` holds
-//! its form for the CPU, and `kernels` the inner loops of that. Activations are `[n, features]`; images are channel-major inside a row.
+//! its form for the CPU, and `kernels` the inner loops of that. Activations are `[n, features]`; images
+//! are channel-major inside a row.
 
 mod activation;
 mod conv;
-mod host;
+pub(crate) mod host;
 mod kernels;
 mod linear;
 mod resample;
@@ -44,6 +45,6 @@ pub(crate) fn constant_bias(length: usize, value: f32, device: &Device) -> Param
 }
 
 /// The values of a parameter on the host.
-fn host_values<const D: usize>(param: &Param<Tensor<D>>) -> Vec<f32> {
+pub(crate) fn host_values<const D: usize>(param: &Param<Tensor<D>>) -> Vec<f32> {
     param.val().into_data().iter::<f32>().collect()
 }

@@ -45,6 +45,13 @@ impl HostConv {
         self.parameters() - self.c_out
     }
 
+    /// The planes of one block with zero borders.
+    pub(super) fn padded(&self, input: &[Octet]) -> Buffer {
+        let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
+        self.plane.pad(input, &mut padded);
+        padded
+    }
+
     /// Adds the gradient for `delta [d_out]` of one block to `row [parameters]`.
     pub(super) fn add_row(&self, padded: &[Octet], delta: &[Octet], row: &mut [Octet]) {
         let (weight, bias) = row.split_at_mut(self.weights());

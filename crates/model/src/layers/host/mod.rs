@@ -4,12 +4,15 @@ mod activation;
 mod conv;
 mod conv_pool;
 mod linear;
+mod rearranged;
 mod resample;
 
-pub(super) use activation::HostLeakyRelu;
-pub(super) use conv::HostConv;
+pub(crate) use activation::HostLeakyRelu;
+pub(crate) use conv::HostConv;
 pub(super) use conv_pool::HostConvPool;
 pub(super) use linear::HostLinear;
+pub(crate) use rearranged::HostRearranged;
 pub(super) use resample::{HostAvgPool, HostUpsample};
 
 use super::kernels;
+pub(crate) use super::kernels::Plane;

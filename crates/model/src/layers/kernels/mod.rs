@@ -28,7 +28,7 @@ mod tests;
 pub(super) use combine::Combine;
 pub(super) use correlate::{Correlate, Taps};
 pub(super) use gram::Gram;
-pub(super) use plane::Plane;
+pub(crate) use plane::Plane;
 pub(super) use pooled::{Pool, PooledRows, Slopes, Spread};
 pub(super) use product::{OuterProduct, Product, Weights};
 pub(super) use rows::WeightRows;
