@@ -80,7 +80,7 @@ impl Trial {
         let clipping = Clipping {
             activation: rng.random_range(0.2..2.0),
             jacobian: rng.random_range(0.1..3.0),
-            reconstruction: rng.random_range(0.1..3.0),
+            loss: rng.random_range(0.1..3.0),
             mode,
         };
         let objective = Objective::new([0.0, 0.1, 0.5, 1.0][rng.random_range(0..4)], clipping);
@@ -142,7 +142,7 @@ impl Trial {
             .unwrap()
             .0
         });
-        let declared = self.objective.sensitivity(&self.matching).unwrap();
+        let declared = model::swae::sensitivity(&self.objective, &self.matching).unwrap();
         distance(&first, &second) / declared.l2_upper()
     }
 }
@@ -238,7 +238,7 @@ fn saturated(device: &Device) -> Trial {
     let clipping = Clipping {
         activation: 1e-3,
         jacobian: 1.0,
-        reconstruction: 1.0,
+        loss: 1.0,
         mode: JacobianClip::Spectral,
     };
     Trial {

@@ -7,9 +7,11 @@
 pub mod adam;
 pub mod ema;
 pub mod error;
+pub mod fairness;
 pub mod generator;
 pub mod latent;
 pub mod layers;
+pub mod penalised;
 pub mod swae;
 pub mod weights;
 

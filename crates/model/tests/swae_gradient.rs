@@ -147,8 +147,8 @@ impl Case {
             let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();
             let reconstruction = flat_gradient(loss, &model, &slots);
             let norm = dot(&reconstruction, &reconstruction).sqrt();
-            let weight = if clip && norm > clipping.reconstruction {
-                clipping.reconstruction / norm
+            let weight = if clip && norm > clipping.loss {
+                clipping.loss / norm
             } else {
                 1.0
             };
@@ -166,7 +166,7 @@ fn objective(mode: JacobianClip) -> Objective {
     let clipping = Clipping {
         activation: 0.4,
         jacobian: 2.0,
-        reconstruction: 1.0,
+        loss: 1.0,
         mode,
     };
     Objective::new(0.3, clipping).unwrap()
@@ -240,6 +240,6 @@ fn the_plain_gradient_is_the_objective_s() {
         .unwrap();
         let error = relative_error(&gradient.to_host(), &expected);
         assert!(error < 1e-5, "{engine:?}: {error:e}");
-        assert!(losses.reconstruction > 0.0 && losses.sliced > 0.0);
+        assert!(losses.loss > 0.0 && losses.transport > 0.0);
     }
 }

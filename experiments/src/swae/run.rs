@@ -10,7 +10,10 @@ use lab::diagnostic::Failure;
 use lab::report::upper;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
-use model::swae::{Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation};
+use model::swae::{
+    Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation, paper_sensitivity,
+    sensitivity,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -190,12 +193,11 @@ impl Run {
         self.public = public;
         let objective = self.settings.objective()?;
         let n = self.settings.batch as f64;
-        let ours = objective
-            .sensitivity(&matching)
+        let ours = sensitivity(&objective, &matching)
             .map_err(Failure::run)?
             .l2_upper()
             * n;
-        let paper = objective.paper_sensitivity(self.settings.batch) * n;
+        let paper = paper_sensitivity(&objective, self.settings.batch) * n;
         println!(
             "step      batch times sensitivity {ours:.3} (the paper's bound: {paper:.3}, ratio {:.3})",
             ours / paper

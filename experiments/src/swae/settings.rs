@@ -281,10 +281,13 @@ impl Settings {
         let clipping = Clipping {
             activation: self.clip_activation,
             jacobian: self.clip_jacobian,
-            reconstruction: self.clip_reconstruction,
+            loss: self.clip_reconstruction,
             mode: self.clip,
         };
-        Objective::new(self.alpha, clipping)
-            .map_err(|e| Failure::input(format!("--{e}"), "give the flag another value"))
+        Objective::new(self.alpha, clipping).map_err(|e| {
+            // The library's C bounds any loss; here the flag says which.
+            let why = e.to_string().replace("clip-loss", "clip-reconstruction");
+            Failure::input(format!("--{why}"), "give the flag another value")
+        })
     }
 }

@@ -292,7 +292,7 @@ impl Run {
                 "test_reconstruction_bce": scores.reconstruction,
                 "test_sliced_w2_squared": scores.sliced,
                 "training_loss_not_private": losses.map(|l| {
-                    json!({"reconstruction": l.reconstruction, "sliced": l.sliced})
+                    json!({"reconstruction": l.loss, "sliced": l.transport})
                 }),
             }),
         )

@@ -10,11 +10,13 @@ pub(crate) mod host;
 mod kernels;
 mod linear;
 mod resample;
+mod sigmoid;
 
 pub use activation::LeakyRelu;
 pub use conv::Conv;
 pub use linear::Linear;
 pub use resample::{AvgPool, Upsample};
+pub use sigmoid::Sigmoid;
 
 use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};

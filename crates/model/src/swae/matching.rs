@@ -8,8 +8,9 @@ use swd::sensitivity::prior_matching_bound;
 use swd::transport::host::sliced_cotangents_and_distance;
 use swd::{Cells, Slices, UniformBall};
 
-use super::{Batch, Clipping};
+use super::Batch;
 use crate::ModelError;
+use crate::penalised::Clipping;
 
 /// How the prior, uniform in the unit ball, enters a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

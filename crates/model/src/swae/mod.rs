@@ -9,12 +9,12 @@ mod gradient;
 mod initialisation;
 mod matching;
 mod moments;
-mod objective;
 
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
 pub use batch::Batch;
-pub use gradient::{Engine, StepLosses, bounded_gradient, plain_gradient};
+pub use gradient::{bounded_gradient, paper_sensitivity, plain_gradient, sensitivity};
 pub use initialisation::framework_initialisation;
 pub use matching::{ExactCells, Matching, Prior};
 pub use moments::{ClassLatents, class_moments, moment_sensitivity};
-pub use objective::{Clipping, Objective};
+
+pub use crate::penalised::{Clipping, Engine, Objective, StepLosses};

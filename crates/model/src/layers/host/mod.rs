@@ -6,6 +6,7 @@ mod conv_pool;
 mod linear;
 mod rearranged;
 mod resample;
+mod sigmoid;
 
 pub(crate) use activation::HostLeakyRelu;
 pub(crate) use conv::HostConv;
@@ -13,6 +14,7 @@ pub(super) use conv_pool::HostConvPool;
 pub(super) use linear::HostLinear;
 pub(crate) use rearranged::HostRearranged;
 pub(super) use resample::{HostAvgPool, HostUpsample};
+pub(super) use sigmoid::HostSigmoid;
 
 use super::kernels;
 pub(crate) use super::kernels::Plane;

@@ -3,7 +3,6 @@
 use dp_core::mechanism::Sensitivity;
 use dp_core::per_sample::JacobianClip;
 
-use super::Matching;
 use crate::ModelError;
 
 /// The clipping bounds of a private step (paper 004, section 6.2).
@@ -13,19 +12,19 @@ pub struct Clipping {
     pub activation: f64,
     /// `L`: the spectral norm of each record's encoder Jacobian.
     pub jacobian: f64,
-    /// `C`: the norm of each record's reconstruction gradient.
-    pub reconstruction: f64,
+    /// `C`: the norm of each record's gradient of the loss.
+    pub loss: f64,
     /// How the Jacobian is bounded.
     pub mode: JacobianClip,
 }
 
 impl Clipping {
-    /// The paper's constants: `M = 1.5`, `L = sqrt 6`, `C = 1`.
+    /// The constants of the paper's autoencoder: `M = 1.5`, `L = sqrt 6`, `C = 1`.
     pub fn paper(mode: JacobianClip) -> Self {
         Self {
             activation: 1.5,
             jacobian: 6.0_f64.sqrt(),
-            reconstruction: 1.0,
+            loss: 1.0,
             mode,
         }
     }
@@ -55,7 +54,7 @@ impl Objective {
         for (name, value) in [
             ("clip-activation (M)", clipping.activation),
             ("clip-jacobian (L)", clipping.jacobian),
-            ("clip-reconstruction (C)", clipping.reconstruction),
+            ("clip-loss (C)", clipping.loss),
         ] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(ModelError::OutOfRange {
@@ -78,31 +77,23 @@ impl Objective {
         &self.clipping
     }
 
-    /// The L2 sensitivity of one step's gradient under replacement of one record of a group:
-    /// `(1 - alpha) 2C/n + alpha max_c (n_c / n) Delta_SW(n_c)` over the groups of the batch.
+    /// The L2 sensitivity of one step's gradient under replacement of one record:
+    /// `(1 - alpha) 2C/n + alpha Delta_T`.
+    ///
+    /// - `records`: `n`, public; `transport_upper`: `Delta_T`, a bound for the transport term alone, with
+    ///   activations of norm at most `M` and Jacobians of spectral norm at most `L`.
     ///
     /// # Errors
     ///
     /// Passes on what [`Sensitivity::l2`] refuses.
-    pub fn sensitivity(&self, matching: &Matching) -> Result<Sensitivity, ModelError> {
-        let n = matching.records() as f64;
-        let transport = matching.weighted_sensitivity(&self.clipping)?;
-        let reconstruction = 2.0 * self.clipping.reconstruction / n;
+    pub fn sensitivity(
+        &self,
+        records: usize,
+        transport_upper: f64,
+    ) -> Result<Sensitivity, ModelError> {
+        let loss = 2.0 * self.clipping.loss / records as f64;
         Ok(Sensitivity::l2(
-            (1.0 - self.alpha) * reconstruction + self.alpha * transport,
+            (1.0 - self.alpha) * loss + self.alpha * transport_upper,
         )?)
-    }
-
-    /// The paper's bound for the same step, `(1 - alpha) 2C/n + alpha 12 M L/n` (section 6.2).
-    pub fn paper_sensitivity(&self, records: usize) -> f64 {
-        let n = records as f64;
-        let Clipping {
-            activation,
-            jacobian,
-            reconstruction,
-            ..
-        } = self.clipping;
-        (1.0 - self.alpha) * 2.0 * reconstruction / n
-            + self.alpha * 12.0 * activation * jacobian / n
     }
 }

@@ -1,0 +1,221 @@
+//! Distances between pairs of groups, and what one record can move them.
+
+use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
+use swd::transport::host::sliced_cotangents_and_distance;
+use swd::{Cells, Slices};
+
+use super::GroupedBatch;
+use crate::ModelError;
+use crate::penalised::Clipping;
+
+/// Two groups that should be alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The groups, by their place in the batch; each group belongs to at most one pair.
+    pub groups: [usize; 2],
+    /// The weight of their distance.
+    pub weight: f64,
+}
+
+/// The penalty of a step: pairs of groups, and public slices. Everything in it is public.
+///
+/// `P = sum over pairs of weight * SW_2^2(group, group)`; in one dimension `W_2^2` itself.
+#[derive(Debug, Clone)]
+pub struct Parity {
+    slices: Slices,
+    sizes: Vec<usize>,
+    pairs: Vec<Pair>,
+    paper: bool,
+}
+
+impl Parity {
+    /// Statistical parity: the groups `A = 0` and `A = 1` of `sizes` records (paper 004, equation 8).
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::OutOfRange`] for an empty group.
+    pub fn statistical(sizes: [usize; 2], slices: Slices) -> Result<Self, ModelError> {
+        let pair = Pair {
+            groups: [0, 1],
+            weight: 1.0,
+        };
+        Self::new(sizes.to_vec(), vec![pair], slices)
+    }
+
+    /// Equality of odds: for each class its two groups, the mean over classes (paper 004, equation 9).
+    ///
+    /// - `sizes`: `[R]` pairs of sizes; in a batch the groups stand as
+    ///   `(y = 0, A = 0), (y = 0, A = 1), (y = 1, A = 0), ...`.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::OutOfRange`] without classes, or for an empty group.
+    pub fn odds(sizes: &[[usize; 2]], slices: Slices) -> Result<Self, ModelError> {
+        let weight = 1.0 / sizes.len() as f64;
+        let pairs = (0..sizes.len())
+            .map(|class| Pair {
+                groups: [2 * class, 2 * class + 1],
+                weight,
+            })
+            .collect();
+        Self::new(sizes.concat(), pairs, slices)
+    }
+
+    /// Any disjoint pairs of groups of `sizes` records.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::OutOfRange`] without pairs, for a group that is empty, not there, or in two pairs,
+    /// and for a weight that is not positive.
+    pub fn new(sizes: Vec<usize>, pairs: Vec<Pair>, slices: Slices) -> Result<Self, ModelError> {
+        let refuse = |name, value: f64, bound: &str| {
+            Err(ModelError::OutOfRange {
+                name,
+                value,
+                bound: bound.into(),
+            })
+        };
+        if pairs.is_empty() {
+            return refuse("pairs of groups", 0.0, "at least 1");
+        }
+        let mut used = vec![false; sizes.len()];
+        for pair in &pairs {
+            if !(pair.weight.is_finite() && pair.weight > 0.0) {
+                return refuse("weight of a pair", pair.weight, "positive and finite");
+            }
+            for group in pair.groups {
+                match used.get_mut(group) {
+                    None => return refuse("group of a pair", group as f64, "one of the groups"),
+                    Some(true) => return refuse("group of a pair", group as f64, "in one pair"),
+                    Some(seen) => *seen = true,
+                }
+                if sizes[group] == 0 {
+                    return refuse("records of a group", 0.0, "at least 1");
+                }
+            }
+        }
+        Ok(Self {
+            slices,
+            sizes,
+            pairs,
+            paper: false,
+        })
+    }
+
+    /// The same with the paper's larger sensitivity, `16 M L / min(n_0, n_1)`, for comparison.
+    pub fn with_paper_sensitivity(self) -> Self {
+        Self {
+            paper: true,
+            ..self
+        }
+    }
+
+    /// Records in a batch.
+    pub fn records(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    /// Records of each group.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The directions of this step.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    /// An upper bound on how far the penalty's gradient moves when one record is replaced by one of its
+    /// group, with activations of norm at most `M` and Jacobians of spectral norm at most `L`: the
+    /// largest over pairs of `weight * Delta(n_0, n_1)`.
+    ///
+    /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
+    /// better ([`both_private_bound`]).
+    ///
+    /// # Errors
+    ///
+    /// Bounds that are refused.
+    pub fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, ModelError> {
+        if self.paper {
+            return Ok(self.paper_sensitivity_upper(clipping));
+        }
+        let (m, l) = (clipping.activation, clipping.jacobian);
+        let lambda = self.slices.lambda_max_upper();
+        let root = lambda.sqrt();
+        // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm,
+        // and the cells that they are taken from were.
+        let rounding = f64::powi(2.0, -20) * l * root * (root + 1.0) * m;
+        let mut worst = 0.0f64;
+        for pair in &self.pairs {
+            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            let bound = both_private_bound(m, l, l, n0, n1, lambda)?;
+            worst = worst.max(pair.weight * (bound * (1.0 + F32_CLIP_SLACK) + rounding));
+        }
+        Ok(worst)
+    }
+
+    /// The paper's bound for the same, `weight * 16 M L / min(n_0, n_1)` (corollary C.1).
+    pub fn paper_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
+        let (m, l) = (clipping.activation, clipping.jacobian);
+        let smaller = |pair: &Pair| {
+            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            n0.min(n1) as f64
+        };
+        self.pairs
+            .iter()
+            .map(|pair| pair.weight * 16.0 * m * l / smaller(pair))
+            .fold(0.0, f64::max)
+    }
+
+    pub(super) fn check(&self, batch: &GroupedBatch) -> Result<(), ModelError> {
+        let found: Vec<usize> = batch.groups().iter().map(std::ops::Range::len).collect();
+        if found.len() != self.sizes.len() {
+            return Err(ModelError::Shape {
+                what: "groups of a batch",
+                expected: self.sizes.len(),
+                found: found.len(),
+            });
+        }
+        for (&expected, found) in self.sizes.iter().zip(found) {
+            if expected != found {
+                return Err(ModelError::Shape {
+                    what: "records of a group",
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The penalty at `latents`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`.
+    ///
+    /// # Errors
+    ///
+    /// Latents that do not fit.
+    pub fn cotangents(
+        &self,
+        groups: &[std::ops::Range<usize>],
+        latents: &[f32],
+    ) -> Result<(Vec<f32>, f64), ModelError> {
+        let d = self.slices.dim();
+        let mut cotangents = vec![0.0; latents.len()];
+        let mut penalty = 0.0;
+        for pair in &self.pairs {
+            let [first, second] = pair.groups.map(|group| groups[group].clone());
+            let rows = |range: &std::ops::Range<usize>| &latents[range.start * d..range.end * d];
+            for (own, other) in [(&first, &second), (&second, &first)] {
+                let cells = Cells::of_sample(rows(other), &self.slices, own.len())?;
+                let (c, distance) =
+                    sliced_cotangents_and_distance(rows(own), &self.slices, &cells)?;
+                let target = &mut cotangents[own.start * d..own.end * d];
+                for (target, c) in target.iter_mut().zip(c) {
+                    *target = (pair.weight * f64::from(c)) as f32;
+                }
+                // Both directions give the same distance.
+                penalty += 0.5 * pair.weight * distance;
+            }
+        }
+        Ok((cotangents, penalty))
+    }
+}

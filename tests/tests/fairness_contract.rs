@@ -1,0 +1,251 @@
+//! The privacy contract of a fair step: both groups are private and trained.
+//!
+//! Two batches that differ in one record of one group, of either group, with ties and unequal sizes,
+//! go through the same step; what reaches the mechanism must differ by at most the declared
+//! sensitivity. Without clipping the same measurement exceeds it, and one instance attains it.
+
+use burn::module::{Module, Param};
+use burn::tensor::{Device, TensorData};
+use dp_core::mechanism::{BoundedGradient, ParameterGradient};
+use dp_core::per_sample::{JacobianClip, Layer, Stack};
+use model::fairness::{
+    Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
+    plain_gradient, sensitivity,
+};
+use model::layers::{LeakyRelu, Linear, Sigmoid};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use swd::Slices;
+
+const FEATURES: usize = 5;
+
+#[derive(Module, Debug)]
+struct Network {
+    fc1: Linear,
+    act1: LeakyRelu,
+    fc2: Linear,
+    act2: Sigmoid,
+    head: Linear,
+}
+
+impl Network {
+    fn new(d: usize, scale: f64, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+        Self {
+            fc1: Linear::new(FEATURES, 6, scale, rng, device),
+            act1: LeakyRelu::new(6, 0.1),
+            fc2: Linear::new(6, d, scale, rng, device),
+            act2: Sigmoid::new(d, 0.5),
+            head: Linear::new(d, 2, scale, rng, device),
+        }
+    }
+
+    /// The penalty at the output, or at an inner layer under a head.
+    fn stages(&self, inner: bool) -> Stages<'_> {
+        let mut encoder: Vec<&dyn Layer> = vec![&self.fc1, &self.act1, &self.fc2];
+        if !inner {
+            encoder.push(&self.act2);
+        }
+        Stages {
+            encoder: Stack::new(encoder),
+            head: inner.then(|| Stack::new(vec![&self.head])),
+        }
+    }
+}
+
+struct Trial {
+    network: Network,
+    inner: bool,
+    parity: Parity,
+    objective: Objective,
+    batches: [GroupedBatch; 2],
+}
+
+impl Trial {
+    fn new(index: u64, device: &Device) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(index);
+        let d = [1, 2, 6][rng.random_range(0..3)];
+        let inner = rng.random_bool(0.5);
+        let scale = [0.0, 0.5, 4.0, 100.0][rng.random_range(0..4)];
+        let network = Network::new(d, scale, &mut rng, device);
+        let slices = if rng.random_bool(0.5) {
+            Slices::tight(d, 3 * d, &mut rng).unwrap()
+        } else {
+            Slices::iid(d, 4, &mut rng).unwrap()
+        };
+        let mut pair = || [rng.random_range(1..9), rng.random_range(1..9)];
+        let parity = if index % 2 == 0 {
+            Parity::statistical(pair(), slices)
+        } else {
+            Parity::odds(&[pair(), pair()], slices)
+        }
+        .unwrap();
+        let sizes = parity.sizes().to_vec();
+        let n = parity.records();
+        let mut rows: Vec<f32> = Vec::with_capacity(n * FEATURES);
+        for i in 0..n {
+            if i > 0 && rng.random_bool(0.3) {
+                let from = rng.random_range(0..i) * FEATURES;
+                rows.extend_from_within(from..from + FEATURES);
+                continue;
+            }
+            let size = [0.1, 1.0, 50.0][rng.random_range(0..3)];
+            rows.extend((0..FEATURES).map(|_| rng.random_range(-size..size)));
+        }
+        let mut neighbour = rows.clone();
+        let place = rng.random_range(0..n) * FEATURES;
+        for x in &mut neighbour[place..place + FEATURES] {
+            *x = [f32::NAN, -*x, 1e4][rng.random_range(0..3)];
+        }
+        let width = if inner { 2 } else { d };
+        let targets: Vec<f32> = (0..n * width).map(|i| (i % 2) as f32).collect();
+        let batches = [rows, neighbour]
+            .map(|rows| GroupedBatch::new(rows, FEATURES, targets.clone(), width, &sizes).unwrap());
+        let clipping = Clipping {
+            activation: rng.random_range(0.1..2.0),
+            jacobian: rng.random_range(0.1..3.0),
+            loss: rng.random_range(0.1..3.0),
+            mode: [JacobianClip::Rows, JacobianClip::Spectral][rng.random_range(0..2)],
+        };
+        let alpha = [0.0, 0.3, 0.8, 1.0][rng.random_range(0..4)];
+        Self {
+            network,
+            inner,
+            parity,
+            objective: Objective::new(alpha, clipping).unwrap(),
+            batches,
+        }
+    }
+
+    fn bounded(&self, engine: Engine, device: &Device) -> [BoundedGradient; 2] {
+        let stages = self.network.stages(self.inner);
+        let terms = (TaskLoss::Squared, &self.parity);
+        self.batches.each_ref().map(|batch| {
+            bounded_gradient(&stages, batch, terms, &self.objective, engine, device)
+                .unwrap()
+                .0
+        })
+    }
+
+    fn ratio(&self, engine: Engine, device: &Device) -> f64 {
+        let [first, second] = self.bounded(engine, device);
+        assert_eq!(first.sensitivity(), second.sensitivity());
+        distance(first.before_noise(), second.before_noise()) / first.sensitivity().l2_upper()
+    }
+
+    fn ratio_without_clipping(&self, engine: Engine, device: &Device) -> f64 {
+        let stages = self.network.stages(self.inner);
+        let terms = (TaskLoss::Squared, &self.parity);
+        let gradients = self.batches.each_ref().map(|batch| {
+            plain_gradient(&stages, batch, terms, &self.objective, engine, device).map(|g| g.0)
+        });
+        let declared = sensitivity(&self.objective, &self.parity).unwrap();
+        match gradients {
+            [Ok(first), Ok(second)] => distance(&first, &second) / declared.l2_upper(),
+            // A record that is not finite: an error tells of it.
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+fn distance(a: &ParameterGradient, b: &ParameterGradient) -> f64 {
+    let pairs = a.to_host().into_iter().zip(b.to_host());
+    let squares = pairs.map(|(x, y)| (f64::from(x) - f64::from(y)).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+#[test]
+fn neighbours_stay_within_the_declared_sensitivity() {
+    let device = Device::flex();
+    let mut largest = 0.0f64;
+    for index in 0..600 {
+        let trial = Trial::new(index, &device);
+        let ratio = trial.ratio(Engine::Host { chunk: 4 }, &device);
+        assert!(ratio <= 1.0, "trial {index}: {ratio} times the sensitivity");
+        largest = largest.max(ratio);
+        if index % 15 == 0 {
+            let ratio = trial.ratio(Engine::Tensor { chunk: 3 }, &device);
+            assert!(ratio <= 1.0, "trial {index} on tensors: {ratio}");
+        }
+    }
+    assert!(largest > 0.5, "the worst trial used only {largest}");
+}
+
+#[test]
+fn sabotage_without_clipping_is_caught() {
+    let device = Device::flex();
+    let caught = (0..60)
+        .filter(|&index| {
+            let trial = Trial::new(index, &device);
+            !(trial.ratio_without_clipping(Engine::Host { chunk: 4 }, &device) <= 1.0)
+        })
+        .count();
+    assert!(caught >= 20, "only {caught} of 60 trials exceed the bound");
+}
+
+#[test]
+fn host_and_tensors_agree() {
+    let device = Device::flex();
+    for index in 0..40 {
+        let trial = Trial::new(index, &device);
+        let [host, _] = trial.bounded(Engine::Host { chunk: 4 }, &device);
+        let [tensor, _] = trial.bounded(Engine::Tensor { chunk: 3 }, &device);
+        let norm = host.before_noise().to_host();
+        let norm = norm
+            .iter()
+            .map(|x| f64::from(*x).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        let off = distance(host.before_noise(), tensor.before_noise());
+        assert!(
+            off <= 1e-3 * norm.max(1e-3),
+            "trial {index}: {off} of {norm}"
+        );
+    }
+}
+
+/// The theorem's instance: activations `U = U~ = M` on one side and `-M` on the other, gradients
+/// opposite. The smaller group attains `8 M L / min(n_0, n_1)`; the paper declares twice that.
+#[test]
+fn the_bound_is_attained_in_the_smaller_group() {
+    let device = Device::flex();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let mut network = Linear::new(2, 1, 1.0, &mut rng, &device);
+    network.weight = Param::from_data(TensorData::new(vec![1e6f32, 0.0], [2, 1]), &device);
+    let (large, far) = (1e3f32, 1e6f32);
+    let rows = |sign: f32| {
+        let mut rows = vec![large, sign * far];
+        rows.extend([large, 0.0].repeat(2));
+        rows.extend([-large, 0.0].repeat(7));
+        rows
+    };
+    let sizes = [3, 7];
+    let clipping = Clipping {
+        activation: 1.5,
+        jacobian: 2.0,
+        loss: 1.0,
+        mode: JacobianClip::Spectral,
+    };
+    let objective = Objective::new(1.0, clipping).unwrap();
+    let stages = Stages {
+        encoder: Stack::new(vec![&network]),
+        head: None,
+    };
+    let slices = Slices::tight(1, 1, &mut rng).unwrap();
+    let parity = Parity::statistical(sizes, slices).unwrap();
+    let engine = Engine::Host { chunk: 8 };
+    let [first, second] = [1.0, -1.0].map(|sign| {
+        let batch = GroupedBatch::new(rows(sign), 2, vec![0.0; 10], 1, &sizes).unwrap();
+        let terms = (TaskLoss::Squared, &parity);
+        bounded_gradient(&stages, &batch, terms, &objective, engine, &device)
+            .unwrap()
+            .0
+    });
+    let moved = distance(first.before_noise(), second.before_noise());
+    let theorem = 8.0 * 1.5 * 2.0 / 3.0;
+    let declared = first.sensitivity().l2_upper();
+    assert!((moved / theorem - 1.0).abs() < 1e-3, "{moved} of {theorem}");
+    assert!(moved <= declared && declared < theorem * 1.001);
+    let paper = parity.clone().with_paper_sensitivity();
+    let paper = sensitivity(&objective, &paper).unwrap().l2_upper();
+    assert!((paper / declared - 2.0).abs() < 1e-2);
+}
