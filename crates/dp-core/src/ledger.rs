@@ -22,7 +22,7 @@ pub struct LedgerEntry {
     pub count: u64,
     /// Under which neighbour relation the sensitivity holds.
     pub neighbours: Neighbours,
-    /// The L2 sensitivity, slack included.
+    /// The sensitivity, slack included: L2 for Gaussian noise, L1 for Laplace noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<f64>,
     /// The standard deviation of the noise on each coordinate.

@@ -6,8 +6,10 @@
 
 mod gaussian;
 mod gradient;
+mod laplace;
 mod noise;
 
 pub use gaussian::GaussianMechanism;
 pub use gradient::{BoundedGradient, F32_SLACK, ParameterGradient, ReleasedGradient, Sensitivity};
+pub use laplace::LaplaceMechanism;
 pub use noise::{NoiseSource, NoiseState};

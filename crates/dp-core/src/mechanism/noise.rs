@@ -3,7 +3,7 @@
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution, Exp1, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 /// ChaCha20 streams of one key.
@@ -11,7 +11,7 @@ const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
 
-/// A source of standard Gaussian noise.
+/// A source of standard Gaussian and Laplace noise.
 ///
 /// Secret by default: ChaCha20 keyed by the operating system. The noise is drawn on the host, so
 /// that no backend's generator, whose seed is global and public, is ever trusted with it.
@@ -126,7 +126,18 @@ impl NoiseSource {
             .collect()
     }
 
-    /// The generator, for secret draws that are not Gaussian, such as which records form a batch.
+    /// `count` draws with density `exp(-|x|) / 2`.
+    pub fn standard_laplace(&mut self, count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|_| {
+                let (a, b): (f64, f64) =
+                    (Exp1.sample(&mut self.noise), Exp1.sample(&mut self.noise));
+                a - b
+            })
+            .collect()
+    }
+
+    /// The generator, for secret draws that are not noise, such as which records form a batch.
     pub fn rng(&mut self) -> &mut ChaCha20Rng {
         &mut self.draws
     }

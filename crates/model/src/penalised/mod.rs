@@ -160,10 +160,12 @@ fn identities(n: usize, d: usize) -> Vec<f32> {
     rows
 }
 
-pub(crate) fn upload(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
+/// Host rows as a tensor on `device`.
+pub fn upload(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-pub(crate) fn to_host(tensor: Tensor<2>) -> Vec<f32> {
+/// A tensor's rows on the host.
+pub fn to_host(tensor: Tensor<2>) -> Vec<f32> {
     tensor.into_data().iter::<f32>().collect()
 }

@@ -1,0 +1,13 @@
+//! `fair`: learns under a private Wasserstein penalty between groups (paper 004, section 7).
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use experiments::fair::{Arguments, run};
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

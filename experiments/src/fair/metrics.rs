@@ -1,0 +1,307 @@
+//! How good and how fair a model is, on public test records (paper 004, appendix C).
+
+use burn::tensor::Device;
+use data::GroupedTable;
+use lab::diagnostic::Failure;
+use model::adam::ModuleAdam;
+use model::fairness::{
+    Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, plain_gradient,
+};
+use model::layers::{Linear, Sigmoid};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+use swd::transport::host::sliced_cotangents_and_distance;
+use swd::{Cells, Slices};
+
+use super::network::Network;
+use super::settings::Task;
+use super::table::{Tables, targets};
+use crate::fair::settings::Notion;
+
+/// Slices of the reported distance.
+const SLICES: usize = 100;
+/// The share of encoded test records that the logistic regression learns from (paper 004, C.5).
+const LEARNED: f64 = 0.6;
+
+/// What a network says of test records.
+pub struct Outputs {
+    /// What is penalised, `[n, d]`.
+    pub activations: Vec<f32>,
+    /// What the loss looks at, `[n, o]`.
+    pub outputs: Vec<f32>,
+}
+
+impl Outputs {
+    /// The outputs of `network` on all records of `table`.
+    pub fn of(network: &Network, table: &GroupedTable, device: &Device) -> Self {
+        let (mut activations, mut outputs) = (Vec::new(), Vec::new());
+        for part in table.features().chunks(2000 * table.width()) {
+            let shape = [part.len() / table.width(), table.width()];
+            let rows = model::penalised::upload(part.to_vec(), shape, device);
+            let (activation, output) = network.outputs(rows);
+            activations.extend(model::penalised::to_host(activation));
+            outputs.extend(model::penalised::to_host(output));
+        }
+        Self {
+            activations,
+            outputs,
+        }
+    }
+}
+
+/// Scores. What does not belong to a task is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Scores {
+    /// Mean of the task's loss.
+    pub loss: f64,
+    /// The penalty of the notion: `SW_2^2`, in one dimension `W_2^2`, between groups.
+    pub penalty: f64,
+    /// `(1 - alpha) loss + alpha penalty`.
+    pub objective: f64,
+    /// Share of labels that are found.
+    pub accuracy: Option<f64>,
+    /// `P(G = 1 | A = 0) / P(G = 1 | A = 1)` (equation 12).
+    pub disparate_impact: Option<f64>,
+    /// `|P(G = 1 | A = 0) - P(G = 1 | A = 1)|`.
+    pub demographic_parity_gap: Option<f64>,
+    /// The ratio among records with label 0 (equation 14).
+    pub eo0: Option<f64>,
+    /// The ratio among records with label 1 (equation 13).
+    pub eo1: Option<f64>,
+    /// Mean squared error.
+    pub mse: Option<f64>,
+    /// The share of group 0 above the diagonal.
+    pub od0: Option<f64>,
+    /// The share of group 1 above the diagonal.
+    pub od1: Option<f64>,
+    /// Squared error of the features that tell of the response.
+    pub rl_core: Option<f64>,
+    /// `SW_2^2` between the groups `A = 0` and `A = 1`.
+    pub w2_squared: f64,
+    /// The Kolmogorov-Smirnov distance between the groups, in one dimension.
+    pub kolmogorov_smirnov: Option<f64>,
+}
+
+/// Scores of what a network said of `tables.test`.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where outputs do not fit.
+pub fn scores(
+    said: &Outputs,
+    tables: &Tables,
+    (task, notion): (Task, Notion),
+    alpha: f64,
+) -> Result<Scores, Failure> {
+    let test = &tables.test;
+    let all: Vec<usize> = (0..test.len()).collect();
+    let (expected, width) = targets(test, task, &all)?;
+    let (_, loss) = task.loss().cotangents(&said.outputs, &expected);
+    let loss = loss / test.len() as f64;
+    let d = said.activations.len() / test.len();
+    let parity_groups = test.indices_by_group();
+    let w2_squared = distance(&said.activations, d, &parity_groups[0], &parity_groups[1])?;
+    let groups = Tables::groups(test, notion);
+    let mut penalty = 0.0;
+    for pair in groups.chunks_exact(2) {
+        let weight = 2.0 / groups.len() as f64;
+        if !pair[0].is_empty() && !pair[1].is_empty() {
+            penalty += weight * distance(&said.activations, d, &pair[0], &pair[1])?;
+        }
+    }
+    let mut scores = Scores {
+        loss,
+        penalty,
+        objective: (1.0 - alpha) * loss + alpha * penalty,
+        w2_squared,
+        ..Scores::default()
+    };
+    if d == 1 {
+        let value = |group: &Vec<usize>| group.iter().map(|&i| said.activations[i]).collect();
+        let [a, b] = [&parity_groups[0], &parity_groups[1]].map(value);
+        scores.kolmogorov_smirnov = Some(kolmogorov_smirnov(a, b));
+    }
+    match task {
+        Task::Classification | Task::Adult => {
+            let decided: Vec<bool> = said.outputs.iter().map(|&p| p > 0.5).collect();
+            let truth: Vec<bool> = expected.iter().map(|&y| y > 0.5).collect();
+            classify(&mut scores, &decided, &truth, test.groups());
+        }
+        Task::Regression2d => {
+            scores.mse = Some(loss);
+            let above = |group: &Vec<usize>| {
+                let count = group
+                    .iter()
+                    .filter(|&&i| said.outputs[2 * i + 1] > -said.outputs[2 * i])
+                    .count();
+                count as f64 / group.len() as f64
+            };
+            scores.od0 = Some(above(&parity_groups[0]));
+            scores.od1 = Some(above(&parity_groups[1]));
+        }
+        Task::Regression1d => scores.mse = Some(loss),
+        Task::Representation => {
+            let squares = |range: std::ops::Range<usize>| {
+                let rows = said
+                    .outputs
+                    .chunks_exact(width)
+                    .zip(expected.chunks_exact(width));
+                let sum: f64 = rows
+                    .flat_map(|(o, y)| {
+                        o[range.clone()]
+                            .iter()
+                            .zip(&y[range.clone()])
+                            .map(|(o, y)| f64::from(o - y).powi(2))
+                    })
+                    .sum();
+                sum / test.len() as f64
+            };
+            scores.rl_core = Some(squares(0..tables.core));
+            logistic(&mut scores, &said.activations, d, test)?;
+        }
+    }
+    Ok(scores)
+}
+
+/// Accuracy and the ratios of decisions between groups.
+fn classify(scores: &mut Scores, decided: &[bool], truth: &[bool], groups: &[u8]) {
+    let rate = |group: u8, class: Option<bool>| {
+        let members = (0..decided.len())
+            .filter(|&i| groups[i] == group && class.is_none_or(|class| truth[i] == class));
+        let (count, ones) = members.fold((0usize, 0usize), |(count, ones), i| {
+            (count + 1, ones + usize::from(decided[i]))
+        });
+        ones as f64 / count as f64
+    };
+    let right = decided.iter().zip(truth).filter(|(d, t)| d == t).count();
+    scores.accuracy = Some(right as f64 / decided.len() as f64);
+    let (zero, one) = (rate(0, None), rate(1, None));
+    scores.disparate_impact = Some(zero / one);
+    scores.demographic_parity_gap = Some((zero - one).abs());
+    scores.eo0 = Some(rate(0, Some(false)) / rate(1, Some(false)));
+    scores.eo1 = Some(rate(0, Some(true)) / rate(1, Some(true)));
+}
+
+/// Accuracy and disparate impact of a logistic regression on encoded test records, learned from 60 %
+/// of them and scored on the rest.
+fn logistic(
+    scores: &mut Scores,
+    encoded: &[f32],
+    d: usize,
+    test: &GroupedTable,
+) -> Result<(), Failure> {
+    let n = test.len();
+    let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
+    let all: Vec<usize> = (0..n).collect();
+    let (labels, _) = targets(test, Task::Classification, &all)?;
+    let device = Device::flex();
+    let mut rng = ChaCha20Rng::seed_from_u64(0);
+    let mut linear = Linear::new(d, 1, 1.0, &mut rng, &device);
+    let squash = Sigmoid::new(1, 0.0);
+    let mut adam = ModuleAdam::default();
+    let batch = GroupedBatch::new(
+        encoded[..learned * d].to_vec(),
+        d,
+        labels[..learned].to_vec(),
+        1,
+        &[learned - learned / 2, learned / 2],
+    )
+    .map_err(Failure::run)?;
+    let slices = Slices::tight(1, 1, &mut rng).map_err(Failure::run)?;
+    let sizes = [learned - learned / 2, learned / 2];
+    let parity = Parity::statistical(sizes, slices).map_err(Failure::run)?;
+    let objective = Objective::new(
+        0.0,
+        Clipping::paper(dp_core::per_sample::JacobianClip::Rows),
+    );
+    let objective = objective.map_err(Failure::run)?;
+    for _ in 0..300 {
+        let stages = Stages {
+            encoder: dp_core::per_sample::Stack::new(vec![&linear, &squash]),
+            head: None,
+        };
+        let engine = Engine::Host { chunk: 256 };
+        let terms = (TaskLoss::Bernoulli, &parity);
+        let (gradient, _) = plain_gradient(&stages, &batch, terms, &objective, engine, &device)
+            .map_err(Failure::run)?;
+        linear = adam.step(0.1, linear, gradient.into_params_without_privacy());
+    }
+    let rest = model::penalised::upload(encoded[learned * d..].to_vec(), [n - learned, d], &device);
+    let scored = dp_core::per_sample::Stack::new(vec![&linear, &squash]).output(rest);
+    let decided: Vec<bool> = model::penalised::to_host(scored)
+        .into_iter()
+        .map(|p| p > 0.5)
+        .collect();
+    let truth: Vec<bool> = labels[learned..].iter().map(|&y| y > 0.5).collect();
+    classify(scores, &decided, &truth, &test.groups()[learned..]);
+    Ok(())
+}
+
+/// The squared sliced distance between the rows of two groups, in fixed slices.
+fn distance(rows: &[f32], d: usize, first: &[usize], second: &[usize]) -> Result<f64, Failure> {
+    let gather = |group: &[usize]| -> Vec<f32> {
+        group
+            .iter()
+            .flat_map(|&i| &rows[i * d..(i + 1) * d])
+            .copied()
+            .collect()
+    };
+    let count = if d == 1 { 1 } else { SLICES };
+    let mut rng = ChaCha20Rng::seed_from_u64(0);
+    let slices = Slices::tight(d, count, &mut rng).map_err(Failure::run)?;
+    let (a, b) = (gather(first), gather(second));
+    let cells = Cells::of_sample(&b, &slices, first.len()).map_err(Failure::run)?;
+    sliced_cotangents_and_distance(&a, &slices, &cells)
+        .map(|(_, distance)| distance)
+        .map_err(Failure::run)
+}
+
+/// The largest difference of two empirical distribution functions.
+pub fn kolmogorov_smirnov(mut a: Vec<f32>, mut b: Vec<f32>) -> f64 {
+    a.sort_unstable_by(f32::total_cmp);
+    b.sort_unstable_by(f32::total_cmp);
+    let (mut i, mut j, mut largest) = (0, 0, 0.0f64);
+    while i < a.len() && j < b.len() {
+        let at = a[i].min(b[j]);
+        while i < a.len() && a[i] <= at {
+            i += 1;
+        }
+        while j < b.len() && b[j] <= at {
+            j += 1;
+        }
+        let difference = i as f64 / a.len() as f64 - j as f64 / b.len() as f64;
+        largest = largest.max(difference.abs());
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kolmogorov_smirnov_of_known_samples() {
+        let ks = |a: &[f32], b: &[f32]| kolmogorov_smirnov(a.to_vec(), b.to_vec());
+        assert_eq!(ks(&[1.0, 2.0], &[2.0, 1.0]), 0.0);
+        assert_eq!(ks(&[1.0, 2.0], &[3.0, 4.0]), 1.0);
+        assert_eq!(ks(&[1.0, 3.0], &[2.0, 4.0]), 0.5);
+        assert_eq!(ks(&[0.0, 0.0, 1.0, 1.0], &[0.0, 1.0, 1.0, 1.0]), 0.25);
+    }
+
+    #[test]
+    fn ratios_of_a_small_table() {
+        let mut scores = Scores::default();
+        // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
+        classify(
+            &mut scores,
+            &[true, false, true, true],
+            &[true; 4],
+            &[0, 0, 1, 1],
+        );
+        assert_eq!(scores.accuracy, Some(0.75));
+        assert_eq!(scores.disparate_impact, Some(0.5));
+        assert_eq!(scores.demographic_parity_gap, Some(0.5));
+        assert_eq!(scores.eo1, Some(0.5));
+    }
+}

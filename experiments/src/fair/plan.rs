@@ -1,0 +1,104 @@
+//! What a run promises, checked before it starts.
+
+use data::{GroupSampler, GroupedTable};
+use dp_core::accounting::{Event, GroupSize, Sampler};
+use dp_core::mechanism::LaplaceMechanism;
+use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use lab::diagnostic::Failure;
+
+use super::settings::{Notion, Settings};
+use super::table::Tables;
+
+/// The groups that batches are drawn from.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names a group that is smaller than its batch.
+pub fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
+    let groups = Tables::groups(table, settings.notion);
+    let name = |group: usize| match settings.notion {
+        Notion::Sp => format!("group {group}"),
+        Notion::Eo => format!("group {} of class {}", group % 2, group / 2),
+    };
+    if let Some(empty) = groups.iter().position(Vec::is_empty) {
+        return Err(Failure::input(
+            format!("{} has no record (0, at least 1 is needed)", name(empty)),
+            "choose another sensitive attribute, or --notion sp",
+        ));
+    }
+    let batches: Vec<usize> = match &settings.batches {
+        Some(batches) => batches.clone(),
+        None => groups
+            .iter()
+            .map(|g| ((g.len() as f64 * settings.batch_share).round() as usize).max(1))
+            .collect(),
+    };
+    if batches.len() != groups.len() {
+        return Err(Failure::input(
+            format!(
+                "--batches: {} sizes for {} groups",
+                batches.len(),
+                groups.len()
+            ),
+            "give one size for each group",
+        ));
+    }
+    for (group, (&batch, records)) in batches.iter().zip(&groups).enumerate() {
+        if !(1..=records.len()).contains(&batch) {
+            return Err(Failure::input(
+                format!(
+                    "--batches: {batch} for {}, which has {} records",
+                    name(group),
+                    records.len()
+                ),
+                "choose between 1 and the size of the group",
+            ));
+        }
+    }
+    GroupSampler::new(groups, &batches).map_err(Failure::run)
+}
+
+/// The checked plan; none without privacy. With a post-processing, its histograms are one more release.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a request that cannot be met.
+pub fn plan(
+    settings: &Settings,
+    records: usize,
+    sampler: &GroupSampler,
+) -> Result<Option<CheckedPlan>, Failure> {
+    let Some(epsilon) = settings.epsilon else {
+        return Ok(None);
+    };
+    let groups = sampler
+        .groups()
+        .iter()
+        .zip(sampler.batches())
+        .map(|(group, batch)| GroupSize {
+            records: group.len() as u64,
+            batch: batch as u64,
+        })
+        .collect();
+    let besides = settings.post_process.map(|_| histograms(epsilon));
+    TrainingPlan {
+        sampler: Sampler::KEndGroups { groups },
+        steps: settings.steps,
+        delta: settings.delta_for(records),
+        noise: Noise::TargetEpsilon(epsilon),
+        besides: besides.into_iter().collect(),
+    }
+    .check()
+    .map(Some)
+    .map_err(|e| {
+        Failure::input(
+            format!("the privacy plan is refused: {e}"),
+            "change --epsilon, --delta, --batch-share or --steps, or say --no-privacy",
+        )
+    })
+}
+
+/// The release of the histograms of a post-processing: half of epsilon, as a pure guarantee.
+pub fn histograms(epsilon: f64) -> Event {
+    LaplaceMechanism::event(epsilon / 2.0)
+}

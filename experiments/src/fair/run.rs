@@ -1,0 +1,203 @@
+//! The state of a run.
+
+use burn::tensor::Device;
+use data::GroupSampler;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{GaussianMechanism, NoiseSource};
+use dp_core::plan::CheckedPlan;
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use model::adam::ModuleAdam;
+use model::fairness::{
+    Engine, Parity, StepLosses, bounded_gradient, paper_sensitivity, plain_gradient, sensitivity,
+};
+use model::weights::{from_host, to_host};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use swd::Slices;
+
+use super::network::Network;
+use super::settings::{Notion, Optimizer, Settings};
+use super::table::{Tables, batch};
+
+/// A run between its start and its report.
+pub struct Run {
+    /// The settings.
+    pub settings: Settings,
+    /// Where it computes.
+    pub chosen: Chosen,
+    /// Private and public records.
+    pub tables: Tables,
+    /// Where batches come from.
+    pub sampler: GroupSampler,
+    /// The promise; none without privacy.
+    pub plan: Option<CheckedPlan>,
+    /// The weights.
+    pub network: Network,
+    /// The optimizer.
+    pub optimizer: ModuleAdam,
+    /// Slices.
+    pub public: ChaCha20Rng,
+    /// Batches of a run without privacy.
+    pub plain: ChaCha20Rng,
+    /// Noise; none without privacy.
+    pub mechanism: Option<GaussianMechanism>,
+    /// Steps done.
+    pub step: u64,
+    /// Seconds of training so far.
+    pub seconds: f64,
+    engine: Engine,
+}
+
+impl Run {
+    /// A run before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the operating system gives no randomness.
+    pub fn new(
+        settings: Settings,
+        chosen: Chosen,
+        tables: Tables,
+        sampler: GroupSampler,
+        plan: Option<CheckedPlan>,
+    ) -> Result<Self, Failure> {
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        let width = tables.train.width();
+        let network = Network::new(&settings, width, &mut public, &chosen.device);
+        // As the noise source without a secret, so that runs of one seed share their batches.
+        let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
+        let noise = match settings.insecure_noise_seed {
+            Some(seed) => NoiseSource::insecure(seed),
+            None => NoiseSource::secret().map_err(Failure::run)?,
+        };
+        let mut run = Self {
+            engine: match Engine::for_device(&chosen.device) {
+                // Small layers: a chunk has to be large to be worth its overhead.
+                Engine::Host { .. } => Engine::Host { chunk: 64 },
+                Engine::Tensor { .. } => Engine::Tensor { chunk: 1000 },
+            },
+            optimizer: ModuleAdam::default(),
+            plain: NoiseSource::insecure(seed).rng().clone(),
+            mechanism: None,
+            step: 0,
+            seconds: 0.0,
+            settings,
+            chosen,
+            tables,
+            sampler,
+            plan,
+            network,
+            public,
+        };
+        run.mechanism = run.mechanism_with(noise)?;
+        Ok(run)
+    }
+
+    /// The mechanism of the plan on a noise source; none without privacy.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a noise multiplier that is refused.
+    pub fn mechanism_with(&self, noise: NoiseSource) -> Result<Option<GaussianMechanism>, Failure> {
+        let Some(plan) = &self.plan else {
+            return Ok(None);
+        };
+        let (z, event) = (plan.noise_multiplier(), plan.step_event().clone());
+        GaussianMechanism::new(z, event, plan.neighbours(), noise)
+            .map(Some)
+            .map_err(Failure::run)
+    }
+
+    /// The penalty of the next step, with fresh slices.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where it is refused.
+    pub fn parity(&mut self) -> Result<Parity, Failure> {
+        let d = self.settings.task.penalised();
+        let slices =
+            Slices::tight(d, self.settings.slices, &mut self.public).map_err(Failure::run)?;
+        let sizes = self.sampler.batches();
+        let parity = match self.settings.notion {
+            Notion::Sp => Parity::statistical([sizes[0], sizes[1]], slices),
+            Notion::Eo => {
+                let (pairs, _) = sizes.as_chunks::<2>();
+                Parity::odds(pairs, slices)
+            }
+        }
+        .map_err(Failure::run)?;
+        Ok(if self.settings.paper_sensitivity {
+            parity.with_paper_sensitivity()
+        } else {
+            parity
+        })
+    }
+
+    /// The sensitivity of a step, and the paper's.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where it is refused.
+    pub fn sensitivities(&mut self) -> Result<(f64, f64), Failure> {
+        // A draw of its own, so that the public stream of the run does not depend on a message.
+        let public = self.public.clone();
+        let parity = self.parity()?;
+        self.public = public;
+        let objective = self.settings.objective()?;
+        let own = sensitivity(&objective, &parity).map_err(Failure::run)?;
+        Ok((own.l2_upper(), paper_sensitivity(&objective, &parity)))
+    }
+
+    /// Sample, gradient, release, update. The losses are those of a run without privacy.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    pub fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
+        let objective = self.settings.objective()?;
+        let parity = self.parity()?;
+        let drawn = match &mut self.mechanism {
+            Some(mechanism) => self.sampler.sample(mechanism.noise().rng()),
+            None => self.sampler.sample(&mut self.plain),
+        };
+        let batch = batch(&self.tables.train, self.settings.task, &drawn)?;
+        let device: &Device = &self.chosen.device;
+        let terms = (self.settings.task.loss(), &parity);
+        let stages = self.network.stages();
+        let (gradients, slots, losses) = match &mut self.mechanism {
+            Some(mechanism) => {
+                let (bounded, _) =
+                    bounded_gradient(&stages, &batch, terms, &objective, self.engine, device)
+                        .map_err(Failure::run)?;
+                let released = mechanism.release(bounded, ledger).map_err(Failure::run)?;
+                let flat = released.gradient().to_host();
+                (released.into_params(), flat, None)
+            }
+            None => {
+                let (gradient, losses) =
+                    plain_gradient(&stages, &batch, terms, &objective, self.engine, device)
+                        .map_err(Failure::run)?;
+                let flat = gradient.to_host();
+                (gradient.into_params_without_privacy(), flat, Some(losses))
+            }
+        };
+        let rate = self.settings.learning_rate;
+        let network = self.network.clone();
+        self.network = match self.settings.optimizer {
+            Optimizer::Adam => self.optimizer.step(rate, network, gradients),
+            Optimizer::Sgd => descend(network, &slots, rate)?,
+        };
+        Ok(losses)
+    }
+}
+
+/// Plain descent. Layers answer their parameters in the order in which burn visits them.
+fn descend(network: Network, flat: &[f32], rate: f64) -> Result<Network, Failure> {
+    let weights: Vec<f32> = to_host(&network)
+        .iter()
+        .zip(flat)
+        .map(|(w, g)| w - rate as f32 * g)
+        .collect();
+    from_host(network, &weights).map_err(Failure::run)
+}

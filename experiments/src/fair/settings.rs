@@ -1,0 +1,336 @@
+//! A run's settings: the task's preset, then flags, then checks.
+
+use std::path::PathBuf;
+
+use dp_core::per_sample::JacobianClip;
+use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
+use model::fairness::{Clipping, Objective, TaskLoss};
+use serde::{Deserialize, Serialize};
+
+use super::Arguments;
+
+/// What is learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+pub enum Task {
+    /// The label of the simulated bias, or of a table, by logistic regression.
+    Classification,
+    /// The response of the simulated bias in the plane.
+    Regression2d,
+    /// The sum of its coordinates.
+    Regression1d,
+    /// An autoencoder of its features.
+    Representation,
+    /// Income, from the Adult data.
+    Adult,
+}
+
+impl Task {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Classification => "classification",
+            Self::Regression2d => "regression2d",
+            Self::Regression1d => "regression1d",
+            Self::Representation => "representation",
+            Self::Adult => "adult",
+        }
+    }
+
+    fn preset(self) -> &'static str {
+        match self {
+            Self::Classification => include_str!("../../../assets/fair/classification.toml"),
+            Self::Regression2d => include_str!("../../../assets/fair/regression2d.toml"),
+            Self::Regression1d => include_str!("../../../assets/fair/regression1d.toml"),
+            Self::Representation => include_str!("../../../assets/fair/representation.toml"),
+            Self::Adult => include_str!("../../../assets/fair/adult.toml"),
+        }
+    }
+
+    /// Whether a probability is learned.
+    pub fn classifies(self) -> bool {
+        matches!(self, Self::Classification | Self::Adult)
+    }
+
+    /// The loss.
+    pub fn loss(self) -> TaskLoss {
+        if self.classifies() {
+            TaskLoss::Bernoulli
+        } else {
+            TaskLoss::Squared
+        }
+    }
+
+    /// Dimension of what the penalty looks at.
+    pub fn penalised(self) -> usize {
+        match self {
+            Self::Regression2d | Self::Representation => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// A notion of fairness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+pub enum Notion {
+    /// Statistical parity: the same law in both groups.
+    Sp,
+    /// Equality of odds: the same law in both groups of each class.
+    Eo,
+}
+
+/// How Jacobians are clipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+pub enum Clip {
+    /// Each row to `L / sqrt d`.
+    Rows,
+    /// Each singular value to `L`.
+    Spectral,
+}
+
+/// The rule of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+pub enum Optimizer {
+    /// Adam with burn's defaults.
+    Adam,
+    /// Plain descent.
+    Sgd,
+}
+
+/// Everything that decides a run's result, as written to `config.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// What is learned.
+    pub task: Task,
+    /// The notion of fairness.
+    pub notion: Notion,
+    /// Simulated private records, or of Adult; all of a table's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<usize>,
+    /// A table of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub csv: Option<PathBuf>,
+    /// Its test records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_csv: Option<PathBuf>,
+    /// Its columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<PathBuf>,
+    /// Sensitive attribute of Adult.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitive: Option<String>,
+    /// Budget; absent in a run without privacy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// Delta of the guarantee, where it is not the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
+    /// Weight of the penalty.
+    pub alpha: f64,
+    /// Training steps.
+    pub steps: u64,
+    /// The share of each group in a batch.
+    pub batch_share: f64,
+    /// Records of each group in a batch instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<Vec<usize>>,
+    /// The rule of a step.
+    pub optimizer: Optimizer,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// How Jacobians are clipped.
+    pub clip: Clip,
+    /// `C`.
+    pub clip_loss: f64,
+    /// `M`.
+    pub clip_activation: f64,
+    /// `L`.
+    pub clip_jacobian: f64,
+    /// Slices.
+    pub slices: usize,
+    /// Units of the hidden layer.
+    pub hidden: usize,
+    /// Whether the paper's sensitivity is declared.
+    #[serde(default)]
+    pub paper_sensitivity: bool,
+    /// Radius of a post-processing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_process: Option<f64>,
+    /// Public seed.
+    #[serde(default)]
+    pub seed: u64,
+    /// Seed of batches and noise, which makes the run insecure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insecure_noise_seed: Option<u64>,
+}
+
+impl Settings {
+    /// The preset with the flags over it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    pub fn resolve(arguments: &Arguments) -> Result<Self, Failure> {
+        let task = arguments.task.unwrap_or(Task::Classification);
+        let mut settings: Self = toml::from_str(task.preset()).map_err(Failure::run)?;
+        macro_rules! take {
+            ($($field:ident),*) => {
+                $(if let Some(value) = &arguments.$field { settings.$field = value.clone(); })*
+            };
+        }
+        macro_rules! take_optional {
+            ($($field:ident),*) => {
+                $(if arguments.$field.is_some() { settings.$field = arguments.$field.clone(); })*
+            };
+        }
+        take!(
+            notion,
+            alpha,
+            steps,
+            batch_share,
+            optimizer,
+            learning_rate,
+            clip,
+            clip_loss,
+            clip_activation,
+            clip_jacobian,
+            slices,
+            hidden
+        );
+        take_optional!(
+            records,
+            csv,
+            test_csv,
+            schema,
+            sensitive,
+            epsilon,
+            delta,
+            batches,
+            post_process
+        );
+        if settings.csv.is_some() {
+            settings.records = None;
+        }
+        if arguments.no_privacy {
+            settings.epsilon = None;
+        }
+        settings.paper_sensitivity = arguments.paper_sensitivity;
+        if settings.post_process.is_some() && arguments.alpha.is_none() {
+            settings.alpha = 0.0;
+        }
+        settings.seed = arguments.seed;
+        settings.insecure_noise_seed = arguments.insecure_noise_seed;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The settings of a run that was started before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
+        let settings: Self = folder.read_toml("config.toml")?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Delta for `records` private records: `0.1/n`, and `1/n` in remark C.4.
+    pub fn delta_for(&self, records: usize) -> f64 {
+        let n = records.max(1) as f64;
+        self.delta.unwrap_or(match self.task {
+            // The accountant wants less than 1/n; this prints as 1/n.
+            Task::Regression1d => (1.0 - 1e-9) / n,
+            _ => 0.1 / n,
+        })
+    }
+
+    /// The objective with its clipping.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the constant that is refused.
+    pub fn objective(&self) -> Result<Objective, Failure> {
+        let clipping = Clipping {
+            activation: self.clip_activation,
+            jacobian: self.clip_jacobian,
+            loss: self.clip_loss,
+            mode: match self.clip {
+                Clip::Rows => JacobianClip::Rows,
+                Clip::Spectral => JacobianClip::Spectral,
+            },
+        };
+        Objective::new(self.alpha, clipping)
+            .map_err(|e| Failure::input(format!("--{e}"), "give the flag another value"))
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let refuse = |flag: &str, value: String, bound: &str| {
+            Err(Failure::input(
+                format!("--{flag} {value}: it must be {bound}"),
+                format!("give --{flag} another value, or leave it to the preset"),
+            ))
+        };
+        if let Some(epsilon) = self.epsilon
+            && !(epsilon.is_finite() && epsilon > 0.0)
+        {
+            return refuse("epsilon", epsilon.to_string(), "positive and finite");
+        }
+        if let Some(delta) = self.delta
+            && !(delta > 0.0 && delta < 1.0)
+        {
+            let bound = "above 0 and below 1/n for n records";
+            return refuse("delta", delta.to_string(), bound);
+        }
+        if self.steps == 0 {
+            return refuse("steps", "0".into(), "at least 1");
+        }
+        if !(self.batch_share > 0.0 && self.batch_share <= 1.0) {
+            let bound = "above 0 and at most 1";
+            return refuse("batch-share", self.batch_share.to_string(), bound);
+        }
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            let bound = "positive and finite";
+            return refuse("learning-rate", self.learning_rate.to_string(), bound);
+        }
+        if self.slices < self.task.penalised() {
+            let bound = format!("at least {}, the dimension", self.task.penalised());
+            return refuse("slices", self.slices.to_string(), &bound);
+        }
+        if self.hidden == 0 && !self.task.classifies() {
+            return refuse("hidden", "0".into(), "at least 1 for this task");
+        }
+        if self.notion == Notion::Eo && !self.task.classifies() {
+            return refuse("notion", "eo".into(), "sp where there are no classes");
+        }
+        if self.csv.is_some() && self.task != Task::Classification {
+            return Err(Failure::input(
+                format!(
+                    "--csv with --task {}: a table is for classification",
+                    self.task.name()
+                ),
+                "say --task classification",
+            ));
+        }
+        if let Some(beta) = self.post_process {
+            if self.task != Task::Regression1d {
+                let bound = "left out but for regression1d";
+                return refuse("post-process", beta.to_string(), bound);
+            }
+            if !(0.0..=1.0).contains(&beta) {
+                return refuse("post-process", beta.to_string(), "between 0 and 1");
+            }
+        }
+        self.objective()?;
+        Ok(())
+    }
+}

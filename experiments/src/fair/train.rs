@@ -1,0 +1,199 @@
+//! The training run: load, plan, loop { sample, gradient, release, update }, evaluate, report.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use dp_core::ledger::Ledger;
+use lab::checkpoint::{Checkpoints, Identity};
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::progress::Progress;
+use lab::report::upper;
+use lab::resume::{begin, resumable};
+use lab::run_folder::RunFolder;
+use serde_json::json;
+
+use super::metrics::{Outputs, scores};
+use super::run::Run;
+use super::settings::Settings;
+use super::table::Tables;
+use super::{Arguments, plan, postprocess, report};
+
+/// Points of the loss curve.
+const EVALUATIONS: u64 = 25;
+const COMMAND: &str = "cargo run --release --locked --bin fair --";
+
+/// Runs one training from its command line, or goes on with one.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards;
+/// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let begun = begin(
+        arguments.resume.as_deref(),
+        arguments.run.as_deref(),
+        Settings::read,
+        || Settings::resolve(&arguments),
+    )?;
+    let Some((settings, folder)) = begun else {
+        return Ok(());
+    };
+    let chosen = arguments.backend.choose()?;
+    let tables = Tables::load(&settings, &arguments)?;
+    let sampler = plan::groups(&settings, &tables.train)?;
+    let checked = plan::plan(&settings, tables.train.len(), &sampler)?;
+    let mut run = Run::new(settings, chosen, tables, sampler, checked)?;
+    run.announce()?;
+    let identity = run.identity()?;
+    let (folder, mut ledger) = match folder {
+        Some(folder) => {
+            run.restore(&folder, &identity)?;
+            folder.keep_json_lines("metrics.jsonl", |line| {
+                line["step"].as_u64().is_some_and(|step| step <= run.step)
+            })?;
+            let ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+            (folder, ledger)
+        }
+        None => {
+            let folder = RunFolder::create(&place(&arguments, &run.settings))?;
+            let text = toml::to_string_pretty(&run.settings).map_err(Failure::run)?;
+            let path = folder.file("ledger.jsonl");
+            let ledger = if path.exists() {
+                Ledger::open(&path)
+            } else {
+                Ledger::create(&path)
+            }
+            .map_err(Failure::run)?;
+            folder.note_command(COMMAND)?;
+            folder.write("config.toml", text.as_bytes())?;
+            (folder, ledger)
+        }
+    };
+    let every = arguments.checkpoint_every;
+    let finished = run
+        .train(&folder, &mut ledger, &identity, &interrupt, every)
+        .and_then(|()| {
+            let said = Outputs::of(&run.network, &run.tables.test, &run.chosen.device);
+            let said = match run.settings.post_process {
+                Some(beta) => postprocess::fair(&mut run, &folder, &mut ledger, said, beta)?,
+                None => said,
+            };
+            report::write(&folder, &run, &ledger, &said, COMMAND)
+        });
+    finished.map_err(|failure| resumable(failure, &folder))?;
+    Checkpoints::of(folder.path()).remove()
+}
+
+fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
+    arguments
+        .run
+        .clone()
+        .or_else(|| arguments.out.clone())
+        .unwrap_or_else(|| {
+            let privacy = settings
+                .epsilon
+                .map_or("no-privacy".to_string(), |e| format!("eps{e}"));
+            let name = format!("{}-alpha{}-{privacy}", settings.task.name(), settings.alpha);
+            RunFolder::unused(&Path::new("runs/fair").join(name))
+        })
+}
+
+impl Run {
+    /// Says what will be done and what it promises, before anything is done.
+    fn announce(&mut self) -> Result<(), Failure> {
+        println!(
+            "data      {}: {} private records, {} test records (public)",
+            self.tables.name,
+            self.tables.train.len(),
+            self.tables.test.len()
+        );
+        println!("device    {}", self.chosen.description);
+        println!(
+            "steps     {} on batches of {:?}",
+            self.settings.steps,
+            self.sampler.batches()
+        );
+        let Some(plan) = &self.plan else {
+            println!("privacy   {}", report::NOT_PRIVATE);
+            return Ok(());
+        };
+        println!(
+            "privacy   epsilon {} at delta {:.3e}; neighbours: {}; accountant: {}",
+            upper(plan.epsilon_upper()),
+            plan.delta(),
+            report::neighbours(self.settings.notion),
+            plan.accountant()
+        );
+        if self.settings.insecure_noise_seed.is_some() {
+            println!(
+                "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
+            );
+        }
+        println!("noise     multiplier {:.3}", plan.noise_multiplier());
+        let (own, paper) = self.sensitivities()?;
+        println!(
+            "step      sensitivity {own:.5} (the paper's bound: {paper:.5}, ratio {:.3})",
+            own / paper
+        );
+        Ok(())
+    }
+
+    fn train(
+        &mut self,
+        folder: &RunFolder,
+        ledger: &mut Ledger,
+        identity: &Identity,
+        interrupt: &Interrupt,
+        every: u64,
+    ) -> Result<(), Failure> {
+        let steps = self.settings.steps;
+        let progress = Progress::from(self.step, steps);
+        if self.step == 0 {
+            self.look(folder, &progress)?;
+        }
+        while self.step < steps {
+            let start = Instant::now();
+            self.one_step(ledger)?;
+            self.step += 1;
+            progress.step();
+            let step = self.step;
+            if step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps {
+                self.look(folder, &progress)?;
+            }
+            self.seconds += start.elapsed().as_secs_f64();
+            let stop = interrupt.asked();
+            if stop || step.is_multiple_of(every) || step == steps {
+                self.save(folder, identity)?;
+            }
+            if stop && step < steps {
+                progress.finish();
+                return Err(Failure::Interrupted {
+                    message: format!("stopped after step {step} of {steps}"),
+                    help: Some(format!("go on with --resume {}", folder.path().display())),
+                });
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// Scores on public test records, to the progress bar and to `metrics.jsonl`.
+    fn look(&self, folder: &RunFolder, progress: &Progress) -> Result<(), Failure> {
+        let said = Outputs::of(&self.network, &self.tables.test, &self.chosen.device);
+        let kind = (self.settings.task, self.settings.notion);
+        let scores = scores(&said, &self.tables, kind, self.settings.alpha)?;
+        progress.message(format!("objective {:.4}", scores.objective));
+        let epsilon = match &self.plan {
+            Some(plan) if self.step > 0 => {
+                Some(plan.epsilon_after(self.step).map_err(Failure::run)?)
+            }
+            _ => None,
+        };
+        let mut line = json!(scores);
+        line["step"] = json!(self.step);
+        line["epsilon_upper"] = json!(epsilon);
+        folder.append_json("metrics.jsonl", &line)
+    }
+}
