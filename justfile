@@ -18,6 +18,17 @@ run-swae dataset="glyphs" *flags="":
 run-flow dataset="glyphs" *flags="":
     cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
 
+# Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
+run-fair task="classification" *flags="":
+    cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
+
+# The figures of paper 004, section 7: runs what is not done of three sweeps, then draws.
+figures experiment="fair" *flags="":
+    just sweep assets/sweeps/{{experiment}}.toml --workers 2
+    just sweep assets/sweeps/{{experiment}}-line.toml --workers 2
+    just sweep assets/sweeps/{{experiment}}-adult.toml --workers 2
+    @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
+
 # Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet --bin report -- {{flags}}

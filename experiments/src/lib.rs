@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod fair;
+pub mod figures;
 pub mod flow;
 pub mod report;
 mod scores;

@@ -7,6 +7,7 @@ use crate::DpError;
 use crate::accounting::{
     Accountant, Event, FdpAccountant, Neighbours, Sampler, noise_multiplier_for,
 };
+use crate::mechanism::{GaussianMechanism, NoiseSource};
 
 /// How much noise a plan asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +47,17 @@ pub struct CheckedPlan {
 }
 
 impl TrainingPlan {
+    /// `steps` steps within `(epsilon, delta)`, and nothing else of the same records.
+    pub fn within(epsilon: f64, delta: f64, steps: u64, sampler: Sampler) -> Self {
+        Self {
+            sampler,
+            steps,
+            delta,
+            noise: Noise::TargetEpsilon(epsilon),
+            besides: Vec::new(),
+        }
+    }
+
     /// Checks every part of the plan and calibrates the noise where an epsilon is asked for.
     ///
     /// `delta` must lie in `(0, 1/n)` for `n` records: at `1/n` a mechanism that publishes one
@@ -107,6 +119,16 @@ impl TrainingPlan {
 }
 
 impl CheckedPlan {
+    /// The mechanism of the plan's steps, on a noise source.
+    ///
+    /// # Errors
+    ///
+    /// As [`GaussianMechanism::new`].
+    pub fn mechanism(&self, noise: NoiseSource) -> Result<GaussianMechanism, DpError> {
+        let event = self.step_event().clone();
+        GaussianMechanism::new(self.noise_multiplier(), event, self.neighbours(), noise)
+    }
+
     /// What one step releases.
     pub fn step_event(&self) -> &Event {
         &self.step

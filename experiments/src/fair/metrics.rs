@@ -217,10 +217,7 @@ fn logistic(
     );
     let objective = objective.map_err(Failure::run)?;
     for _ in 0..300 {
-        let stages = Stages {
-            encoder: dp_core::per_sample::Stack::new(vec![&linear, &squash]),
-            head: None,
-        };
+        let stages = Stages::of(vec![&linear, &squash]);
         let engine = Engine::Host { chunk: 256 };
         let terms = (TaskLoss::Bernoulli, &parity);
         let (gradient, _) = plain_gradient(&stages, &batch, terms, &objective, engine, &device)

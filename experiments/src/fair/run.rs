@@ -100,13 +100,8 @@ impl Run {
     ///
     /// [`Failure::Failed`] for a noise multiplier that is refused.
     pub fn mechanism_with(&self, noise: NoiseSource) -> Result<Option<GaussianMechanism>, Failure> {
-        let Some(plan) = &self.plan else {
-            return Ok(None);
-        };
-        let (z, event) = (plan.noise_multiplier(), plan.step_event().clone());
-        GaussianMechanism::new(z, event, plan.neighbours(), noise)
-            .map(Some)
-            .map_err(Failure::run)
+        let mechanism = self.plan.as_ref().map(|plan| plan.mechanism(noise));
+        mechanism.transpose().map_err(Failure::run)
     }
 
     /// The penalty of the next step, with fresh slices.

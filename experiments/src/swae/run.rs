@@ -119,17 +119,8 @@ impl Run {
     ///
     /// [`Failure::Failed`] for a noise multiplier that is refused.
     pub fn mechanism_with(&self, noise: NoiseSource) -> Result<Option<GaussianMechanism>, Failure> {
-        let Some(plan) = &self.plan else {
-            return Ok(None);
-        };
-        GaussianMechanism::new(
-            plan.noise_multiplier(),
-            plan.step_event().clone(),
-            plan.neighbours(),
-            noise,
-        )
-        .map(Some)
-        .map_err(Failure::run)
+        let mechanism = self.plan.as_ref().map(|plan| plan.mechanism(noise));
+        mechanism.transpose().map_err(Failure::run)
     }
 
     /// The public side of the next step.

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::{ParameterSlot, Stack};
+use dp_core::per_sample::{Layer, ParameterSlot, Stack};
 
 pub use engine::Engine;
 pub use objective::{Clipping, Objective};
@@ -37,7 +37,15 @@ pub struct Stages<'a> {
     pub head: Option<Stack<'a>>,
 }
 
-impl Stages<'_> {
+impl<'a> Stages<'a> {
+    /// Layers whose last output is penalised, and is what the loss looks at.
+    pub fn of(layers: Vec<&'a dyn Layer>) -> Self {
+        Self {
+            encoder: Stack::new(layers),
+            head: None,
+        }
+    }
+
     /// All parameters, `phi`'s first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
         let mut slots = self.encoder.parameters();

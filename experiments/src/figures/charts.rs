@@ -1,0 +1,145 @@
+//! Loss curves over epsilon, and trade-off curves over the weight of the penalty.
+
+use lab::diagnostic::Failure;
+use lab::figures::{
+    Format, LineChart, Measured, Method, Scale, Series, TradeOff, mean_and_deviation,
+};
+
+use super::runs::{FairRun, distinct};
+
+/// A chart.
+pub struct Chart {
+    /// Its file.
+    pub file: String,
+    /// What it shows.
+    pub caption: String,
+    /// PNG.
+    pub bytes: Vec<u8>,
+}
+
+/// All charts of a task.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where one cannot be drawn.
+pub fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
+    let mut charts = curves(kind, runs)?;
+    for (unfair, label) in [
+        ("w2_squared", "SW2^2 between groups"),
+        ("kolmogorov_smirnov", "Kolmogorov-Smirnov distance"),
+        ("demographic_parity_gap", "demographic parity gap"),
+    ] {
+        let (cost, cost_label) = if runs.iter().any(|r| r.score("mse").is_some()) {
+            ("mse", "mean squared error")
+        } else if kind == "representation" {
+            ("rl_core", "reconstruction of core features")
+        } else {
+            ("accuracy", "accuracy")
+        };
+        charts.extend(trade_off(kind, runs, (unfair, label), (cost, cost_label))?);
+    }
+    Ok(charts)
+}
+
+/// For each weight of the penalty the objective over the steps, a line each budget.
+fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
+    let plain: Vec<&&FairRun> = runs
+        .iter()
+        .filter(|r| r.post_process.is_none() && !r.paper)
+        .collect();
+    let mut charts = Vec::new();
+    for alpha in distinct(plain.iter().map(|r| r.alpha)) {
+        let here = || plain.iter().filter(move |r| r.alpha == alpha);
+        let series: Vec<Series> = distinct(here().map(|r| r.budget()))
+            .into_iter()
+            .map(|budget| {
+                let courses: Vec<Vec<(f64, f64)>> = here()
+                    .filter(|r| r.budget() == budget)
+                    .map(|r| {
+                        let point = |line: &serde_json::Value| {
+                            Some((line["step"].as_f64()?, line["objective"].as_f64()?))
+                        };
+                        r.course.iter().filter_map(point).collect()
+                    })
+                    .collect();
+                Series::mean_and_deviation(budget, &courses)
+            })
+            .collect();
+        let chart = LineChart {
+            title: format!("alpha {alpha}"),
+            x: Scale::linear("step"),
+            y: Scale::linear("objective on test records"),
+            series,
+            ..LineChart::default()
+        };
+        charts.push(Chart {
+            file: format!("{kind}-curve-alpha{alpha}.png"),
+            caption: format!("Objective over the steps, alpha {alpha}"),
+            bytes: chart.draw(Format::Png)?.bytes,
+        });
+    }
+    Ok(charts)
+}
+
+/// What unfairness costs: a point each weight or radius, with the spread over seeds.
+fn trade_off(
+    kind: &str,
+    runs: &[&FairRun],
+    (unfair, unfair_label): (&str, &str),
+    (cost, cost_label): (&str, &str),
+) -> Result<Option<Chart>, Failure> {
+    let method = |run: &FairRun| {
+        let how = match (run.post_process, run.paper) {
+            (Some(_), _) => ", post-processing",
+            (None, true) => ", the paper's sensitivity",
+            (None, false) => "",
+        };
+        format!("{}{how}", run.budget())
+    };
+    let level = |run: &FairRun| run.post_process.unwrap_or(run.alpha);
+    let mut methods = Vec::new();
+    for name in distinct(runs.iter().map(|r| method(r))) {
+        let of: Vec<&&FairRun> = runs.iter().filter(|r| method(r) == name).collect();
+        let mut points = Vec::new();
+        for value in distinct(of.iter().map(|r| level(r))) {
+            let at = |score: &str| -> Vec<f64> {
+                of.iter()
+                    .filter(|r| level(r) == value)
+                    .filter_map(|r| r.score(score))
+                    .collect()
+            };
+            let (x, y) = (at(unfair), at(cost));
+            if x.is_empty() || y.is_empty() {
+                continue;
+            }
+            let ((x, x_error), (y, y_error)) = (mean_and_deviation(&x), mean_and_deviation(&y));
+            points.push(Measured {
+                x,
+                y,
+                x_error: x_error.unwrap_or(0.0),
+                y_error: y_error.unwrap_or(0.0),
+            });
+        }
+        if !points.is_empty() {
+            methods.push(Method {
+                name,
+                points,
+                joined: true,
+            });
+        }
+    }
+    if methods.is_empty() {
+        return Ok(None);
+    }
+    let chart = TradeOff {
+        title: String::new(),
+        x: Scale::linear(unfair_label),
+        y: Scale::linear(cost_label),
+        methods,
+    };
+    Ok(Some(Chart {
+        file: format!("{kind}-{unfair}.png"),
+        caption: format!("{cost_label} over {unfair_label}, mean and deviation over seeds"),
+        bytes: chart.draw(Format::Png)?.bytes,
+    }))
+}

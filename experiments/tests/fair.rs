@@ -1,0 +1,249 @@
+//! `fair` as a person runs it: through the binary, in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use dp_core::accounting::{Accountant, Event, FdpAccountant, read_ledger, replay};
+use dp_core::ledger::Ledger;
+
+fn fair(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
+    command.args(["--backend", "flex"]).args(arguments);
+    command
+}
+
+/// A run of a second.
+fn small(out: &Path, more: &[&str]) -> Output {
+    let mut command = fair(&["--records", "600", "--steps", "12"]);
+    command.args(more).arg("--run").arg(out);
+    command.output().expect("the binary starts")
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    (folder, out)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
+}
+
+#[test]
+fn every_task_leaves_everything_behind() {
+    for (task, notion) in [
+        ("classification", "sp"),
+        ("classification", "eo"),
+        ("regression2d", "sp"),
+        ("regression1d", "sp"),
+        ("representation", "sp"),
+    ] {
+        let (_keep, out) = folder();
+        let output = small(&out, &["--task", task, "--notion", notion]);
+        assert!(output.status.success(), "{task}: {}", text(&output.stderr));
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["private"], true);
+        assert!(out.join("group.png").exists() && out.join("report.html").exists());
+        assert!(out.join("curve.png").exists());
+        assert!(!out.join("checkpoints").exists());
+        let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+        let releases = read_ledger(&lines).expect("a ledger").releases;
+        assert_eq!(releases.iter().map(|r| r.count).sum::<u64>(), 12);
+        let event = replay(&releases).expect("one event");
+        let delta = run["plan"]["delta"].as_f64().expect("a number");
+        let epsilon = FdpAccountant::default()
+            .epsilon(&event, delta)
+            .expect("covered");
+        let promised = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+        assert!((epsilon / promised - 1.0).abs() < 1e-3, "{task}: {epsilon}");
+    }
+}
+
+#[test]
+fn a_post_processing_is_one_more_release_of_the_same_budget() {
+    let (_keep, out) = folder();
+    let output = small(&out, &["--task", "regression1d", "--post-process", "0.1"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    assert_eq!(entries.len(), 13);
+    assert_eq!(
+        entries[12].event,
+        Event::Laplace {
+            noise_multiplier: 1.0
+        }
+    );
+    let run = json(&out.join("run.json"));
+    let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
+    assert!((1.99..=2.0).contains(&spent), "{spent}");
+}
+
+#[test]
+fn runs_of_one_seed_share_their_batches_and_their_noise() {
+    // Paper 004, C.6: with the same weight they are the same run, whatever else is told of them.
+    let result = |more: &[&str]| {
+        let (_keep, out) = folder();
+        let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["private"], false);
+        std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
+    };
+    assert_eq!(result(&[]), result(&[]));
+    assert_ne!(result(&[]), result(&["--epsilon", "1"]));
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_end() {
+    let settings = [
+        "--task",
+        "representation",
+        "--steps",
+        "60",
+        "--insecure-noise-seed",
+        "4",
+        "--checkpoint-every",
+        "7",
+    ];
+    let (_keep, whole) = folder();
+    let output = small_of(&whole, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (_keep, killed) = folder();
+    for lines in [10, 30, 50] {
+        let mut child = fair(&["--records", "600"])
+            .args(settings)
+            .arg("--run")
+            .arg(&killed)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let ledger = killed.join("ledger.jsonl");
+        while std::fs::read_to_string(&ledger).map_or(0, |t| t.lines().count()) < lines
+            && child.try_wait().expect("a child").is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().expect("killed");
+        child.wait().expect("a child");
+    }
+    let output = small_of(&killed, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let metrics = |out: &Path| std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
+    assert_eq!(metrics(&killed), metrics(&whole));
+    let entries = Ledger::read(&killed.join("ledger.jsonl")).expect("a ledger");
+    assert!(entries.len() >= 60);
+}
+
+fn small_of(out: &Path, more: &[&str]) -> Output {
+    let mut command = fair(&["--records", "600"]);
+    command.args(more).arg("--run").arg(out);
+    command.output().expect("the binary starts")
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    for (more, says) in [
+        (vec!["--alpha", "1.5"], "alpha = 1.5"),
+        (vec!["--batches", "9999,10"], "--batches: 9999 for group 0"),
+        (vec!["--batches", "10"], "1 sizes for 2 groups"),
+        (vec!["--batch-share", "0"], "--batch-share 0"),
+        (vec!["--delta", "0.1"], "delta = 0.1"),
+        (vec!["--clip-loss", "-1"], "clip-loss (C) = -1"),
+        (
+            vec!["--task", "regression2d", "--notion", "eo"],
+            "--notion eo",
+        ),
+        (
+            vec!["--task", "regression2d", "--slices", "1"],
+            "--slices 1",
+        ),
+        (vec!["--post-process", "0.1"], "--post-process 0.1"),
+    ] {
+        let (_keep, out) = folder();
+        let output = small(&out, &more);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
+        assert!(said.contains(says), "{more:?}: {said}");
+        assert!(!out.exists(), "{more:?}");
+    }
+}
+
+const SCHEMA: &str = r#"
+header = true
+[[column]]
+name = "x"
+kind = "numeric"
+min = 0
+max = 10
+[[column]]
+name = "sex"
+kind = "sensitive"
+zero = ["F"]
+one = ["M"]
+[[column]]
+name = "y"
+kind = "label"
+classes = [["no"], ["yes"]]
+"#;
+
+#[test]
+fn a_table_of_ones_own() {
+    let keep = tempfile::tempdir().expect("a temporary folder");
+    let place = |name: &str, content: &str| {
+        let path = keep.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path
+    };
+    let schema = place("schema.toml", SCHEMA);
+    let rows = |line: &dyn Fn(usize) -> String| {
+        let lines: Vec<String> = (0..300).map(line).collect();
+        format!("x,sex,y\n{}\n", lines.join("\n"))
+    };
+    let line = |i: usize| {
+        let (x, sex) = (i % 10, if i % 3 == 0 { "F" } else { "M" });
+        format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
+    };
+    let run = |csv: &Path, out: &Path| {
+        fair(&["--steps", "10", "--csv"])
+            .arg(csv)
+            .arg("--schema")
+            .arg(&schema)
+            .arg("--run")
+            .arg(out)
+            .output()
+            .expect("starts")
+    };
+    let good = place("good.csv", &rows(&line));
+    let out = keep.path().join("good");
+    let output = run(&good, &out);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(json(&out.join("run.json"))["records"], 240);
+    for (name, content, says) in [
+        (
+            "ragged.csv",
+            rows(&|i| if i == 41 { "1,F".into() } else { line(i) }),
+            "line 43",
+        ),
+        (
+            "other.csv",
+            rows(&|i| if i == 6 { "1,X,no".into() } else { line(i) }),
+            "line 8",
+        ),
+        (
+            "one-group.csv",
+            rows(&|i| line(i).replace('F', "M")),
+            "group 0",
+        ),
+    ] {
+        let out = keep.path().join("bad");
+        let output = run(&place(name, &content), &out);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(says), "{name}: {said}");
+        assert!(!out.exists());
+    }
+}
