@@ -37,6 +37,10 @@ report *flags:
 account *flags:
     @cargo run --release --locked --quiet --bin account -- {{flags}}
 
+# Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
+devices *flags="":
+    @cargo run --release --locked --quiet --bin devices {{flags}}
+
 # Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
 sweep file *flags:
     @cargo build --release --locked --quiet --bins

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use lab::backend::Backend;
+use lab::backend::{Backend, Choice};
 
 use super::settings::{Clip, Notion, Optimizer, Task};
 
@@ -91,9 +91,10 @@ pub struct Arguments {
     /// `regression1d` alone; half of epsilon goes to histograms.
     #[arg(long, value_name = "BETA")]
     pub post_process: Option<f64>,
-    /// Where to compute.
-    #[arg(long, value_enum, default_value_t = Backend::Auto)]
-    pub backend: Backend,
+    /// Where to compute: auto, flex, ndarray, wgpu, vulkan, metal, cuda or rocm; a GPU's number or a
+    /// part of its name may follow, as in wgpu:1 or cuda:h200 (`just devices` lists them).
+    #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Auto))]
+    pub backend: Choice,
     /// Seed of initial weights and slices.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use data::DatasetKind;
-use lab::backend::Backend;
+use lab::backend::{Backend, Choice};
 use model::swae::Prior;
 
 use crate::scores::ScoreFlags;
@@ -89,9 +89,10 @@ pub struct Arguments {
     /// Evaluate an exponential moving average of the weights with this decay.
     #[arg(long)]
     pub ema: Option<f64>,
-    /// Where to compute.
-    #[arg(long, value_enum, default_value_t = Backend::Auto)]
-    pub backend: Backend,
+    /// Where to compute: auto, flex, ndarray, wgpu, vulkan, metal, cuda or rocm; a GPU's number or a
+    /// part of its name may follow, as in wgpu:1 or cuda:h200 (`just devices` lists them).
+    #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Auto))]
+    pub backend: Choice,
     /// Seed of everything public: initial weights, slices, prior samples, glyphs.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
