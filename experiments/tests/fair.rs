@@ -1,10 +1,13 @@
 //! `fair` as a person runs it: through the binary, in a folder of its own.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod program;
+
+use std::path::Path;
+use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant, read_ledger, replay};
 use dp_core::ledger::Ledger;
+use program::{folder, json, kill_at, text};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
@@ -17,20 +20,6 @@ fn small(out: &Path, more: &[&str]) -> Output {
     let mut command = fair(&["--records", "600", "--steps", "12"]);
     command.args(more).arg("--run").arg(out);
     command.output().expect("the binary starts")
-}
-
-fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let out = folder.path().join("run");
-    (folder, out)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
 #[test]
@@ -113,22 +102,9 @@ fn a_killed_run_goes_on_to_the_same_end() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let (_keep, killed) = folder();
     for lines in [10, 30, 50] {
-        let mut child = fair(&["--records", "600"])
-            .args(settings)
-            .arg("--run")
-            .arg(&killed)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary starts");
-        let ledger = killed.join("ledger.jsonl");
-        while std::fs::read_to_string(&ledger).map_or(0, |t| t.lines().count()) < lines
-            && child.try_wait().expect("a child").is_none()
-        {
-            std::thread::yield_now();
-        }
-        child.kill().expect("killed");
-        child.wait().expect("a child");
+        let mut command = fair(&["--records", "600"]);
+        command.args(settings).arg("--run").arg(&killed);
+        kill_at(&mut command, &killed, lines);
     }
     let output = small_of(&killed, &settings);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -1,11 +1,14 @@
 //! `flow` as a person runs it: through the binary, in a folder of its own.
 
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
 use dp_core::ledger::Ledger;
+use program::{folder, json, kill_at, text};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
 /// is left over from another version of the program.
@@ -42,20 +45,6 @@ fn small(out: &Path, more: &[&str]) -> Output {
     ]);
     command.args(more).arg("--run").arg(out);
     command.output().expect("the binary starts")
-}
-
-fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let out = folder.path().join("run");
-    (folder, out)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
 const MARGINALS: &[&str] = &[
@@ -352,7 +341,7 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let (_keep, killed) = folder();
         for lines in [10, 20, 30] {
-            let mut child = flow(&[
+            let mut command = flow(&[
                 "--records",
                 "400",
                 "--public-records",
@@ -362,22 +351,9 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
                 "--delta",
                 "1e-4",
                 "--quick-scores",
-            ])
-            .args(&settings)
-            .arg("--run")
-            .arg(&killed)
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .expect("the binary starts");
-            let ledger = killed.join("ledger.jsonl");
-            while std::fs::read_to_string(&ledger).map_or(0, |t| t.lines().count()) < lines
-                && child.try_wait().expect("a child").is_none()
-            {
-                std::thread::yield_now();
-            }
-            child.kill().expect("killed");
-            child.wait().expect("a child");
+            ]);
+            command.args(&settings).arg("--run").arg(&killed);
+            kill_at(&mut command, &killed, lines);
         }
         let output = small(&killed, &settings);
         assert!(output.status.success(), "{}", text(&output.stderr));

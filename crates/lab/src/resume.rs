@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use dp_core::ledger::Ledger;
+use serde::Serialize;
+
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
@@ -51,6 +54,40 @@ pub fn begin<S: PartialEq>(
         return Ok(None);
     }
     Ok(Some((settings, Some(folder))))
+}
+
+/// The folder of a new run: its ledger, the command that started it, and last its settings, because a
+/// folder with settings can be gone on with.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] where it cannot be written.
+pub fn create(
+    path: &Path,
+    settings: &impl Serialize,
+    command: &str,
+) -> Result<(RunFolder, Ledger), Failure> {
+    let folder = RunFolder::create(path)?;
+    let ledger = ledger(&folder)?;
+    folder.note_command(command)?;
+    let text = toml::to_string_pretty(settings).map_err(Failure::run)?;
+    folder.write("config.toml", text.as_bytes())?;
+    Ok((folder, ledger))
+}
+
+/// The ledger of a run, opened or begun.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where it can be neither read nor written.
+pub fn ledger(folder: &RunFolder) -> Result<Ledger, Failure> {
+    let path = folder.file("ledger.jsonl");
+    if path.exists() {
+        Ledger::open(&path)
+    } else {
+        Ledger::create(&path)
+    }
+    .map_err(Failure::run)
 }
 
 /// A failure in the middle of a run says how to go on.

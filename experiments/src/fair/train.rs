@@ -9,7 +9,7 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::upper;
-use lab::resume::{begin, resumable};
+use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
@@ -53,23 +53,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
-            let ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+            let ledger = ledger(&folder)?;
             (folder, ledger)
         }
-        None => {
-            let folder = RunFolder::create(&place(&arguments, &run.settings))?;
-            let text = toml::to_string_pretty(&run.settings).map_err(Failure::run)?;
-            let path = folder.file("ledger.jsonl");
-            let ledger = if path.exists() {
-                Ledger::open(&path)
-            } else {
-                Ledger::create(&path)
-            }
-            .map_err(Failure::run)?;
-            folder.note_command(COMMAND)?;
-            folder.write("config.toml", text.as_bytes())?;
-            (folder, ledger)
-        }
+        None => create(&place(&arguments, &run.settings), &run.settings, COMMAND)?,
     };
     let every = arguments.checkpoint_every;
     let finished = run

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::report::upper;
-use lab::resume::{begin, resumable};
+use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -21,6 +20,8 @@ use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
 use super::{Arguments, Settings, report, space};
+
+const COMMAND: &str = "cargo run --release --locked --bin flow --";
 
 /// Runs a flow in a latent space.
 ///
@@ -52,23 +53,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let promise = promise(&settings, &sizes, &batches)?;
     let norm = declared(&settings, settings.latent)?;
     announce(&settings, &sides, &chosen.description, promise.as_ref());
-    let folder = match folder {
-        Some(folder) => folder,
-        None => {
-            let folder = RunFolder::create(&place(arguments, &settings))?;
-            let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
-            folder.note_command("cargo run --release --locked --bin flow --")?;
-            folder.write("config.toml", text.as_bytes())?;
-            folder
+    let (folder, ledger) = match folder {
+        Some(folder) => {
+            let ledger = ledger(&folder)?;
+            (folder, ledger)
         }
+        None => create(&place(arguments, &settings), &settings, COMMAND)?,
     };
-    let path = folder.file("ledger.jsonl");
-    let ledger = if path.exists() {
-        Ledger::open(&path)
-    } else {
-        Ledger::create(&path)
-    }
-    .map_err(Failure::run)?;
     let start = Instant::now();
     let space = space::autoencoder(&settings, &sides, &cache, &chosen.device)?;
     let public_seconds = start.elapsed().as_secs_f64();

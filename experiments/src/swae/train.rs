@@ -11,7 +11,7 @@ use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
-use lab::resume::{begin, resumable};
+use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
@@ -24,6 +24,7 @@ use super::{Arguments, Settings, moments, report};
 
 /// Interim evaluations on public test records during a run.
 const EVALUATIONS: u64 = 10;
+const COMMAND: &str = "cargo run --release --locked --bin swae --";
 /// How often the progress bar asks the accountant what has been spent.
 const ACCOUNTED_POINTS: u64 = 25;
 
@@ -61,24 +62,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
-            let ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+            let ledger = ledger(&folder)?;
             (folder, ledger)
         }
-        None => {
-            let folder = RunFolder::create(&unused(&arguments, &run.settings))?;
-            let text = toml::to_string_pretty(&run.settings).map_err(Failure::run)?;
-            // The ledger first: a folder with a configuration can be resumed.
-            let path = folder.file("ledger.jsonl");
-            let ledger = if path.exists() {
-                Ledger::open(&path)
-            } else {
-                Ledger::create(&path)
-            }
-            .map_err(Failure::run)?;
-            folder.note_command("cargo run --release --locked --bin swae --")?;
-            folder.write("config.toml", text.as_bytes())?;
-            (folder, ledger)
-        }
+        None => create(&unused(&arguments, &run.settings), &run.settings, COMMAND)?,
     };
     let finished = run
         .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
@@ -117,7 +104,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     run.ema = None;
     run.step = run.settings.steps;
     run.seconds = report::seconds_before(&folder);
-    let mut ledger = Ledger::open(&folder.file("ledger.jsonl")).map_err(Failure::run)?;
+    let mut ledger = ledger(&folder)?;
     if run.settings.class_moments && run.settings.conditional && moments::read(&folder)?.is_none() {
         return Err(Failure::input(
             format!("{}: its class moments were not released", path.display()),

@@ -5,17 +5,20 @@
 //! hold the key of the noise to come, so it is readable by its owner alone, and it is deleted when
 //! the run is done.
 
+mod generator;
+mod identity;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::backend::Backend;
+pub use generator::GeneratorState;
+pub use identity::Identity;
+
 use crate::diagnostic::Failure;
 
 /// The form of the manifest; another number is refused.
@@ -23,65 +26,6 @@ const FORMAT: u32 = 1;
 /// How many checkpoints are kept: the last one, and one before it in case that one is damaged.
 const KEPT: usize = 2;
 const MANIFEST: &str = "manifest.json";
-
-/// What a run is: a checkpoint of another one is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The experiment, such as `swae`.
-    pub experiment: String,
-    /// SHA-256 of the resolved settings.
-    pub settings: String,
-    /// SHA-256 of the private records.
-    pub records: String,
-    /// SHA-256 of the program, the device and the processor's features. Another program may go on
-    /// with a run, but not with the same noise.
-    pub program: String,
-}
-
-impl Identity {
-    /// The identity of a run of this program on `backend`.
-    ///
-    /// - `settings`: the resolved settings as text; `records`: the SHA-256 of the private records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the program cannot read its own file.
-    pub fn of(
-        experiment: &str,
-        settings: &str,
-        records: String,
-        backend: Backend,
-    ) -> Result<Self, Failure> {
-        let program = std::env::current_exe()
-            .and_then(fs::read)
-            .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
-        let program = format!("{} {backend:?} {}", hex(&program), processor());
-        Ok(Self {
-            experiment: experiment.into(),
-            settings: hex(settings.as_bytes()),
-            records,
-            program: hex(program.as_bytes()),
-        })
-    }
-
-    /// Whether a step that `there` made is made again to the last bit here, on `backend`.
-    ///
-    /// The same noise may be added again to the same values alone: to other values it would tell
-    /// their difference without noise. The host kernels repeat themselves; another program, another
-    /// kind of processor, or a device that sums in any order must draw new noise.
-    pub fn repeats(&self, there: &Self, backend: Backend) -> bool {
-        self == there && backend == Backend::Flex
-    }
-}
-
-/// What the host kernels choose by.
-fn processor() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-        return "x86_64 avx2";
-    }
-    std::env::consts::ARCH
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
@@ -317,48 +261,9 @@ fn private_folder(path: &Path) -> std::io::Result<()> {
     builder.create(path)
 }
 
-/// A ChaCha20 generator as a checkpoint keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GeneratorState {
-    seed: [u8; 32],
-    stream: u64,
-    /// In words; as text, because it has more bits than a JSON number.
-    position: String,
-}
-
-impl GeneratorState {
-    /// The state of `rng`.
-    pub fn of(rng: &ChaCha20Rng) -> Self {
-        Self {
-            seed: rng.get_seed(),
-            stream: rng.get_stream(),
-            position: rng.get_word_pos().to_string(),
-        }
-    }
-
-    /// The generator, where it stopped.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a position that is no number.
-    pub fn generator(&self) -> Result<ChaCha20Rng, Failure> {
-        let position = self.position.parse().map_err(|e| {
-            Failure::input(
-                format!("generator position {:?}: {e}", self.position),
-                "the checkpoint is damaged",
-            )
-        })?;
-        let mut rng = ChaCha20Rng::from_seed(self.seed);
-        rng.set_stream(self.stream);
-        rng.set_word_pos(position);
-        Ok(rng)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng;
 
     fn identity() -> Identity {
         Identity {
@@ -367,17 +272,6 @@ mod tests {
             records: "r".into(),
             program: "p".into(),
         }
-    }
-
-    #[test]
-    fn only_the_same_program_on_the_host_repeats_itself() {
-        let of = |backend| Identity::of("test", "s", "r".into(), backend).unwrap();
-        let flex = of(Backend::Flex);
-        assert!(flex.repeats(&of(Backend::Flex), Backend::Flex));
-        assert!(!flex.repeats(&of(Backend::Ndarray), Backend::Flex));
-        let gpu = of(Backend::Wgpu);
-        assert!(!gpu.repeats(&of(Backend::Wgpu), Backend::Wgpu));
-        assert!(!flex.repeats(&identity(), Backend::Flex));
     }
 
     fn files(text: &str) -> BTreeMap<String, Vec<u8>> {
@@ -442,15 +336,5 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o077, 0);
-    }
-
-    #[test]
-    fn a_generator_goes_on_where_it_stopped() {
-        let mut rng = ChaCha20Rng::seed_from_u64(4);
-        rng.set_stream(3);
-        let _ = (rng.next_u32(), rng.next_u64());
-        let text = serde_json::to_string(&GeneratorState::of(&rng)).unwrap();
-        let state: GeneratorState = serde_json::from_str(&text).unwrap();
-        assert_eq!(state.generator().unwrap().next_u64(), rng.next_u64());
     }
 }

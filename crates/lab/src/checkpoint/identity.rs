@@ -1,0 +1,85 @@
+//! What a run is, and when it may take its noise up again.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use super::hex;
+use crate::backend::Backend;
+use crate::diagnostic::Failure;
+
+/// What a run is: a checkpoint of another one is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The experiment, such as `swae`.
+    pub experiment: String,
+    /// SHA-256 of the resolved settings.
+    pub settings: String,
+    /// SHA-256 of the private records.
+    pub records: String,
+    /// SHA-256 of the program, the device and the processor's features. Another program may go on
+    /// with a run, but not with the same noise.
+    pub program: String,
+}
+
+impl Identity {
+    /// The identity of a run of this program on `backend`.
+    ///
+    /// - `settings`: the resolved settings as text; `records`: the SHA-256 of the private records.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the program cannot read its own file.
+    pub fn of(
+        experiment: &str,
+        settings: &str,
+        records: String,
+        backend: Backend,
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe()
+            .and_then(fs::read)
+            .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
+        let program = format!("{} {backend:?} {}", hex(&program), processor());
+        Ok(Self {
+            experiment: experiment.into(),
+            settings: hex(settings.as_bytes()),
+            records,
+            program: hex(program.as_bytes()),
+        })
+    }
+
+    /// Whether a step that `there` made is made again to the last bit here, on `backend`.
+    ///
+    /// The same noise may be added again to the same values alone: to other values it would tell
+    /// their difference without noise. The host kernels repeat themselves; another program, another
+    /// kind of processor, or a device that sums in any order must draw new noise.
+    pub fn repeats(&self, there: &Self, backend: Backend) -> bool {
+        self == there && backend == Backend::Flex
+    }
+}
+
+/// What the host kernels choose by.
+fn processor() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+        return "x86_64 avx2";
+    }
+    std::env::consts::ARCH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_program_on_the_host_repeats_itself() {
+        let of = |backend| Identity::of("test", "s", "r".into(), backend).unwrap();
+        let flex = of(Backend::Flex);
+        let other = Identity::of("test", "t", "r".into(), Backend::Flex).unwrap();
+        assert!(flex.repeats(&of(Backend::Flex), Backend::Flex));
+        assert!(!flex.repeats(&of(Backend::Ndarray), Backend::Flex));
+        let gpu = of(Backend::Wgpu);
+        assert!(!gpu.repeats(&of(Backend::Wgpu), Backend::Wgpu));
+        assert!(!flex.repeats(&other, Backend::Flex));
+    }
+}
