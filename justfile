@@ -65,3 +65,7 @@ docs:
 # Ratios within one run, by criterion; the first time it compiles dependencies of its own.
 bench *filter:
     cargo bench --locked -p benches {{filter}}
+
+# The cost of inner clipping by width (paper 004, table 5), as a table.
+bench-table *flags="":
+    @cargo run --release --locked --quiet --bin cost -- {{flags}}

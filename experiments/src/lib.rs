@@ -1,6 +1,7 @@
 //! Experiments that reproduce the papers; each binary is a thin main over one module here.
 
 pub mod account;
+pub mod cost;
 pub mod fair;
 pub mod figures;
 pub mod flow;

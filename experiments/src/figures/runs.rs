@@ -49,6 +49,10 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
     let mut found = Vec::new();
     for path in lab::report::find_runs(folder)? {
         let file = path.join("run.json");
+        if !file.exists() {
+            println!("left out  {}: not finished", path.display());
+            continue;
+        }
         let bad = |e: &dyn std::fmt::Display| {
             Failure::input(
                 format!("{}: {e}", file.display()),
