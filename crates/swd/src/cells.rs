@@ -10,7 +10,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 
 use crate::breakpoints::overlaps;
-use crate::sort::check_rows;
+use crate::region::project_columns;
+use crate::sort::{Sorter, check_rows};
 use crate::{Slices, SwdError};
 
 /// The `n` quantile cells of the `m` values of a sorted sample, for any `n` and `m`.
@@ -147,16 +148,21 @@ impl Cells {
     pub fn of_sample(points: &[f32], slices: &Slices, n: usize) -> Result<Self, SwdError> {
         let d = slices.dim();
         check_points("sample", points, d)?;
+        let m = points.len() / d;
+        check_rows(m * slices.count(), m)?;
+        // Column after column, so that a projection runs along memory.
+        let mut columns = vec![0.0; m * d];
+        for (i, point) in points.chunks_exact(d).enumerate() {
+            for (a, &x) in point.iter().enumerate() {
+                columns[a * m + i] = f64::from(x);
+            }
+        }
         let rows: Vec<(Vec<f64>, f64)> = (0..slices.count())
             .into_par_iter()
-            .map(|l| {
-                let direction = slices.direction(l);
-                let mut sorted: Vec<f64> = points
-                    .chunks_exact(d)
-                    .map(|point| point.iter().zip(direction).map(|(&x, t)| f64::from(x) * t))
-                    .map(Iterator::sum)
-                    .collect();
-                sorted.sort_unstable_by(f64::total_cmp);
+            .map_init(Sorter::default, |sorter, l| {
+                let mut sorted = vec![0.0; m];
+                project_columns(&columns, slices.direction(l), &mut sorted);
+                sorter.sort_values(&mut sorted);
                 let cells = quantile_cells(&sorted, n)?;
                 let within = within_cell_variance(&sorted, &cells)?;
                 Ok((cells, within))

@@ -106,6 +106,26 @@ impl Sorter {
         &self.packed
     }
 
+    /// Sorts `values` by [`f64::total_cmp`]: by radix on their 32-bit keys, then those of one key.
+    pub(crate) fn sort_values(&mut self, values: &mut [f64]) {
+        if values.len() < RADIX_FROM {
+            return values.sort_unstable_by(f64::total_cmp);
+        }
+        let unsorted = values.to_vec();
+        let sorted = self.sort(unsorted.iter().map(|&value| value as f32));
+        for (value, entry) in values.iter_mut().zip(sorted) {
+            *value = unsorted[index(entry) as usize];
+        }
+        // Rounding to 32 bits is monotone, so only values of one key can be out of order.
+        let mut start = 0;
+        for same in sorted.chunk_by(|a, b| a >> 32 == b >> 32) {
+            if same.len() > 1 {
+                values[start..start + same.len()].sort_unstable_by(f64::total_cmp);
+            }
+            start += same.len();
+        }
+    }
+
     /// Three passes of 11, 11 and 10 bits over the key; each pass is stable, and the entries start
     /// in the order of their index.
     fn sort_by_radix(&mut self) {
@@ -177,6 +197,26 @@ mod tests {
             1 => -2.0_f32..2.0,
             1 => prop::sample::select(vec![f32::INFINITY, f32::NEG_INFINITY, f32::MIN, f32::MAX]),
         ]
+    }
+
+    #[test]
+    fn values_sort_like_comparisons() {
+        use rand::{RngExt, SeedableRng};
+        let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(4);
+        for (count, spread) in [(10, 1.0), (5000, 1.0), (5000, 1e-9), (3000, 1e300)] {
+            let mut values: Vec<f64> = (0..count)
+                .map(|i| [0.0, -0.0, 1.0][i % 3] + spread * rng.random_range(-1.0..1.0))
+                .collect();
+            let mut expected = values.clone();
+            expected.sort_by(f64::total_cmp);
+            Sorter::default().sort_values(&mut values);
+            assert!(
+                values
+                    .iter()
+                    .zip(&expected)
+                    .all(|(a, b)| a.to_bits() == b.to_bits())
+            );
+        }
     }
 
     proptest! {
