@@ -180,7 +180,7 @@ fn a_table_of_ones_own() {
         format!("x,sex,y\n{}\n", lines.join("\n"))
     };
     let line = |i: usize| {
-        let (x, sex) = (i % 10, if i % 3 == 0 { "F" } else { "M" });
+        let (x, sex) = (i % 10, if i.is_multiple_of(3) { "F" } else { "M" });
         format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
     };
     let run = |csv: &Path, out: &Path| {

@@ -26,9 +26,9 @@ const SEED: u64 = 0;
 /// The autoencoder of a run, for images of its size.
 pub enum Space {
     /// Grey images of up to 32x32.
-    Small(SmallAutoencoder),
+    Small(Box<SmallAutoencoder>),
     /// Photographs of 64x64.
-    Dcgan(DcganAutoencoder),
+    Dcgan(Box<DcganAutoencoder>),
 }
 
 impl LatentSpace for Space {
@@ -115,10 +115,12 @@ pub fn autoencoder(
         key["width"] = json!(settings.width);
         let width = settings.width;
         let fresh = DcganAutoencoder::new(3, latent, width, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, device).map(Space::Dcgan)
+        kept(fresh, &key, &training, sides, cache, &mut rng, device)
+            .map(|space| Space::Dcgan(Box::new(space)))
     } else {
         let fresh = SmallAutoencoder::new(1, latent, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, device).map(Space::Small)
+        kept(fresh, &key, &training, sides, cache, &mut rng, device)
+            .map(|space| Space::Small(Box::new(space)))
     }
 }
 
