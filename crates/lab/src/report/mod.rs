@@ -51,11 +51,11 @@ pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
     write_in(&RunFolder::open(folder)?)
 }
 
-/// As [`write`], for the run that is at work in `folder`.
+/// As [`write()`], for the run that is at work in `folder`.
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_in(folder: &RunFolder) -> Result<PathBuf, Failure> {
     let record = RunRecord::read(folder.path())?;
     folder.write(PAGE, page::page(&record)?.as_bytes())
