@@ -96,6 +96,8 @@ fn a_killed_run_goes_on_to_the_same_end() {
         "4",
         "--checkpoint-every",
         "7",
+        "--ema",
+        "0.9",
     ];
     let (_keep, whole) = folder();
     let output = small_of(&whole, &settings);

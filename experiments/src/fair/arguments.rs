@@ -66,6 +66,9 @@ pub struct Arguments {
     /// Learning rate.
     #[arg(long)]
     pub learning_rate: Option<f64>,
+    /// Score, and publish, an exponential moving average of the weights with this decay: free of budget.
+    #[arg(long)]
+    pub ema: Option<f64>,
     /// How Jacobians are clipped: by rows as in the paper, or by singular values.
     #[arg(long, value_enum)]
     pub clip: Option<Clip>,
@@ -111,7 +114,7 @@ pub struct Arguments {
     /// Go on with the run in this folder.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "task", "notion", "alpha", "epsilon", "delta", "no_privacy", "records", "csv", "sensitive",
-        "steps", "batch_share", "batches", "optimizer", "learning_rate", "clip", "clip_loss",
+        "steps", "batch_share", "batches", "optimizer", "learning_rate", "ema", "clip", "clip_loss",
         "clip_activation", "clip_jacobian", "slices", "hidden", "paper_sensitivity", "post_process",
         "seed", "insecure_noise_seed", "out",
     ])]

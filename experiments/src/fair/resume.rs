@@ -17,6 +17,7 @@ use super::table::targets;
 const STATE: &str = "state.json";
 const WEIGHTS: &str = "weights.bin";
 const OPTIMIZER: &str = "optimizer.bin";
+const AVERAGE: &str = "average.bin";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
@@ -61,7 +62,7 @@ impl Run {
             noise: self.mechanism.as_mut().map(|m| m.noise().state()),
         };
         let weights = to_host(&self.network);
-        let files = BTreeMap::from([
+        let mut files = BTreeMap::from([
             (
                 STATE.to_string(),
                 serde_json::to_vec_pretty(&state).map_err(Failure::run)?,
@@ -72,6 +73,9 @@ impl Run {
             ),
             (OPTIMIZER.to_string(), self.optimizer.to_bytes()),
         ]);
+        if let Some(ema) = &self.ema {
+            files.insert(AVERAGE.to_string(), ema.to_bytes());
+        }
         Checkpoints::of(folder.path()).write(self.step, identity, &files)
     }
 
@@ -98,6 +102,10 @@ impl Run {
         self.network = from_host(self.network.clone(), &weights).map_err(|e| damaged(&e))?;
         self.optimizer = ModuleAdam::from_bytes(checkpoint.file(OPTIMIZER)?, &self.chosen.device)
             .map_err(|e| damaged(&e))?;
+        if let Some(ema) = &mut self.ema {
+            ema.restore(checkpoint.file(AVERAGE)?)
+                .map_err(|e| damaged(&e))?;
+        }
         self.public = state.public.generator()?;
         self.plain = state.plain.generator()?;
         self.seconds = state.seconds;

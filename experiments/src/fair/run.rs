@@ -8,6 +8,7 @@ use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
+use model::ema::Ema;
 use model::fairness::{
     Engine, Parity, StepLosses, bounded_gradient, paper_sensitivity, plain_gradient, sensitivity,
 };
@@ -34,6 +35,8 @@ pub struct Run {
     pub plan: Option<CheckedPlan>,
     /// The weights.
     pub network: Network,
+    /// Their average.
+    pub ema: Option<Ema>,
     /// The optimizer.
     pub optimizer: ModuleAdam,
     /// Slices.
@@ -65,6 +68,7 @@ impl Run {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let width = tables.train.width();
         let network = Network::new(&settings, width, &mut public, &chosen.device);
+        let ema = settings.ema.map(Ema::new).transpose();
         // As the noise source without a secret, so that runs of one seed share their batches.
         let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
         let noise = match settings.insecure_noise_seed {
@@ -77,6 +81,7 @@ impl Run {
                 Engine::Host { .. } => Engine::Host { chunk: 64 },
                 Engine::Tensor { .. } => Engine::Tensor { chunk: 1000 },
             },
+            ema: ema.map_err(Failure::run)?,
             optimizer: ModuleAdam::default(),
             plain: NoiseSource::insecure(seed).rng().clone(),
             mechanism: None,
@@ -183,7 +188,22 @@ impl Run {
             Optimizer::Adam => self.optimizer.step(rate, network, gradients),
             Optimizer::Sgd => descend(network, &slots, rate)?,
         };
+        if let Some(ema) = &mut self.ema {
+            ema.update(&self.network);
+        }
         Ok(losses)
+    }
+
+    /// The network that is scored and published.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for an average of another size.
+    pub fn evaluated(&self) -> Result<Network, Failure> {
+        match &self.ema {
+            Some(ema) => ema.apply(self.network.clone()).map_err(Failure::run),
+            None => Ok(self.network.clone()),
+        }
     }
 }
 

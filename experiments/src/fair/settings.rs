@@ -147,6 +147,9 @@ pub struct Settings {
     pub optimizer: Optimizer,
     /// Learning rate.
     pub learning_rate: f64,
+    /// Decay of the average of the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ema: Option<f64>,
     /// How Jacobians are clipped.
     pub clip: Clip,
     /// `C`.
@@ -215,6 +218,7 @@ impl Settings {
             epsilon,
             delta,
             batches,
+            ema,
             post_process
         );
         if settings.csv.is_some() {
@@ -301,6 +305,11 @@ impl Settings {
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
             let bound = "positive and finite";
             return refuse("learning-rate", self.learning_rate.to_string(), bound);
+        }
+        if let Some(decay) = self.ema
+            && !(0.0..1.0).contains(&decay)
+        {
+            return refuse("ema", decay.to_string(), "at least 0 and below 1");
         }
         if self.slices < self.task.penalised() {
             let bound = format!("at least {}, the dimension", self.task.penalised());

@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let finished = run
         .train(&folder, &mut ledger, &identity, &interrupt, every)
         .and_then(|()| {
-            let said = Outputs::of(&run.network, &run.tables.test, &run.chosen.device);
+            let said = Outputs::of(&run.evaluated()?, &run.tables.test, &run.chosen.device);
             let said = match run.settings.post_process {
                 Some(beta) => postprocess::fair(&mut run, &folder, &mut ledger, said, beta)?,
                 None => said,
@@ -168,7 +168,7 @@ impl Run {
 
     /// Scores on public test records, to the progress bar and to `metrics.jsonl`.
     fn look(&self, folder: &RunFolder, progress: &Progress) -> Result<(), Failure> {
-        let said = Outputs::of(&self.network, &self.tables.test, &self.chosen.device);
+        let said = Outputs::of(&self.evaluated()?, &self.tables.test, &self.chosen.device);
         let kind = (self.settings.task, self.settings.notion);
         let scores = scores(&said, &self.tables, kind, self.settings.alpha)?;
         progress.message(format!("objective {:.4}", scores.objective));

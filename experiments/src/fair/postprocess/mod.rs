@@ -101,7 +101,7 @@ fn release(
         });
     }
     let train = &run.tables.train;
-    let said = Outputs::of(&run.network, train, &run.chosen.device);
+    let said = Outputs::of(&run.evaluated()?, train, &run.chosen.device);
     let mut counts = vec![0.0; 2 * BINS];
     for (&value, &group) in said.outputs.iter().zip(train.groups()) {
         counts[usize::from(group) * BINS + bin(value)] += 1.0;
