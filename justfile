@@ -62,7 +62,7 @@ portability with="ndarray":
     if [ -z "${VK_DRIVER_FILES:-}" ] && [ -e {{swiftshader}} ] && ! ls /dev/dri/renderD* /dev/nvidia0 >/dev/null 2>&1; then
         export VK_DRIVER_FILES={{swiftshader}} CUBECL_AUTOTUNE_LEVEL=full XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}"
     fi
-    cargo run --release --locked -p system-tests --features "{{with}}" --bin portability -- --write docs/portability.md
+    cargo run --release --locked -p system-tests --features "{{with}}" --bin portability -- --write docs/portability.md --need "{{with}}"
 
 # Format, lints, docs, then tests: cheapest first.
 check: fmt lint docs test
@@ -86,8 +86,9 @@ bench-table *flags="":
 
 # A GPU of any maker: the portability suite, then the tables of costs and the run of the paper, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
+# Products of cuda and rocm are too coarse for private steps: there the run is one without privacy.
 gpu-check backend="wgpu":
     just portability "ndarray {{backend}}"
     cargo run --release --locked --features {{backend}} --bin devices
     cargo run --release --locked --features {{backend}} --bin cost -- --backend {{backend}} --only step --only device --only clipping
-    cargo run --release --locked --features {{backend}} --bin swae -- --dataset glyphs --backend {{backend}} --preset paper
+    cargo run --release --locked --features {{backend}} --bin swae -- --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}

@@ -16,6 +16,7 @@ use model::layers::{LeakyRelu, Linear, Sigmoid};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
+use system_tests::portability::places;
 
 const FEATURES: usize = 5;
 
@@ -168,6 +169,19 @@ fn neighbours_stay_within_the_declared_sensitivity() {
         }
     }
     assert!(largest > 0.5, "the worst trial used only {largest}");
+}
+
+/// The same on every device of this build that this machine has.
+#[test]
+fn neighbours_stay_within_the_declared_sensitivity_on_every_device() {
+    let (places, _) = places();
+    for place in places.iter().filter(|place| place.private()) {
+        for index in 700..710 {
+            let trial = Trial::new(index, &place.device);
+            let ratio = trial.ratio(Engine::Tensor { chunk: 100 }, &place.device);
+            assert!(ratio <= 1.0, "{}: trial {index}: {ratio}", place.name);
+        }
+    }
 }
 
 #[test]

@@ -51,6 +51,21 @@ pub enum DpError {
         /// The layer's name.
         layer: String,
     },
+    /// A device whose products are too coarse for the sensitivity of a private step.
+    #[error(
+        "{device} may round the factors of its products to 11 bits, and a private step needs the 24 of \
+         f32: take another backend for the same card, such as vulkan or wgpu"
+    )]
+    CoarseProducts {
+        /// The device.
+        device: String,
+    },
+    /// A device that gave no answer; nothing was released.
+    #[error("the device gave no answer, and nothing was released: {message}")]
+    Device {
+        /// What it said.
+        message: String,
+    },
     /// The ledger could not be written, so nothing was released.
     #[error("the ledger {path} could not be written, and nothing was released: {source}")]
     Ledger {

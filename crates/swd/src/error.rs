@@ -27,12 +27,12 @@ pub enum SwdError {
         /// The length that fits.
         expected: usize,
     },
-    /// A row longer than a 32-bit index can address.
-    #[error("a row of {found} keys is longer than the longest that can be ranked, {most}")]
+    /// More keys than a 32-bit index can address.
+    #[error("{found} keys are more than can be ranked together, {most}")]
     TooLong {
-        /// The length of the row.
+        /// The number of keys.
         found: usize,
-        /// The largest length.
+        /// The largest number.
         most: usize,
     },
     /// A key that has no place in an order.

@@ -59,6 +59,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         println!();
         let (device, repeat) = (&chosen.device, arguments.repeat);
+        if matches!(table, Table::Clipping | Table::Step)
+            && let Err(failure) = chosen.exact_enough()
+        {
+            println!("No private steps: {failure}");
+            continue;
+        }
         match table {
             Table::Clipping => clipping::print(device, repeat)?,
             Table::Step => step::print(device, repeat)?,

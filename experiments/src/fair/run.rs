@@ -154,6 +154,8 @@ impl Run {
         let device: &Device = &self.chosen.device;
         let terms = (self.settings.task.loss(), &parity);
         let stages = self.network.stages();
+        // Plain descent works on plain numbers; Adam's stay where they are.
+        let plain = self.settings.optimizer == Optimizer::Sgd;
         let (gradients, slots, losses) = match &mut self.mechanism {
             Some(mechanism) => {
                 let (bounded, _) = self
@@ -163,7 +165,7 @@ impl Run {
                     })
                     .map_err(Failure::run)?;
                 let released = mechanism.release(bounded, ledger).map_err(Failure::run)?;
-                let flat = released.gradient().to_host();
+                let flat = plain.then(|| released.gradient().to_host());
                 (released.into_params(), flat, None)
             }
             None => {
@@ -173,7 +175,7 @@ impl Run {
                         plain_gradient(&stages, &batch, terms, &objective, engine, device)
                     })
                     .map_err(Failure::run)?;
-                let flat = gradient.to_host();
+                let flat = plain.then(|| gradient.to_host());
                 (gradient.into_params_without_privacy(), flat, Some(losses))
             }
         };
@@ -181,7 +183,7 @@ impl Run {
         let network = self.network.clone();
         self.network = match self.settings.optimizer {
             Optimizer::Adam => self.optimizer.step(rate, network, gradients),
-            Optimizer::Sgd => descend(network, &slots, rate)?,
+            Optimizer::Sgd => descend(network, &slots.unwrap_or_default(), rate)?,
         };
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);

@@ -41,6 +41,9 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
+    if settings.epsilon.is_some() {
+        chosen.exact_enough()?;
+    }
     let tables = Tables::load(&settings, &arguments)?;
     let sampler = plan::groups(&settings, &tables.train)?;
     let checked = plan::plan(&settings, tables.train.len(), &sampler)?;

@@ -50,6 +50,9 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
+    if settings.epsilon.is_some() {
+        chosen.exact_enough()?;
+    }
     let data = load(&settings, &arguments)?;
     let batches = Batches::new(&settings, &data)?;
     let plan = plan(&settings, &batches)?;

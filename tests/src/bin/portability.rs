@@ -1,5 +1,6 @@
 //! Runs every case on every backend and prints the table of `docs/portability.md`:
-//! `just portability`, or with `--write FILE` into that file.
+//! `just portability`, or with `--write FILE` into that file. `--need "vulkan cuda"` fails where one of
+//! those backends has no device.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,23 +9,32 @@ use std::process::ExitCode;
 
 use system_tests::portability::{Case, Place, Tolerance, cases, places};
 
-/// The worst of the cases of one group that have one tolerance, at each place.
+/// The worst of the cases of one group that have one tolerance, at each place; none where it refuses them.
 struct Row {
     cases: usize,
-    worst: Vec<f64>,
+    worst: Vec<Option<f64>>,
 }
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let file = match (arguments.next().as_deref(), arguments.next()) {
-        (None, None) => None,
-        (Some("--write"), Some(file)) => Some(PathBuf::from(file)),
-        _ => {
-            eprintln!("usage: portability [--write FILE]");
-            return ExitCode::from(2);
+    let (mut file, mut needed) = (None, String::new());
+    while let Some(flag) = arguments.next() {
+        match (flag.as_str(), arguments.next()) {
+            ("--write", Some(path)) => file = Some(PathBuf::from(path)),
+            ("--need", Some(names)) => needed = names,
+            _ => {
+                eprintln!("usage: portability [--write FILE] [--need BACKENDS]");
+                return ExitCode::from(2);
+            }
         }
-    };
+    }
     let (places, missing) = places();
+    for name in needed.split_whitespace() {
+        if !places.iter().any(|place| place.name.starts_with(name)) {
+            eprintln!("{name} has no device here:\n{}", missing.join("\n"));
+            return ExitCode::FAILURE;
+        }
+    }
     let (rows, wrong) = run(&places);
     let page = page(&places, &missing, &rows);
     print!("{page}");
@@ -58,7 +68,7 @@ fn run(places: &[Place]) -> (Rows, Vec<String>) {
         );
         let errors = case.errors(places);
         for (place, &error) in places.iter().zip(&errors) {
-            if error > case.tolerance.most(place) {
+            if let Some(error) = error.filter(|&error| error > case.tolerance.most(place)) {
                 wrong.push(format!(
                     "{}: {}: {}: {error:e}",
                     place.name, case.group, case.name
@@ -69,11 +79,14 @@ fn run(places: &[Place]) -> (Rows, Vec<String>) {
         let key = (position.unwrap_or(0), case.group, words(case.tolerance));
         let row = rows.entry(key).or_insert_with(|| Row {
             cases: 0,
-            worst: vec![0.0; places.len()],
+            worst: vec![Some(0.0); places.len()],
         });
         row.cases += 1;
         for (worst, error) in row.worst.iter_mut().zip(errors) {
-            *worst = worst.max(error);
+            *worst = match (*worst, error) {
+                (Some(worst), Some(error)) => Some(worst.max(error)),
+                _ => None,
+            };
         }
     }
     (rows, wrong)
@@ -92,7 +105,8 @@ fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
         "# Portability\n\n\
          `just portability` writes this page: the worst relative error of each group of cases on every\n\
          backend that the machine has, beside the largest that the suite accepts (the policy is in\n\
-         `tests/src/portability/mod.rs`; on CUDA, whose products have factors of 11 bits, 1e-2 instead).\n\
+         `tests/src/portability/mod.rs`; on CUDA, whose products have factors of 11 bits, 1e-2 instead, and\n\
+         private steps are refused).\n\
          References are computed in `f64` for `swd`, and by the host kernels otherwise.\n\n",
     );
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
@@ -106,7 +120,7 @@ fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
         let errors: Vec<String> = row
             .worst
             .iter()
-            .map(|error| format!("{error:.1e}"))
+            .map(|error| error.map_or("refused".into(), |error| format!("{error:.1e}")))
             .collect();
         let (number, errors) = (row.cases, errors.join(" | "));
         let _ = writeln!(page, "| {group} | {number} | {accepted} | {errors} |");

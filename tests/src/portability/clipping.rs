@@ -50,7 +50,7 @@ pub(super) fn cases() -> Vec<Case> {
                     };
                     let gram = on(grams(n, d), [n, d * d]).reshape([n, d, d]);
                     let cotangents = on(wave(n * d), [n, d]);
-                    let rounding = Rounding::of(&place.device);
+                    let rounding = Rounding::SINGLE;
                     let found = clip.apply_all(gram, cotangents, 1.0, rounding);
                     found.into_data().iter::<f64>().collect()
                 },
@@ -65,7 +65,7 @@ pub(super) fn cases() -> Vec<Case> {
         Tolerance::Clip,
         move |place: &Place| {
             let squares = Tensor::<1>::from_floats(norms().as_slice(), &place.device);
-            let rounding = Rounding::of(&place.device);
+            let rounding = Rounding::SINGLE;
             let found = norm_clip_weights(squares, 1.0, rounding);
             found.into_data().iter::<f64>().collect()
         },

@@ -16,9 +16,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether its products may be coarse.
-    pub(super) fn coarse(&self) -> bool {
-        Rounding::of(&self.device).relative > Rounding::of(&Device::flex()).relative
+    /// Whether its products are exact enough for private steps.
+    pub fn private(&self) -> bool {
+        Rounding::of(&self.device).is_ok()
     }
 }
 

@@ -7,14 +7,27 @@ use swd::device::{stable_order, stable_ranks};
 use swd::sort::{ranks, stable_orders};
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, transport_residual};
 use swd::transport::tensor;
-use swd::{Cells, Slices, UniformBall};
+use swd::{Cells, Slices, SwdError, UniformBall};
 
 use super::{Case, Place, Tolerance, wide};
 
 const GROUP: &str = "swd";
 
 /// Rows of one key, of a tile, of what no tile holds, and lengths that no power of two divides.
-const ROWS: [(usize, usize); 6] = [(1, 1), (3, 2), (4, 600), (2, 1024), (2, 5000), (1, 20_000)];
+const ROWS: [(usize, usize); 12] = [
+    (1, 1),
+    (3, 2),
+    (3, 3),
+    (4, 600),
+    (2, 1024),
+    (2, 2047),
+    (2, 2048),
+    (2, 2049),
+    (1, 4096),
+    (2, 4097),
+    (2, 5000),
+    (1, 20_000),
+];
 
 /// Keys with ties, both zeros, subnormals and infinities.
 fn keys(k: usize, n: usize) -> Vec<f32> {
@@ -27,6 +40,34 @@ fn keys(k: usize, n: usize) -> Vec<f32> {
             _ => rng.random_range(-3.0..3.0),
         })
         .collect()
+}
+
+/// [`keys`] with a NaN of each sign in every row.
+fn not_numbers(k: usize, n: usize) -> Vec<f32> {
+    let mut keys = keys(k, n);
+    for row in keys.chunks_exact_mut(n) {
+        (row[1], row[n / 2]) = (f32::NAN, -f32::NAN);
+    }
+    keys
+}
+
+/// Ranks by [`f32::total_cmp`], equal keys by index.
+fn total_ranks(keys: &[f32], n: usize) -> Vec<f64> {
+    let mut ranks = vec![0.0; keys.len()];
+    for (l, row) in keys.chunks_exact(n).enumerate() {
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| row[i].total_cmp(&row[j]));
+        for (rank, &i) in order.iter().enumerate() {
+            ranks[l * n + i] = rank as f64;
+        }
+    }
+    ranks
+}
+
+fn on_host(place: &Place) -> bool {
+    ["flex", "ndarray"]
+        .iter()
+        .any(|name| place.name.starts_with(name))
 }
 
 fn matrix(values: &[f32], width: usize, device: &Device) -> Tensor<2> {
@@ -147,7 +188,42 @@ pub(super) fn cases() -> Vec<Case> {
             ));
         }
     }
-    for (n, m) in [(40, 40), (40, 24), (7, 50)] {
+    for (k, n) in [(2, 70), (1, 5000)] {
+        cases.push(Case::new(
+            GROUP,
+            format!("stable_ranks {k} x {n} with NaN of both signs"),
+            Tolerance::Exact,
+            move |place: &Place| {
+                let keys = matrix(&not_numbers(k, n), n, &place.device);
+                match stable_ranks(keys) {
+                    Ok(found) => found.into_data().iter::<f64>().collect(),
+                    // Host memory, where looking for one is cheap.
+                    Err(SwdError::NotANumber { row: 0, index: 1 }) if on_host(place) => {
+                        total_ranks(&not_numbers(k, n), n)
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            },
+            move || total_ranks(&not_numbers(k, n), n),
+        ));
+    }
+    for (n, m) in [(40, 40), (40, 24), (7, 50), (50, 7)] {
+        cases.push(Case::new(
+            GROUP,
+            format!("cotangents_of_sides, {n} and {m} points"),
+            Tolerance::Operation,
+            move |place: &Place| {
+                let (samples, device) = (Samples::new(n, m, 9), &place.device);
+                let [x, y] = [&samples.x, &samples.y].map(|s| matrix(s, Samples::D, device));
+                let (in_x, in_y, distance) =
+                    tensor::cotangents_of_sides(x, y, samples.slices.tensor(device))
+                        .expect("cotangents");
+                let mut all = numbers(distance);
+                all.extend(numbers(in_x).into_iter().chain(numbers(in_y)));
+                all
+            },
+            move || Samples::new(n, m, 9).expected(),
+        ));
         cases.push(Case::new(
             GROUP,
             format!("sliced_w2_squared and gradients, {n} and {m} points"),

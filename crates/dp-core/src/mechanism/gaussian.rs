@@ -106,7 +106,7 @@ impl GaussianMechanism {
             noisy.push((slot.clone(), value.clone() + noise));
         }
         let noisy = ParameterGradient::from_parts(noisy);
-        let bad = not_finite(&noisy);
+        let bad = not_finite(&noisy)?;
         if bad > 0 {
             return Err(DpError::NotFinite { count: bad, total });
         }
@@ -166,28 +166,28 @@ impl GaussianMechanism {
 }
 
 /// How many entries are not finite, with one scalar read back.
-fn not_finite(gradient: &ParameterGradient) -> usize {
-    // x - x is 0 for a finite x and NaN otherwise, so the sum is NaN exactly where an entry is not
-    // finite: one scalar tells, and the count is read only for the error.
+///
+/// The scalar is the sum of sizes, and looked at here: a compiler for a device may take it for granted
+/// that floats are finite, and fold a test for it.
+fn not_finite(gradient: &ParameterGradient) -> Result<usize, DpError> {
     if gradient.is_empty() {
-        return 0;
+        return Ok(0);
     }
-    let probes = gradient
-        .parts()
-        .iter()
-        .map(|(_, value)| (value.clone() - value.clone()).sum())
-        .collect();
-    let probe = Tensor::cat(probes, 0).sum().into_scalar::<f32>();
-    if probe == 0.0 {
-        return 0;
-    }
-    let bad = |value: &Tensor<1>| {
-        value
-            .to_data()
-            .iter::<f32>()
-            .filter(|x| !x.is_finite())
-            .count()
+    let read = |values: Tensor<1>| {
+        let device = |message: String| DpError::Device { message };
+        let values = values.try_into_vec_as::<f32>();
+        values.map_err(|error| device(error.to_string()))
     };
-    let count: usize = gradient.parts().iter().map(|(_, value)| bad(value)).sum();
-    count.max(1)
+    let sizes = gradient.parts().iter();
+    let sizes = sizes.map(|(_, value)| value.clone().abs().sum()).collect();
+    if read(Tensor::cat(sizes, 0))?.iter().all(|x| x.is_finite()) {
+        return Ok(0);
+    }
+    // A sum may overflow where no entry does.
+    let mut count = 0;
+    for (_, value) in gradient.parts() {
+        let values = read(value.clone())?;
+        count += values.iter().filter(|x| !x.is_finite()).count();
+    }
+    Ok(count)
 }

@@ -5,6 +5,7 @@ mod memory;
 
 use burn::tensor::{Device, DeviceType};
 use clap::ValueEnum;
+use dp_core::per_sample::Rounding;
 
 pub use choice::Choice;
 pub use memory::fewer_at_once;
@@ -79,6 +80,23 @@ pub fn devices() -> Vec<Listed> {
         .iter()
         .filter_map(listed)
         .collect()
+}
+
+impl Chosen {
+    /// Refuses a device whose products are too coarse for private steps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the backend.
+    pub fn exact_enough(&self) -> Result<(), Failure> {
+        let Err(reason) = Rounding::of(&self.device) else {
+            return Ok(());
+        };
+        Err(Failure::input(
+            format!("--backend {}: {reason}", name(self.backend)),
+            "choose --backend vulkan or wgpu, or train with --no-privacy",
+        ))
+    }
 }
 
 impl Backend {
@@ -186,12 +204,13 @@ fn describe(device: &Device) -> String {
 
 /// A real GPU is one that does not call itself a CPU.
 fn automatic() -> Chosen {
+    // Those with products that are exact enough for private steps come first.
     for backend in [
-        Backend::Cuda,
-        Backend::Rocm,
         Backend::Metal,
         Backend::Vulkan,
         Backend::Wgpu,
+        Backend::Cuda,
+        Backend::Rocm,
     ] {
         let Some(kind) = backend.kind() else { continue };
         for device in list(kind) {

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
 
 use super::{GroupedBatch, Parity, TaskLoss};
 use crate::ModelError;
-use crate::penalised::{self, Engine, Objective, Problem, Stages, StepLosses};
+use crate::penalised::{self, Clipping, Engine, Objective, Problem, Stages, StepLosses};
 
 /// The clipped gradient of `L_alpha` on a batch, with its sensitivity.
 ///
@@ -81,6 +81,7 @@ fn gradient(
         batch,
         loss,
         parity,
+        clipping: objective.clipping(),
     };
     penalised::gradient(stages, &problem, objective, engine, device, clip)
 }
@@ -89,6 +90,7 @@ struct Task<'a> {
     batch: &'a GroupedBatch,
     loss: TaskLoss,
     parity: &'a Parity,
+    clipping: &'a Clipping,
 }
 
 impl Problem for Task<'_> {
@@ -110,6 +112,26 @@ impl Problem for Task<'_> {
 
     fn loss(&self, range: Range<usize>, outputs: &[f32]) -> (Vec<f32>, f64) {
         self.loss.cotangents(outputs, self.batch.targets(range))
+    }
+
+    fn device_loss(
+        &self,
+        range: Range<usize>,
+        outputs: Tensor<2>,
+    ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+        let targets = self.batch.targets(range).to_vec();
+        let targets = penalised::upload(targets, outputs.dims(), &outputs.device());
+        Ok(self.loss.device_cotangents(outputs, targets))
+    }
+
+    fn device_transport(
+        &self,
+        latents: Tensor<2>,
+        bounded: bool,
+    ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+        let clipping = bounded.then_some(self.clipping);
+        self.parity
+            .device_cotangents(self.batch.groups(), latents, clipping)
     }
 
     fn transport(&self, latents: &[f32]) -> Result<(Vec<f32>, f64), ModelError> {

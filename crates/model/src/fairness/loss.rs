@@ -1,5 +1,7 @@
 //! The losses of the tasks.
 
+use burn::tensor::Tensor;
+
 /// How far a probability stays from 0 and 1 in the cross-entropy.
 const EDGE: f32 = 1e-6;
 
@@ -36,6 +38,28 @@ impl TaskLoss {
             })
             .collect();
         (delta, loss)
+    }
+
+    /// [`TaskLoss::cotangents`] on a device; the second answer has one element.
+    pub(super) fn device_cotangents(
+        self,
+        outputs: Tensor<2>,
+        targets: Tensor<2>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        match self {
+            Self::Bernoulli => {
+                let kept = outputs.clamp(EDGE, 1.0 - EDGE);
+                let rest = kept.clone().neg() + 1.0;
+                let other = targets.clone().neg() + 1.0;
+                let loss = targets.clone() * kept.clone().log() + other * rest.clone().log();
+                let delta = (kept.clone() - targets) / (kept * rest);
+                (delta, loss.sum().neg())
+            }
+            Self::Squared => {
+                let difference = outputs - targets;
+                (difference.clone() * 2.0, difference.square().sum())
+            }
+        }
     }
 }
 

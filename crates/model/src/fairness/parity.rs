@@ -1,7 +1,9 @@
 //! Distances between pairs of groups, and what one record can move them.
 
+use burn::tensor::Tensor;
 use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
 use swd::transport::host::sliced_cotangents_and_distance;
+use swd::transport::tensor::{cotangent_rounding, cotangents_of_sides};
 use swd::{Cells, Slices};
 
 use super::GroupedBatch;
@@ -217,5 +219,48 @@ impl Parity {
             }
         }
         Ok((cotangents, penalty))
+    }
+
+    /// [`Parity::cotangents`] on the device of `latents`. With the bounds of a private step they are
+    /// multiplied by `1 / (1 + x)`, `x = 8 w L r / Delta_P` for a pair of weight `w`: the rounding `r` of
+    /// both sides, in each of two data sets, then fits into the sensitivity.
+    pub(super) fn device_cotangents(
+        &self,
+        groups: &[std::ops::Range<usize>],
+        latents: Tensor<2>,
+        clipping: Option<&Clipping>,
+    ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+        let (d, device) = (self.slices.dim(), latents.device());
+        let slices = self.slices.tensor(&device);
+        let rows = |range: &std::ops::Range<usize>| latents.clone().slice([range.clone(), 0..d]);
+        let mut parts: Vec<_> = groups
+            .iter()
+            .map(|range| Tensor::zeros([range.len(), d], &device))
+            .collect();
+        let mut penalty = Tensor::<1>::zeros([1], &device);
+        for pair in &self.pairs {
+            let [first, second] = pair.groups;
+            let [x, y] = pair.groups.map(|group| rows(&groups[group]));
+            let (in_first, in_second, distance) = cotangents_of_sides(x, y, slices.clone())?;
+            let shrunk = match clipping {
+                Some(clipping) => self.shrunk(pair, clipping)?,
+                None => 1.0,
+            };
+            parts[first] = in_first * (pair.weight * shrunk);
+            parts[second] = in_second * (pair.weight * shrunk);
+            penalty = penalty + distance * pair.weight;
+        }
+        Ok((Tensor::cat(parts, 0), penalty))
+    }
+
+    /// `1 / (1 + 8 w L r / Delta_P)`.
+    fn shrunk(&self, pair: &Pair, clipping: &Clipping) -> Result<f64, ModelError> {
+        let m = clipping.activation;
+        let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+        let wide = (n0.max(n1) / n0.min(n1) + 4) as f64;
+        let cells = wide * f64::powi(2.0, -24) * m;
+        let error = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m) + cells;
+        let declared = self.sensitivity_upper(clipping)?;
+        Ok(1.0 / (1.0 + 8.0 * pair.weight * clipping.jacobian * error / declared))
     }
 }

@@ -1,7 +1,7 @@
 //! A step on burn tensors, chunk by chunk, that reads nothing back but its two losses.
 //!
-//! Every bound is tightened by what the device may round ([`Rounding`]), so that the declared sensitivity
-//! is that of exact arithmetic.
+//! Every bound is tightened by what the device may round in a record's part ([`Rounding`]); a device
+//! whose products are coarse is refused.
 
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
@@ -19,7 +19,11 @@ impl<P: Problem> Step<'_, P> {
     ) -> Result<(ParameterGradient, StepLosses), ModelError> {
         let encoder = &stages.encoder;
         let d = self.problem.latent();
-        let rounding = Rounding::of(device);
+        // A plain step is not bounded, and may be as coarse as it likes.
+        let rounding = match self.clip {
+            true => Rounding::of(device)?,
+            false => Rounding::SINGLE,
+        };
         let chunks = engine.chunks(self.problem.records());
         let encoded: Vec<Activations> = chunks
             .iter()
@@ -114,7 +118,7 @@ impl<P: Problem> Step<'_, P> {
         } else {
             latents
         };
-        self.problem.device_transport(latents)
+        self.problem.device_transport(latents, self.clip)
     }
 
     /// [`Step::weights`] on tensors: for the head `[n]`, for the encoder `[n, d]`.
@@ -153,7 +157,7 @@ impl<P: Problem> Step<'_, P> {
 fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
     let shape = rows.dims();
     let norm = rows.clone().square().sum_dim(1).sqrt();
-    let lost = norm.clone().lower_equal_elem(f32::MAX).bool_not();
+    let lost = norm.clone().is_finite().bool_not();
     let outside = norm.clone().greater_elem(radius).expand(shape);
     // First the direction: on a line, where it is 1 or -1, rows beyond the bound then stay equal.
     let bounded = rows.clone() / norm.clamp_min(f32::MIN_POSITIVE) * radius;

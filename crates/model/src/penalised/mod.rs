@@ -121,13 +121,19 @@ pub trait Problem: Sync {
     ///
     /// # Contract
     ///
-    /// The cotangents, with the rounding of the device, have the sensitivity that is declared for those
-    /// of [`Problem::transport`].
+    /// With `bounded`, the cotangents, with the rounding of the device, have the sensitivity that is
+    /// declared for those of [`Problem::transport`].
     ///
     /// # Errors
     ///
     /// As [`Problem::transport`].
-    fn device_transport(&self, latents: Tensor<2>) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+    fn device_transport(
+        &self,
+        latents: Tensor<2>,
+        bounded: bool,
+    ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+        // The host's are within the declared sensitivity as they are.
+        let _ = bounded;
         let (shape, device) = (latents.dims(), latents.device());
         let (cotangents, distance) = self.transport(&read(latents)?)?;
         Ok((

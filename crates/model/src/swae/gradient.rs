@@ -153,8 +153,12 @@ impl Problem for Reconstruction<'_> {
         self.matching.cotangents(self.batch, latents)
     }
 
-    fn device_transport(&self, latents: Tensor<2>) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
-        let clipping = self.objective.clipping();
+    fn device_transport(
+        &self,
+        latents: Tensor<2>,
+        bounded: bool,
+    ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
+        let clipping = bounded.then(|| self.objective.clipping());
         self.matching
             .device_cotangents(self.batch, latents, clipping)
     }

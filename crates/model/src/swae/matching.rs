@@ -170,14 +170,15 @@ impl Matching {
         Ok((cotangents, distance))
     }
 
-    /// [`Matching::cotangents`] on the device of `latents`, shrunk by what their rounding there could add
-    /// to the sensitivity: `x / (1 + x)`, `x = 4 L r / Delta_SW` with
-    /// [`cotangent_rounding`] `r`, over two data sets.
+    /// [`Matching::cotangents`] on the device of `latents`. With the bounds of a private step they are
+    /// multiplied by `1 / (1 + x)`, `x = 4 L r / Delta_SW`: [`cotangent_rounding`] `r` in each of two
+    /// data sets then fits into the sensitivity. `x` grows with the records of a group, from 0.01 for
+    /// 600 of them to 1 for 60000.
     pub(super) fn device_cotangents(
         &self,
         batch: &Batch,
         latents: Tensor<2>,
-        clipping: &Clipping,
+        clipping: Option<&Clipping>,
     ) -> Result<(Tensor<2>, Tensor<1>), ModelError> {
         let (d, device) = (self.slices.dim(), latents.device());
         let slices = self.slices.tensor(&device);
@@ -190,18 +191,25 @@ impl Matching {
             let within = cells.within_mean();
             let (c, value) =
                 tensor::sliced_cotangents_and_distance(u, slices.clone(), targets, within)?;
-            let largest = cells
-                .values()
-                .iter()
-                .fold(0.0, |most: f64, q| most.max(q.abs()));
-            let error = cotangent_rounding(self.slices.count(), clipping.activation, largest);
-            let bound = self.group_sensitivity(cells, clipping)?;
-            let shrunk = 1.0 / (1.0 + 4.0 * clipping.jacobian * error / bound);
+            let shrunk = match clipping {
+                Some(clipping) => self.shrunk(cells, clipping)?,
+                None => 1.0,
+            };
             let weight = group.len() as f64 / n;
             cotangents.push(c * (weight * shrunk));
             distance = distance + value * weight;
         }
         Ok((Tensor::cat(cotangents, 0), distance))
+    }
+
+    /// `1 / (1 + 4 L r / Delta_SW)` for one group.
+    fn shrunk(&self, cells: &Cells, clipping: &Clipping) -> Result<f64, ModelError> {
+        let sizes = cells.values().iter().map(|q| q.abs());
+        let largest = sizes.fold(0.0, f64::max);
+        let (k, d) = (self.slices.count(), self.slices.dim());
+        let error = cotangent_rounding(k, d, clipping.activation, largest);
+        let bound = self.group_sensitivity(cells, clipping)?;
+        Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / bound))
     }
 
     fn group_sensitivity(&self, cells: &Cells, clipping: &Clipping) -> Result<f64, ModelError> {

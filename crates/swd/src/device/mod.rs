@@ -28,7 +28,7 @@ pub fn stable_order(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
 /// The stable ranks of each row of `keys`, `[k, n]`: at `[l, i]` the rank of key `i`, counted from 0.
 ///
 /// # Errors
-/// A row longer than a signed 32-bit index can address. Where keys lie in host memory, a NaN too (the
+/// More keys than a signed 32-bit index can address. Where keys lie in host memory, a NaN too (the
 /// row is the slice, the index the point); on a GPU, where looking for one would cost a round trip, it
 /// has the rank that [`f32::total_cmp`] gives it, and what is computed from it is NaN.
 pub fn stable_ranks(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
@@ -52,11 +52,11 @@ pub(crate) fn residual(keys: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, S
 
 /// Whether the backend of these keys has the extension; checks what can be checked for nothing.
 fn extended(keys: &Tensor<2>) -> Result<bool, SwdError> {
-    let [_, n] = keys.dims();
-    // Indices travel as 32-bit integers with a sign.
-    let most = i32::MAX as usize;
-    if n > most {
-        return Err(SwdError::TooLong { found: n, most });
+    let [k, n] = keys.dims();
+    // Indices travel as 32-bit integers with a sign, and kernels count the keys of all rows with them.
+    let (most, found) = (i32::MAX as usize, k.saturating_mul(n));
+    if found > most {
+        return Err(SwdError::TooLong { found, most });
     }
     let device = keys.device().without_autodiff();
     Ok(match device.as_dispatch() {

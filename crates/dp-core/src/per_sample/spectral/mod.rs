@@ -77,14 +77,8 @@ fn rows(gram: Tensor<3>, cotangents: Tensor<2>, bound: f64, rounding: Rounding) 
         .clone()
         .abs()
         .sum_dim(1)
-        .lower_equal_elem(f32::MAX)
-        .bool_and(
-            gram.abs()
-                .sum_dim(2)
-                .sum_dim(1)
-                .reshape([n, 1])
-                .lower_equal_elem(f32::MAX),
-        );
+        .is_finite()
+        .bool_and(gram.abs().sum_dim(2).sum_dim(1).reshape([n, 1]).is_finite());
     clipped.mask_fill(finite.bool_not().expand([n, d]), 0.0)
 }
 

@@ -1,0 +1,104 @@
+//! Squared distances between tensors, differentiable on any device.
+//!
+//! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back. They are
+//! locally constant, so the gradient is that of paper 004, proposition 3.2: `(2/n) rho`.
+
+mod distance;
+mod sides;
+
+use burn::tensor::Tensor;
+
+pub use distance::{sliced_w2_squared, w2_squared};
+pub use sides::cotangents_of_sides;
+
+use crate::{SwdError, device};
+
+/// The residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
+///
+/// `projected`: `[n, k]`, one column a slice; `cells`: `[k, n]`, or `[1, n]` for a row that all
+/// slices share ([`crate::Cells::tensor`]), not decreasing along a row. The answer is `[n, k]`, in the
+/// order of the records and in their units; its gradient in `projected` is the identity.
+///
+/// # Errors
+/// Shapes that do not fit each other, or what [`device::stable_ranks`] refuses.
+///
+/// Source: paper 004, proposition 3.2.
+pub fn transport_residual(projected: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, SwdError> {
+    let [n, k] = projected.dims();
+    let [rows, width] = cells.dims();
+    fits("cells of a slice", width, n)?;
+    if rows != 1 {
+        fits("rows of cells", rows, k)?;
+    }
+    Ok(device::residual(projected.transpose(), cells)?.transpose())
+}
+
+/// The gradient of the sliced distance with respect to each record's activation, and the distance:
+/// [`crate::transport::host::sliced_cotangents_and_distance`] without leaving the device.
+///
+/// `c_i = (2/(n k)) sum_l theta_l rho_{l,i}`. `u`: `[n, d]`; `slices`: `[d, k]`
+/// ([`crate::Slices::tensor`]); `cells`: `[k, n]` or `[1, n]`; `within`: their variance inside the
+/// cells, public. The first answer is `[n, d]`, the second has one element. Neither has a graph.
+///
+/// Sums are in `f32`, each within [`cotangent_rounding`] of the exact one.
+///
+/// # Errors
+/// As [`transport_residual`].
+pub fn sliced_cotangents_and_distance(
+    u: Tensor<2>,
+    slices: Tensor<2>,
+    cells: Tensor<2>,
+    within: f64,
+) -> Result<(Tensor<2>, Tensor<1>), SwdError> {
+    let ([n, d], [dim, k]) = (u.dims(), slices.dims());
+    fits("slices", dim, d)?;
+    fits("cells of a slice", cells.dims()[1], n)?;
+    if cells.dims()[0] != 1 {
+        fits("rows of cells", cells.dims()[0], k)?;
+    }
+    let (u, slices) = (u.without_autodiff(), slices.without_autodiff());
+    // The errors of a projection belong to one record, whatever its rank.
+    let projected = slices.clone().transpose().matmul(u.transpose());
+    let residuals = device::residual(projected, cells.without_autodiff())?;
+    let distance = residuals.clone().square().mean() + within;
+    Ok((average(residuals, slices), distance))
+}
+
+/// `(2/(n k)) Theta rho`, one row a record: `residuals` `[k, n]`, `slices` `[d, k]`.
+fn average(residuals: Tensor<2>, slices: Tensor<2>) -> Tensor<2> {
+    let ([k, n], [d, _]) = (residuals.dims(), slices.dims());
+    // Not as a product of matrices, whose units may round every residual apart from its neighbours'.
+    let columns = (0..d)
+        .map(|a| {
+            let along = slices.clone().slice([a..a + 1, 0..k]).reshape([k, 1]);
+            (residuals.clone() * along).sum_dim(0)
+        })
+        .collect();
+    Tensor::cat(columns, 0).transpose() * (2.0 / (n as f64 * k as f64))
+}
+
+/// How far a cotangent of [`sliced_cotangents_and_distance`] may be from the exact one, times `n / 2`,
+/// with the roundings that a step adds until it is a record's weight:
+/// `(k + d + 2 d sqrt(d) + 32) 2^-24 (M + Q)` for `k` slices of `d` dimensions, activations at most `M`
+/// and cells at most `Q`.
+///
+/// A sum of `k` products in any order is within `k 2^-24` of the sum of their sizes, which is at most
+/// `k (M + Q)`; a projection within `d 2^-24 M`; the products with the eigenvectors of a spectral clip
+/// within `2 d sqrt(d) 2^-24` of the cotangent. The rest is for residuals, cells, factors and the sum
+/// with the cotangent of the loss.
+pub fn cotangent_rounding(slices: usize, dim: usize, m_bound: f64, q_bound: f64) -> f64 {
+    let d = dim as f64;
+    let units = slices as f64 + d + 2.0 * d * d.sqrt() + 32.0;
+    units * f64::powi(2.0, -24) * (m_bound + q_bound)
+}
+
+fn fits(what: &'static str, found: usize, expected: usize) -> Result<(), SwdError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(SwdError::Length {
+        what,
+        found,
+        expected,
+    })
+}

@@ -1,0 +1,98 @@
+//! Two samples that are moved towards each other.
+
+use burn::tensor::{Tensor, TensorData};
+
+use super::distance::{coupled, sorted};
+use super::{average, fits};
+use crate::breakpoints::overlaps;
+use crate::{SwdError, device};
+
+/// The gradients of the squared sliced distance between two samples with respect to the points of both,
+/// and the distance, without leaving the device.
+///
+/// `c_i = (2/(n k)) sum_l theta_l (u_{l,i} - q_{l, rank(i)})` with the quantile cells `q` of the other
+/// side. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]). The answers are
+/// `[n, d]`, `[m, d]` and one element; none has a graph.
+///
+/// Sums are in `f32`. A cell that covers `w` values of the other side is rounded by `(w + 2) 2^-24` of
+/// the largest of them, `w <= n/m + 2`; the rest is [`super::cotangent_rounding`].
+///
+/// # Errors
+/// As [`super::sliced_w2_squared`].
+///
+/// Source: paper 004, propositions 3.1 and 3.2.
+pub fn cotangents_of_sides(
+    x: Tensor<2>,
+    y: Tensor<2>,
+    slices: Tensor<2>,
+) -> Result<(Tensor<2>, Tensor<2>, Tensor<1>), SwdError> {
+    let ([n, d], [m, other]) = (x.dims(), y.dims());
+    let [dim, k] = slices.dims();
+    for (what, size) in [("slices", k), ("first sample", n), ("second sample", m)] {
+        if size == 0 {
+            return Err(SwdError::Empty { what });
+        }
+    }
+    fits("points of the second sample", other, d)?;
+    fits("slices", dim, d)?;
+    let slices = slices.without_autodiff();
+    let [u, v] = [x, y].map(|points| {
+        let points = points.without_autodiff();
+        slices.clone().transpose().matmul(points.transpose())
+    });
+    let (ascending_u, ascending_v) = (sorted(u.clone())?, sorted(v.clone())?);
+    let to_v = device::residual(u, cells(ascending_v.clone(), n))?;
+    let to_u = device::residual(v, cells(ascending_u.clone(), m))?;
+    Ok((
+        average(to_v, slices.clone()),
+        average(to_u, slices),
+        coupled(ascending_u, ascending_v),
+    ))
+}
+
+/// The `n` quantile cells of each sorted row of `[k, m]`.
+fn cells(sorted: Tensor<2>, n: usize) -> Tensor<2> {
+    let [k, m] = sorted.dims();
+    if n == m {
+        return sorted;
+    }
+    // As many places for each cell as the widest needs; the weight of a place without a value is zero.
+    let wide = m.div_ceil(n) + 1;
+    let (mut ranks, mut weights) = (vec![0; n * wide], vec![0.0; n * wide]);
+    let mut filled = vec![0; n];
+    for overlap in overlaps(n, m) {
+        let place = overlap.i * wide + filled[overlap.i];
+        ranks[place] = overlap.j as u32;
+        weights[place] = (overlap.weight as f64 / m as f64) as f32;
+        filled[overlap.i] += 1;
+    }
+    let device = sorted.device();
+    let ranks = device::indices(&ranks, [1, n * wide], &device);
+    let weights = Tensor::<2>::from_data(TensorData::new(weights, [1, n * wide]), &device);
+    let parts = sorted.gather(1, ranks.expand([k, n * wide])) * weights;
+    parts.reshape([k, n, wide]).sum_dim(2).reshape([k, n])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::quantile_cells;
+    use burn::tensor::Device;
+
+    #[test]
+    fn cells_are_those_of_the_host() {
+        for n in 1..12 {
+            for m in 1..12 {
+                let values: Vec<f64> = (0..m).map(|i| f64::from(i * i) - 3.0).collect();
+                let row: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+                let data = TensorData::new(row, [1, m as usize]);
+                let found = cells(Tensor::from_data(data, &Device::flex()), n);
+                let found: Vec<f64> = found.into_data().iter().collect();
+                let expected = quantile_cells(&values, n).unwrap();
+                for (a, b) in found.iter().zip(expected) {
+                    assert!((a - b).abs() <= 1e-6 * b.abs().max(1.0), "{n}, {m}");
+                }
+            }
+        }
+    }
+}
