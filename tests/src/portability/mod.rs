@@ -1,7 +1,7 @@
 //! The same cases on every backend of a build that a machine has.
 //!
 //! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` where there is
-//! one and by the host kernels otherwise: the relative error `|found - expected| / |expected|` is at most
+//! one and by the host kernels (flows: on flex) otherwise: the relative error `|found - expected| / |expected|` is at most
 //! 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation or a layer ([`Tolerance::Operation`]), and
 //! 1e-3 where bounds are tightened by what a device may round ([`Tolerance::Clip`]) and for the change of
 //! the weights after ten steps of training with the same seed ([`Tolerance::Run`]).
@@ -10,9 +10,10 @@
 //! are refused.
 
 mod clipping;
+mod flows;
 mod layers;
 mod place;
-mod runs;
+pub mod runs;
 mod steps;
 mod transport;
 
@@ -106,6 +107,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(layers::cases());
     cases.extend(steps::cases());
     cases.extend(runs::cases());
+    cases.extend(flows::cases());
     cases
 }
 

@@ -9,6 +9,8 @@ use model::penalised::Engine;
 pub struct Place {
     /// Backend and device, for people.
     pub name: String,
+    /// The backend.
+    pub backend: Backend,
     /// The device.
     pub device: Device,
     /// On tensors, but for one place with the host kernels.
@@ -58,12 +60,14 @@ pub fn places() -> (Vec<Place>, Vec<String>) {
             if listed.backend == Backend::Flex {
                 found.push(Place {
                     name: format!("{name}, host kernels"),
+                    backend: listed.backend,
                     device: chosen.device.clone(),
                     engine: Engine::Host { chunk: 5 },
                 });
             }
             found.push(Place {
                 name,
+                backend: listed.backend,
                 device: chosen.device,
                 engine: Engine::Tensor { chunk: 6 },
             });

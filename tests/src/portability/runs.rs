@@ -70,7 +70,13 @@ fn change<M: Module>(before: &[f32], model: &M) -> Vec<f64> {
     pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)).collect()
 }
 
-fn autoencoder(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
+/// Ten private steps of an autoencoder; `after` hears when each is done. What they added to the weights.
+pub fn autoencoder(
+    alpha: f64,
+    device: &Device,
+    engine: Engine,
+    mut after: impl FnMut(),
+) -> Vec<f64> {
     let (mut mechanism, mut ledger, _folder) = mechanism();
     let glyphs = Glyphs::generate(50, 1).expect("glyphs");
     let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
@@ -101,12 +107,14 @@ fn autoencoder(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
         .expect("a gradient");
         let released = mechanism.release(bounded, &mut ledger).expect("a release");
         model = adam.step(1e-3, model, released.into_params());
+        after();
     }
     assert_eq!(ledger.entries(), STEPS as u64);
     change(&before, &model)
 }
 
-fn fair(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
+/// The same for a fair scorer.
+pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()) -> Vec<f64> {
     let (mut mechanism, mut ledger, _folder) = mechanism();
     let mut public = ChaCha20Rng::seed_from_u64(4);
     let mut scorer = Scorer::new(&mut public, device);
@@ -127,6 +135,7 @@ fn fair(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
                 .expect("a gradient");
         let released = mechanism.release(bounded, &mut ledger).expect("a release");
         scorer = adam.step(1e-2, scorer, released.into_params());
+        after();
     }
     change(&before, &scorer)
 }
@@ -158,5 +167,12 @@ fn compared_with(alpha: f64) -> Vec<Case> {
         )
         .private()
     };
-    vec![case("fairness", fair), case("autoencoder", autoencoder)]
+    vec![
+        case("fairness", |alpha, device, engine| {
+            fair(alpha, device, engine, || ())
+        }),
+        case("autoencoder", |alpha, device, engine| {
+            autoencoder(alpha, device, engine, || ())
+        }),
+    ]
 }

@@ -1,0 +1,99 @@
+//! Ten steps of each kind of flow with the same seed: particles between an encoder and a decoder, and the
+//! weights of a generator.
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use model::adam::ModuleAdam;
+use model::generator::Generator;
+use model::latent::{LatentSpace, SmallAutoencoder};
+use model::weights;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+use swd::flow::StepSize;
+use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
+use swd::{Particles, Region, Slices};
+
+use super::{Case, Place, Tolerance, wave};
+
+const STEPS: usize = 10;
+const RECORDS: usize = 20;
+const DEVIATION: f64 = 0.1;
+
+/// Noisy projections of rows on the sphere, as a mechanism would release them.
+fn release(rows: &[f32], dim: usize, rng: &mut ChaCha20Rng) -> NoisyProjections {
+    let slices = Slices::tight(dim, 3 * dim, rng).expect("slices");
+    let sphere = Region::sphere(1.0).expect("a sphere");
+    let values = project(rows, &slices, sphere).expect("projections");
+    let noisy = values.before_noise().iter().map(|value| {
+        let noise: f64 = StandardNormal.sample(rng);
+        value + DEVIATION * noise
+    });
+    let noisy = noisy.collect();
+    NoisyProjections::from_released(noisy, slices, DEVIATION).expect("a release")
+}
+
+/// Images are encoded and released, particles flow, and are decoded.
+fn particles(device: &Device) -> Vec<f64> {
+    let mut rng = ChaCha20Rng::seed_from_u64(21);
+    let space = SmallAutoencoder::new(1, 8, &mut rng, device);
+    let images = TensorData::new(wave(RECORDS * 32 * 32), [RECORDS, 1, 32, 32]);
+    let latents = space.encode(Tensor::from_data(images, device));
+    let latents: Vec<f32> = latents.into_data().iter().collect();
+    let target = release(&latents, 8, &mut rng);
+    let mut particles = Particles::gaussian(6, 8, 1.0, &mut rng).expect("particles");
+    let slices: Vec<usize> = (0..24).collect();
+    for _ in 0..STEPS {
+        let size = StepSize {
+            step: 1.0,
+            diffusion: 0.001,
+        };
+        particles
+            .step(&target, &slices, size, &mut rng)
+            .expect("a step");
+    }
+    let rows = TensorData::new(particles.rows(), [6, 8]);
+    let images = space.decode(Tensor::from_data(rows, device));
+    images.into_data().iter::<f64>().collect()
+}
+
+/// What training adds to the weights of a generator.
+fn generator(device: &Device) -> Vec<f64> {
+    let (mut rng, autodiff) = (ChaCha20Rng::seed_from_u64(22), device.clone().autodiff());
+    let target = release(&wave(RECORDS * 4), 4, &mut rng);
+    let mut model = Generator::new(4, 4, &mut rng, &autodiff);
+    let before = weights::to_host(&model.valid());
+    let mut optimizer = ModuleAdam::default();
+    for _ in 0..STEPS {
+        let noise: Vec<f32> = (0..RECORDS * 4)
+            .map(|_| rng.random_range(-1.5..1.5))
+            .collect();
+        let noise = TensorData::new(noise, [RECORDS, 4]);
+        let points = model.forward(Tensor::<2>::from_data(noise, &autodiff));
+        let values: Vec<f32> = points.clone().inner().into_data().iter().collect();
+        let smoothing = smoothing_noise(&target, RECORDS, &mut rng);
+        let (_, cotangent) =
+            smoothed_distance_and_gradient(&values, &smoothing, &target).expect("a gradient");
+        let cotangent = TensorData::new(cotangent, [RECORDS, 4]);
+        let surrogate = (points * Tensor::from_data(cotangent, &autodiff)).sum();
+        let gradients = GradientsParams::from_grads(surrogate.backward(), &model);
+        model = optimizer.step(1e-3, model.valid(), gradients).train();
+    }
+    let after = weights::to_host(&model.valid());
+    let pairs = after.iter().zip(&before);
+    pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)).collect()
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let case = |name, run: fn(&Device) -> Vec<f64>| {
+        Case::new(
+            "ten steps",
+            name,
+            Tolerance::Run,
+            move |place: &Place| run(&place.device),
+            move || run(&Device::flex()),
+        )
+    };
+    vec![case("flow", particles), case("generator", generator)]
+}
