@@ -107,7 +107,8 @@ fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
          backend that the machine has, beside the largest that the suite accepts (the policy is in\n\
          `tests/src/portability/mod.rs`; on CUDA, whose products have factors of 11 bits, 1e-2 instead, and\n\
          private steps are refused).\n\
-         References are computed in `f64` for `swd`, and by the host kernels (flows: on flex) otherwise.\n\n",
+         References are computed in `f64`, layers and steps by formulas of the suite's own\n\
+         (`tests/src/portability/reference`); those of ten steps, and of the public autoencoder, on the host.\n\n",
     );
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
     let _ = writeln!(

@@ -1,58 +1,70 @@
-//! Every layer: forward, backward, Gram matrices and gradient, against its host kernels.
+//! Every layer: forward, backward, Gram matrices and gradient, on tensors and host kernels.
 
 use std::sync::Arc;
 
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{Layer, Needs, Stack};
 use model::latent::{LatentSpace, SmallAutoencoder};
 use model::layers::{AvgPool, Conv, LeakyRelu, Linear, Sigmoid, Upsample};
+use model::penalised::Engine;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::reference::{Known, Network};
 use super::{Case, Place, Tolerance, wave, wide};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;
 
-type Build = fn(&mut ChaCha20Rng, &Device) -> Vec<Box<dyn Layer>>;
+/// Layers, and the same in `f64`.
+#[derive(Default)]
+struct Built {
+    layers: Vec<Box<dyn Layer>>,
+    reference: Network,
+}
+
+impl Built {
+    fn then<L: Layer + Known + Module + 'static>(mut self, layer: L) -> Self {
+        self.reference = self.reference.then(&layer);
+        self.layers.push(Box::new(layer));
+        self
+    }
+}
+
+type Build = fn(&mut ChaCha20Rng, &Device) -> Built;
 
 /// A layer with something in front of it that has parameters, so that its backward pass is seen.
 const LAYERS: [(&str, usize, Build); 6] = [
     ("linear", 5, |rng, on| {
-        vec![
-            Box::new(Linear::new(5, 4, 2.0, rng, on)),
-            Box::new(Linear::new(4, 3, 2.0, rng, on)),
-        ]
+        Built::default()
+            .then(Linear::new(5, 4, 2.0, rng, on))
+            .then(Linear::new(4, 3, 2.0, rng, on))
     }),
     ("leaky relu", 5, |rng, on| {
-        vec![
-            Box::new(Linear::new(5, 4, 2.0, rng, on)),
-            Box::new(LeakyRelu::new(4, 0.2)),
-        ]
+        Built::default()
+            .then(Linear::new(5, 4, 2.0, rng, on))
+            .then(LeakyRelu::new(4, 0.2))
     }),
     ("sigmoid", 5, |rng, on| {
-        vec![
-            Box::new(Linear::new(5, 4, 2.0, rng, on)),
-            Box::new(Sigmoid::new(4, 0.5)),
-        ]
+        Built::default()
+            .then(Linear::new(5, 4, 2.0, rng, on))
+            .then(Sigmoid::new(4, 0.5))
     }),
     ("convolution", 2 * 4 * 4, |rng, on| {
-        vec![
-            Box::new(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on)),
-            Box::new(Conv::new([3, 2], [4, 4], 2.0, 0.1, rng, on)),
-        ]
+        Built::default()
+            .then(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on))
+            .then(Conv::new([3, 2], [4, 4], 2.0, 0.1, rng, on))
     }),
     ("average pooling", 2 * 4 * 4, |rng, on| {
-        vec![
-            Box::new(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on)),
-            Box::new(AvgPool::new(3, 4, 4)),
-        ]
+        Built::default()
+            .then(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on))
+            .then(AvgPool::new(3, 4, 4))
     }),
     ("upsampling", 2 * 4 * 4, |rng, on| {
-        vec![
-            Box::new(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on)),
-            Box::new(Upsample::new(3, 4, 4)),
-        ]
+        Built::default()
+            .then(Conv::new([2, 3], [4, 4], 2.0, 0.1, rng, on))
+            .then(Upsample::new(3, 4, 4))
     }),
 ];
 
@@ -61,9 +73,13 @@ const NEEDS: Needs = Needs {
     input: true,
 };
 
+fn built(build: Build, device: &Device) -> Built {
+    build(&mut ChaCha20Rng::seed_from_u64(5), device)
+}
+
 fn on_tensors(inputs: usize, build: Build, device: &Device) -> Vec<f64> {
-    let layers = build(&mut ChaCha20Rng::seed_from_u64(5), device);
-    let stack = Stack::new(layers.iter().map(AsRef::as_ref).collect());
+    let built = built(build, device);
+    let stack = Stack::new(built.layers.iter().map(AsRef::as_ref).collect());
     let upload = |values: Vec<f32>, shape: [usize; 2]| -> Tensor<2> {
         Tensor::from_data(TensorData::new(values, shape), device)
     };
@@ -84,8 +100,8 @@ fn on_tensors(inputs: usize, build: Build, device: &Device) -> Vec<f64> {
 }
 
 fn on_host(inputs: usize, build: Build) -> Vec<f64> {
-    let layers = build(&mut ChaCha20Rng::seed_from_u64(5), &Device::flex());
-    let stack = Stack::new(layers.iter().map(AsRef::as_ref).collect());
+    let built = built(build, &Device::flex());
+    let stack = Stack::new(built.layers.iter().map(AsRef::as_ref).collect());
     let host = stack.host().expect("host kernels");
     let activations = host.forward(RECORDS, &wave(RECORDS * inputs));
     let delta = wave(RECORDS * ROWS * host.outputs());
@@ -99,6 +115,32 @@ fn on_host(inputs: usize, build: Build) -> Vec<f64> {
     all
 }
 
+/// Outputs, Gram matrices, cotangents of the records, and the weighted gradient, row by row.
+fn in_f64(inputs: usize, build: Build) -> Vec<f64> {
+    let network = built(build, &Device::flex()).reference;
+    let (records, weights) = (wide(wave(RECORDS * inputs)), wide(wave(RECORDS * ROWS)));
+    let activations: Vec<_> = records.chunks(inputs).map(|x| network.forward(x)).collect();
+    let outputs: Vec<&[f64]> = activations.iter().map(|a| &a[a.len() - 1][..]).collect();
+    let width = outputs[0].len();
+    let delta = wide(wave(RECORDS * ROWS * width));
+    let (mut gram, mut input, mut sum) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, activations) in activations.iter().enumerate() {
+        let rows = delta[i * ROWS * width..][..ROWS * width].chunks(width);
+        let rows: Vec<_> = rows
+            .map(|row| network.pull_back(activations, row))
+            .collect();
+        for (r, (row, before)) in rows.iter().enumerate() {
+            let product = |other: &[f64]| row.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
+            gram.extend(rows.iter().map(|(other, _)| product(other)));
+            input.extend_from_slice(before);
+            sum.resize(row.len(), 0.0);
+            let entries = sum.iter_mut().zip(row);
+            entries.for_each(|(sum, g)| *sum += weights[i * ROWS + r] * g);
+        }
+    }
+    [outputs.concat(), gram, input, sum].concat()
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = LAYERS
         .into_iter()
@@ -107,8 +149,11 @@ pub(super) fn cases() -> Vec<Case> {
                 "layers",
                 name,
                 Tolerance::Operation,
-                move |place: &Place| on_tensors(inputs, build, &place.device),
-                move || on_host(inputs, build),
+                move |place: &Place| match place.engine {
+                    Engine::Host { .. } => on_host(inputs, build),
+                    Engine::Tensor { .. } => on_tensors(inputs, build, &place.device),
+                },
+                move || in_f64(inputs, build),
             )
         })
         .collect();

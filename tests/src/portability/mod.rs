@@ -1,10 +1,11 @@
 //! The same cases on every backend of a build that a machine has.
 //!
-//! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` where there is
-//! one and by the host kernels (flows: on flex) otherwise: the relative error `|found - expected| / |expected|` is at most
-//! 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation or a layer ([`Tolerance::Operation`]), and
-//! 1e-3 where bounds are tightened by what a device may round ([`Tolerance::Clip`]) and for the change of
-//! the weights after ten steps of training with the same seed ([`Tolerance::Run`]).
+//! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` ([`reference`]),
+//! but for ten steps and the public autoencoder, whose references are the host's: the relative error
+//! `|found - expected| / |expected|` is at most 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation
+//! or a layer ([`Tolerance::Operation`]), and 1e-3 where bounds are tightened by what a device may round
+//! ([`Tolerance::Clip`]), for a plain step, and for the change of the weights after ten steps of training
+//! with the same seed ([`Tolerance::Run`]).
 //!
 //! CUDA rounds the factors of its products to 11 bits, so there the last three are 1e-2, and private steps
 //! are refused.
@@ -13,6 +14,7 @@ mod clipping;
 mod flows;
 mod layers;
 mod place;
+mod reference;
 pub mod runs;
 mod steps;
 mod transport;

@@ -17,6 +17,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
+use super::reference::Network;
 use super::{Case, Place, Tolerance, wave};
 
 const STEPS: usize = 10;
@@ -40,6 +41,15 @@ impl Scorer {
             last: Linear::new(6, 1, 2.0, rng, device),
             squash: Sigmoid::new(1, 0.0),
         }
+    }
+
+    /// The same in `f64`.
+    pub(super) fn reference(&self) -> Network {
+        Network::default()
+            .then(&self.first)
+            .then(&self.bend)
+            .then(&self.last)
+            .then(&self.squash)
     }
 
     pub(super) fn layers(&self) -> Vec<&dyn Layer> {
