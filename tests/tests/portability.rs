@@ -1,5 +1,11 @@
 //! The same numbers on every backend of this build that this machine has: `just portability`.
 
+use burn::tensor::{Tensor, TensorData};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use swd::Slices;
+use swd::cells::quantile_cells;
+use swd::transport::tensor::{cotangent_rounding, cotangents_of_sides};
 use system_tests::portability::{cases, places, sabotaged_runs};
 
 #[test]
@@ -36,6 +42,106 @@ fn a_gradient_that_is_a_little_wrong_is_seen() {
                 place.name,
                 case.name
             );
+        }
+    }
+}
+
+/// Points, `[n, d]`, with their keys on a device, `[k, n]`.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    points: &'a [f32],
+    keys: &'a [f32],
+}
+
+impl Side<'_> {
+    /// The projections in `f64`.
+    fn projected(&self, theta: &[f64]) -> Vec<f64> {
+        let along = |point: &[f32]| {
+            point
+                .iter()
+                .zip(theta)
+                .map(|(&x, t)| f64::from(x) * t)
+                .sum()
+        };
+        self.points.chunks(theta.len()).map(along).collect()
+    }
+
+    /// The cotangents towards `other` in `f64`, in the order of the device's keys.
+    fn cotangents(&self, other: Side, slices: &Slices) -> Vec<f64> {
+        let (d, k) = (slices.dim(), slices.count());
+        let n = self.points.len() / d;
+        let mut cotangents = vec![0.0; self.points.len()];
+        for l in 0..k {
+            let theta = slices.direction(l);
+            let keys = &self.keys[l * n..(l + 1) * n];
+            let mut order: Vec<usize> = (0..n).collect();
+            order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+            let mut targets = other.projected(theta);
+            targets.sort_by(f64::total_cmp);
+            let cells = quantile_cells(&targets, n).expect("cells");
+            let projected = self.projected(theta);
+            for (i, q) in order.into_iter().zip(cells) {
+                for (a, t) in theta.iter().enumerate() {
+                    cotangents[i * d + a] += 2.0 / (n * k) as f64 * (projected[i] - q) * t;
+                }
+            }
+        }
+        cotangents
+    }
+}
+
+/// The errors that private steps on a device make room for are not larger than what is said of them.
+#[test]
+fn cotangents_are_rounded_no_more_than_stated() {
+    let (n, m, d, k) = (3000, 1700, 3, 50);
+    let mut rng = ChaCha20Rng::seed_from_u64(31);
+    // In the ball of radius 1.
+    let mut sample = |count: usize| -> Vec<f32> {
+        (0..count * d)
+            .map(|_| rng.random_range(-0.57..0.57))
+            .collect()
+    };
+    let (x, y) = (sample(n), sample(m));
+    let slices = Slices::tight(d, k, &mut rng).expect("slices");
+    let cells = 6.0 * f64::powi(2.0, -24);
+    let bound = cotangent_rounding(k, d, 1.0, 1.0) + cells;
+    for place in places().0.iter().filter(|place| place.private()) {
+        let on = |values: &[f32]| -> Tensor<2> {
+            let shape = [values.len() / d, d];
+            Tensor::from_data(TensorData::new(values.to_vec(), shape), &place.device)
+        };
+        let theta = slices.tensor(&place.device);
+        let [of_x, of_y] = [&x, &y].map(|points| -> Vec<f32> {
+            let keys = theta.clone().transpose().matmul(on(points).transpose());
+            keys.into_data().iter().collect()
+        });
+        let (left, right) = (
+            Side {
+                points: &x,
+                keys: &of_x,
+            },
+            Side {
+                points: &y,
+                keys: &of_y,
+            },
+        );
+        let expected = [
+            left.cotangents(right, &slices),
+            right.cotangents(left, &slices),
+        ];
+        let (in_x, in_y, _) = cotangents_of_sides(on(&x), on(&y), theta).expect("cotangents");
+        for (found, expected) in [in_x, in_y].into_iter().zip(&expected) {
+            let records = found.dims()[0] as f64;
+            let found: Vec<f64> = found.into_data().iter().collect();
+            let mut worst = 0.0f64;
+            for (a, b) in found.chunks(d).zip(expected.chunks(d)) {
+                let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
+                worst = worst.max(squares.sum::<f64>().sqrt() * records / 2.0);
+            }
+            let name = &place.name;
+            assert!(worst <= bound, "{name}: {worst:e} of {bound:e}");
+            // Nor is what is said of them empty.
+            assert!(worst > 1e-3 * bound, "{name}: only {worst:e} of {bound:e}");
         }
     }
 }

@@ -369,6 +369,41 @@ fn the_noise_has_the_declared_size() {
     assert!((square - 1.0).abs() < 0.05, "mean square {square}");
 }
 
+/// A gradient that is not finite never leaves, on any device; one that is, does, though the sum of its
+/// sizes is not.
+#[test]
+fn only_what_is_finite_is_released() {
+    let (places, _) = places();
+    for place in &places {
+        for (values, leaves) in [
+            (vec![0.5, f32::NAN, 1.0], false),
+            (vec![0.5, f32::INFINITY, 1.0], false),
+            (vec![f32::NEG_INFINITY, f32::INFINITY, 1.0], false),
+            (vec![3e38, 3e38, -3e38], true),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+            let slots = vec![ParameterSlot {
+                id: burn::module::ParamId::new(),
+                shape: vec![3],
+            }];
+            let gradient = ParameterGradient::from_host(slots, &values, &place.device).unwrap();
+            let bounded = BoundedGradient::new(gradient, Sensitivity::l2(1.0).unwrap());
+            let noise_multiplier = 1.0;
+            let mut mechanism = GaussianMechanism::new(
+                noise_multiplier,
+                Event::Gaussian { noise_multiplier },
+                Neighbours::ReplaceOne,
+                NoiseSource::insecure(1),
+            )
+            .unwrap();
+            let released = mechanism.release(bounded, &mut ledger);
+            assert_eq!(released.is_ok(), leaves, "{}: {values:?}", place.name);
+            assert_eq!(ledger.entries(), u64::from(leaves));
+        }
+    }
+}
+
 #[test]
 fn two_sources_of_secret_noise_differ() {
     let mut first = NoiseSource::secret().unwrap();

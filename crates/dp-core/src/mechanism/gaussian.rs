@@ -165,9 +165,9 @@ impl GaussianMechanism {
     }
 }
 
-/// How many entries are not finite, with one scalar read back.
+/// How many entries are not finite, with one number for each parameter read back.
 ///
-/// The scalar is the sum of sizes, and looked at here: a compiler for a device may take it for granted
+/// It is the sum of sizes, and looked at here: a compiler for a device may take it for granted
 /// that floats are finite, and fold a test for it.
 fn not_finite(gradient: &ParameterGradient) -> Result<usize, DpError> {
     if gradient.is_empty() {

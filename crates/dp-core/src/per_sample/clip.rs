@@ -19,7 +19,7 @@
 use burn::tensor::Tensor;
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::Rounding;
+use super::{Rounding, finite_rows};
 
 /// The relative rounding error allowed for in a Gram matrix computed in `f32`, against its trace.
 pub const GRAM_ROUNDING: f64 = 1.0 / 65536.0;
@@ -120,8 +120,8 @@ pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
 
 /// [`norm_clip_weight`] for many records, `[n]`, where they are; `bound` is tightened by `rounding`.
 pub fn norm_clip_weights(norm_squared: Tensor<1>, bound: f64, rounding: Rounding) -> Tensor<1> {
-    // By its bits: a comparison may be folded by a compiler that takes floats for finite.
-    let finite = norm_squared.clone().is_finite();
+    let n = norm_squared.dims()[0];
+    let finite = finite_rows(norm_squared.clone().reshape([n, 1])).reshape([n]);
     let norm = norm_squared.clamp_min(0.0).sqrt() + f32::MIN_POSITIVE;
     let weight = norm.recip().mul_scalar(rounding.tighten(bound));
     weight.clamp_max(1.0).mask_fill(finite.bool_not(), 0.0)

@@ -11,16 +11,17 @@
 
 mod buffer;
 mod clip;
+mod device;
 mod host;
 mod host_layer;
 mod layer;
 mod octet;
 mod rounding;
-mod spectral;
 mod stack;
 
 pub use buffer::Buffer;
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights};
+pub use device::finite_rows;
 pub use host::{HostActivations, HostPullBack, HostStack};
 pub use host_layer::{HostLayer, Seen};
 pub use layer::{Layer, Needs, ParameterSlot, Role};

@@ -35,7 +35,11 @@ impl Rounding {
     /// rounded another way, by 2^-11 of itself, and together these are not small against the
     /// sensitivity.
     pub fn of(device: &Device) -> Result<Self, DpError> {
-        let device = format!("{:?}", device.clone().without_autodiff());
+        Self::of_name(format!("{:?}", device.clone().without_autodiff()))
+    }
+
+    /// By what burn calls the device.
+    fn of_name(device: String) -> Result<Self, DpError> {
         let exact = ["Flex", "NdArray", "Wgpu", "Cpu"];
         if exact.iter().any(|known| device.contains(known)) && !device.contains("Cuda") {
             return Ok(Self::SINGLE);
@@ -59,5 +63,19 @@ mod tests {
             assert_eq!(Rounding::of(&device).unwrap(), Rounding::SINGLE);
         }
         assert!(Rounding::SINGLE.tighten(1.0) < 1.0);
+    }
+
+    #[test]
+    fn coarse_and_unknown_devices_are_refused() {
+        for name in [
+            "Cube(Cuda { index: 0 })",
+            "Cube(Hip { index: 0 })",
+            "LibTorch(Mps)",
+            "Remote(0)",
+        ] {
+            let refused = Rounding::of_name(name.into()).unwrap_err().to_string();
+            assert!(refused.starts_with(name), "{refused}");
+        }
+        assert!(Rounding::of_name("Cube(Wgpu(DefaultDevice))".into()).is_ok());
     }
 }

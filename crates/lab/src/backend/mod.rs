@@ -19,7 +19,7 @@ use crate::diagnostic::Failure;
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
 pub enum Backend {
-    /// A real GPU if there is one, else `flex`.
+    /// A real GPU through Metal, Vulkan or WebGPU if there is one, else `flex`.
     Auto,
     /// The CPU.
     Flex,
@@ -94,7 +94,7 @@ impl Chosen {
         };
         Err(Failure::input(
             format!("--backend {}: {reason}", name(self.backend)),
-            "choose --backend vulkan or wgpu, or train with --no-privacy",
+            "choose --backend vulkan, wgpu or flex, or train with --no-privacy",
         ))
     }
 }
@@ -204,14 +204,8 @@ fn describe(device: &Device) -> String {
 
 /// A real GPU is one that does not call itself a CPU.
 fn automatic() -> Chosen {
-    // Those with products that are exact enough for private steps come first.
-    for backend in [
-        Backend::Metal,
-        Backend::Vulkan,
-        Backend::Wgpu,
-        Backend::Cuda,
-        Backend::Rocm,
-    ] {
+    // Those with products that are exact enough for private steps.
+    for backend in [Backend::Metal, Backend::Vulkan, Backend::Wgpu] {
         let Some(kind) = backend.kind() else { continue };
         for device in list(kind) {
             if !format!("{device:?}").to_lowercase().contains("cpu") {

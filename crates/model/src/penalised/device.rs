@@ -5,7 +5,7 @@
 
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::{Activations, Needs, Rounding, norm_clip_weights};
+use dp_core::per_sample::{Activations, Needs, Rounding, finite_rows, norm_clip_weights};
 
 use super::{Engine, Problem, Stages, Step, StepLosses, read, upload};
 use crate::ModelError;
@@ -157,7 +157,7 @@ impl<P: Problem> Step<'_, P> {
 fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
     let shape = rows.dims();
     let norm = rows.clone().square().sum_dim(1).sqrt();
-    let lost = norm.clone().is_finite().bool_not();
+    let lost = finite_rows(norm.clone()).bool_not();
     let outside = norm.clone().greater_elem(radius).expand(shape);
     // First the direction: on a line, where it is 1 or -1, rows beyond the bound then stay equal.
     let bounded = rows.clone() / norm.clamp_min(f32::MIN_POSITIVE) * radius;

@@ -77,19 +77,16 @@ fn average(residuals: Tensor<2>, slices: Tensor<2>) -> Tensor<2> {
     Tensor::cat(columns, 0).transpose() * (2.0 / (n as f64 * k as f64))
 }
 
-/// How far a cotangent of [`sliced_cotangents_and_distance`] may be from the exact one, times `n / 2`,
-/// with the roundings that a step adds until it is a record's weight:
-/// `(k + d + 2 d sqrt(d) + 32) 2^-24 (M + Q)` for `k` slices of `d` dimensions, activations at most `M`
-/// and cells at most `Q`.
+/// How far a cotangent of [`sliced_cotangents_and_distance`] or of [`cotangents_of_sides`] may be from the
+/// exact one, times `n / 2`: `(k + d + 16) 2^-24 (M + Q)` for `k` slices of `d` dimensions, activations at
+/// most `M` and cells at most `Q`. The exact one is that of the same ranks: projections that are equal but
+/// for rounding may stand in the other order, which is an order like any other, a record's keys being its own.
 ///
 /// A sum of `k` products in any order is within `k 2^-24` of the sum of their sizes, which is at most
-/// `k (M + Q)`; a projection within `d 2^-24 M`; the products with the eigenvectors of a spectral clip
-/// within `2 d sqrt(d) 2^-24` of the cotangent. The rest is for residuals, cells, factors and the sum
-/// with the cotangent of the loss.
+/// `k (M + Q)`; a projection within `d 2^-24 M`; the rest is for residuals, cells and factors. What a step
+/// rounds after that, clipping included, is not in it.
 pub fn cotangent_rounding(slices: usize, dim: usize, m_bound: f64, q_bound: f64) -> f64 {
-    let d = dim as f64;
-    let units = slices as f64 + d + 2.0 * d * d.sqrt() + 32.0;
-    units * f64::powi(2.0, -24) * (m_bound + q_bound)
+    (slices + dim + 16) as f64 * f64::powi(2.0, -24) * (m_bound + q_bound)
 }
 
 fn fits(what: &'static str, found: usize, expected: usize) -> Result<(), SwdError> {

@@ -15,7 +15,8 @@ use crate::{SwdError, device};
 /// `[n, d]`, `[m, d]` and one element; none has a graph.
 ///
 /// Sums are in `f32`. A cell that covers `w` values of the other side is rounded by `(w + 2) 2^-24` of
-/// the largest of them, `w <= n/m + 2`; the rest is [`super::cotangent_rounding`].
+/// the largest of them, with `w` at most 2 more than the larger size over the smaller; the rest is
+/// [`super::cotangent_rounding`].
 ///
 /// # Errors
 /// As [`super::sliced_w2_squared`].

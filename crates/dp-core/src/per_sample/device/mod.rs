@@ -1,12 +1,12 @@
-//! The spectral clip of many records at once, on the device that their Gram matrices live on.
+//! What clipping asks of a device for many records at once: spectral clips, and which records are finite.
 
 #[cfg(feature = "cubecl")]
 mod cube;
 mod extension;
 
 use burn::backend::{Dispatch, DispatchDevice};
-use burn::tensor::{Tensor, TensorData};
-use extension::SpectralClip;
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+use extension::PerRecord;
 
 use super::{JacobianClip, Rounding};
 
@@ -17,7 +17,8 @@ impl JacobianClip {
     /// [`JacobianClip::apply`] for many records, where they are: cotangents `c'` with
     /// `||J^T c'||_2 <= L ||c||_2`.
     ///
-    /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L > 0`, tightened by `rounding`.
+    /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L > 0`, tightened by `rounding`, which
+    ///   for private steps is [`Rounding::of`] the device.
     ///
     /// A record whose Gram matrix or cotangent is not finite gets the zero vector.
     pub fn apply_all(
@@ -35,16 +36,7 @@ impl JacobianClip {
                 let gram = gram.without_autodiff().reshape([n, d * d]);
                 let cotangents = cotangents.without_autodiff();
                 let bound = rounding.tighten(bound);
-                let extended = match device.as_dispatch() {
-                    #[cfg(feature = "cubecl")]
-                    DispatchDevice::Cube(_) => d <= MOST_COLUMNS,
-                    DispatchDevice::Flex(_) => true,
-                    #[cfg(feature = "ndarray")]
-                    DispatchDevice::NdArray(_) => true,
-                    #[allow(unreachable_patterns)] // With every backend of this build named above.
-                    _ => false,
-                };
-                if extended {
+                if extended(&device) && (d <= MOST_COLUMNS || device == Device::flex()) {
                     return Tensor::from_dispatch(Dispatch::spectral_clip(
                         gram.into_dispatch(),
                         cotangents.into_dispatch(),
@@ -57,6 +49,43 @@ impl JacobianClip {
                 Tensor::from_data(TensorData::new(clipped, [n, d]), &device)
             }
         }
+    }
+}
+
+/// Which rows of `values`, `[n, w]`, hold neither a NaN nor an infinity: `[n, 1]`.
+///
+/// By their bits, on every backend: a compiler for a GPU may take it for granted that floats are finite,
+/// and fold comparisons and tests that would tell.
+pub fn finite_rows(values: Tensor<2>) -> Tensor<2, Bool> {
+    let values = values.without_autodiff();
+    let ([n, width], device) = (values.dims(), values.device());
+    let ones = if extended(&device) {
+        Tensor::<2>::from_dispatch(Dispatch::finite_rows(values.into_dispatch()))
+    } else {
+        let values: Vec<f32> = values.into_data().iter().collect();
+        let ones = finite_ones(&values, width);
+        Tensor::from_data(TensorData::new(ones, [n, 1]), &device)
+    };
+    ones.greater_elem(0.5)
+}
+
+/// 1 for each row that is finite, 0 for the others.
+fn finite_ones(values: &[f32], width: usize) -> Vec<f32> {
+    let rows = values.chunks_exact(width.max(1));
+    rows.map(|row| f32::from(u8::from(row.iter().all(|x| x.is_finite()))))
+        .collect()
+}
+
+/// Whether the backend of this device has the extension.
+fn extended(device: &Device) -> bool {
+    match device.as_dispatch() {
+        #[cfg(feature = "cubecl")]
+        DispatchDevice::Cube(_) => true,
+        DispatchDevice::Flex(_) => true,
+        #[cfg(feature = "ndarray")]
+        DispatchDevice::NdArray(_) => true,
+        #[allow(unreachable_patterns)] // With every backend of this build named above.
+        _ => false,
     }
 }
 
@@ -73,12 +102,10 @@ fn rows(gram: Tensor<3>, cotangents: Tensor<2>, bound: f64, rounding: Rounding) 
     let norms = diagonal.clone().mul_scalar(1.0 + rounding.gram).sqrt();
     let scale = (norms + f32::MIN_POSITIVE).recip().mul_scalar(limit);
     let clipped = cotangents * scale.clamp_max(1.0);
-    let finite = clipped
-        .clone()
-        .abs()
-        .sum_dim(1)
-        .is_finite()
-        .bool_and(gram.abs().sum_dim(2).sum_dim(1).reshape([n, 1]).is_finite());
+    let finite = finite_rows(Tensor::cat(
+        vec![clipped.clone(), gram.reshape([n, d * d])],
+        1,
+    ));
     clipped.mask_fill(finite.bool_not().expand([n, d]), 0.0)
 }
 

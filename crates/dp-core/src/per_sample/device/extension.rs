@@ -1,18 +1,26 @@
-//! The spectral clip as an extension of burn's backends.
+//! Operations on records as an extension of burn's backends.
 
 // ndarray is deprecated upstream in favour of flex; it is kept to check portability.
 #![allow(deprecated)]
 
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+#[cfg(feature = "cubecl")]
+use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{
     Autodiff, AutodiffBackend, Backend, Flex, TensorData, TensorMetadata, backend_extension,
     read_sync,
 };
 
-use super::clip_rows;
+use super::{clip_rows, finite_ones};
 
-/// `f(G) c` for each record, `f(e) = min(1, L / sqrt(e + rounding trace(G)))`.
+/// A number for each row, before it is computed.
+#[cfg(feature = "cubecl")]
+fn column(values: &TensorSpec) -> TensorSpec {
+    TensorSpec::new([values.shape[0], 1].into(), values.dtype)
+}
+
+/// What clipping asks of a device.
 #[backend_extension(
     Cube: cfg(feature = "cubecl"),
     Flex,
@@ -20,7 +28,9 @@ use super::clip_rows;
     Fusion: cfg(feature = "cubecl"),
     Autodiff
 )]
-pub trait SpectralClip: Backend {
+pub trait PerRecord: Backend {
+    /// `f(G) c` for each record, `f(e) = min(1, L / sqrt(e + rounding trace(G)))`.
+    ///
     /// `gram`: `[n, d * d]`; `cotangents`: `[n, d]`; `bound`: `L`.
     #[fusion(dtype = cotangents, shape = cotangents)]
     fn spectral_clip(
@@ -29,9 +39,13 @@ pub trait SpectralClip: Backend {
         bound: f32,
         rounding: f32,
     ) -> FloatTensor<Self>;
+
+    /// `[n, w]` to `[n, 1]`: 1 where a row is finite, by its bits, and 0 elsewhere.
+    #[fusion(meta = column)]
+    fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self>;
 }
 
-impl<B: SpectralClip, C: CheckpointStrategy> SpectralClip for Autodiff<B, C> {
+impl<B: PerRecord, C: CheckpointStrategy> PerRecord for Autodiff<B, C> {
     /// Constant: a clip is applied to gradients, and has none of its own.
     fn spectral_clip(
         gram: FloatTensor<Self>,
@@ -45,9 +59,15 @@ impl<B: SpectralClip, C: CheckpointStrategy> SpectralClip for Autodiff<B, C> {
         );
         <Self as AutodiffBackend>::from_inner(B::spectral_clip(gram, cotangents, bound, rounding))
     }
+
+    /// Constant: what it says changes nowhere that has a slope.
+    fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self> {
+        let values = <Self as AutodiffBackend>::inner(values);
+        <Self as AutodiffBackend>::from_inner(B::finite_rows(values))
+    }
 }
 
-impl SpectralClip for Flex {
+impl PerRecord for Flex {
     fn spectral_clip(
         gram: FloatTensor<Self>,
         cotangents: FloatTensor<Self>,
@@ -56,10 +76,14 @@ impl SpectralClip for Flex {
     ) -> FloatTensor<Self> {
         on_host::<Self>(gram, cotangents, bound, rounding)
     }
+
+    fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self> {
+        finite_on_host::<Self>(values)
+    }
 }
 
 #[cfg(feature = "ndarray")]
-impl SpectralClip for burn::backend::NdArray {
+impl PerRecord for burn::backend::NdArray {
     fn spectral_clip(
         gram: FloatTensor<Self>,
         cotangents: FloatTensor<Self>,
@@ -67,6 +91,10 @@ impl SpectralClip for burn::backend::NdArray {
         rounding: f32,
     ) -> FloatTensor<Self> {
         on_host::<Self>(gram, cotangents, bound, rounding)
+    }
+
+    fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self> {
+        finite_on_host::<Self>(values)
     }
 }
 
@@ -78,12 +106,25 @@ fn on_host<B: Backend>(
     rounding: f32,
 ) -> FloatTensor<B> {
     let (shape, device) = (cotangents.shape(), cotangents.device());
-    let read = |tensor| -> Vec<f32> {
-        read_sync(B::float_into_data(tensor))
-            .map(|data| data.iter::<f32>().collect())
-            .unwrap_or_default()
-    };
     let (bound, rounding) = (f64::from(bound), f64::from(rounding));
-    let clipped = clip_rows(&read(gram), &read(cotangents), shape[1], bound, rounding);
+    let clipped = clip_rows(
+        &read::<B>(gram),
+        &read::<B>(cotangents),
+        shape[1],
+        bound,
+        rounding,
+    );
     B::float_from_data(TensorData::new(clipped, shape), &device)
+}
+
+fn finite_on_host<B: Backend>(values: FloatTensor<B>) -> FloatTensor<B> {
+    let (shape, device) = (values.shape(), values.device());
+    let ones = finite_ones(&read::<B>(values), shape[1]);
+    B::float_from_data(TensorData::new(ones, [shape[0], 1]), &device)
+}
+
+fn read<B: Backend>(tensor: FloatTensor<B>) -> Vec<f32> {
+    read_sync(B::float_into_data(tensor))
+        .map(|data| data.iter::<f32>().collect())
+        .unwrap_or_default()
 }

@@ -1,10 +1,11 @@
-//! Small symmetric eigenproblems on CubeCL, one unit a record.
+//! One unit a record on CubeCL: finiteness, and small symmetric eigenproblems.
 //!
 //! Cyclic Jacobi rotations in `f32`: after the sweeps the matrix is diagonal to rounding, and what is
 //! computed belongs to a matrix that differs from the given one by a few units of 2^-24 of its norm,
 //! which the allowance for the rounding of a Gram matrix contains many times.
 
 use burn::backend::TensorMetadata;
+use burn::tensor::Shape;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl;
 use burn_cubecl::cubecl::prelude::*;
@@ -12,12 +13,12 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::extension::SpectralClip;
+use super::extension::PerRecord;
 
 /// Rotations of every pair: quadratic convergence makes the last ones idle for any matrix of this size.
 const SWEEPS: usize = 8;
 
-impl SpectralClip for CubeBackend {
+impl PerRecord for CubeBackend {
     fn spectral_clip(
         gram: CubeTensor,
         cotangents: CubeTensor,
@@ -48,6 +49,44 @@ impl SpectralClip for CubeBackend {
         );
         output
     }
+
+    fn finite_rows(values: CubeTensor) -> CubeTensor {
+        let values = into_contiguous(values);
+        let [n, width] = values.shape().dims();
+        let (client, device) = (values.client.clone(), values.device.clone());
+        let shape = Shape::new([n, 1]);
+        let output = empty_device_contiguous_dtype(client.clone(), device, shape, values.dtype);
+        if n == 0 {
+            return output;
+        }
+        let unit = CubeDim::new_1d(64);
+        mark_finite::launch(
+            &client,
+            cubecl::calculate_cube_count_elemwise(&client, n, unit),
+            unit,
+            values.into_tensor_arg(),
+            output.clone().into_tensor_arg(),
+            n as u32,
+            width as u32,
+        );
+        output
+    }
+}
+
+/// One unit a row.
+#[cube(launch)]
+fn mark_finite(values: &Tensor<f32>, output: &mut Tensor<f32>, n: u32, width: u32) {
+    let row = ABSOLUTE_POS;
+    if row >= n as usize {
+        terminate!();
+    }
+    let mut mark = 1.0f32;
+    for place in 0..width as usize {
+        if !finite(values[row * width as usize + place]) {
+            mark = 0.0;
+        }
+    }
+    output[row] = mark;
 }
 
 /// Whether a float is finite, by its bits: a compiler may take it for granted that floats are.
