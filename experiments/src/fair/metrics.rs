@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 use swd::transport::host::sliced_cotangents_and_distance;
-use swd::{Cells, Slices};
+use swd::{Cells, Region, Slices};
 
 use super::network::Network;
 use super::settings::Task;
@@ -79,11 +79,13 @@ pub struct Scores {
     pub rl_core: Option<f64>,
     /// `SW_2^2` between the groups `A = 0` and `A = 1`.
     pub w2_squared: f64,
+    /// The same of activations in the ball of radius `M` that a private run penalises them in.
+    pub w2_squared_in_ball: Option<f64>,
     /// The Kolmogorov-Smirnov distance between the groups, in one dimension.
     pub kolmogorov_smirnov: Option<f64>,
 }
 
-/// Scores of what a network said of `tables.test`.
+/// Scores of what a network said of `tables.test`; `ball` is the radius `M` of a private run.
 ///
 /// # Errors
 ///
@@ -93,6 +95,7 @@ pub fn scores(
     tables: &Tables,
     (task, notion): (Task, Notion),
     alpha: f64,
+    ball: Option<f64>,
 ) -> Result<Scores, Failure> {
     let test = &tables.test;
     let all: Vec<usize> = (0..test.len()).collect();
@@ -117,6 +120,19 @@ pub fn scores(
         w2_squared,
         ..Scores::default()
     };
+    if let Some(radius) = ball {
+        let ball = Region::ball(radius).map_err(Failure::run)?;
+        let mut bounded = said.activations.clone();
+        for row in bounded.chunks_exact_mut(d) {
+            // A row that is not finite counts as the origin, as in a step.
+            let scale = ball.scale(row);
+            for x in row {
+                *x = scale.map_or(0.0, |scale| (f64::from(*x) * scale) as f32);
+            }
+        }
+        let [first, second] = [&parity_groups[0], &parity_groups[1]];
+        scores.w2_squared_in_ball = Some(distance(&bounded, d, first, second)?);
+    }
     if d == 1 {
         let value = |group: &Vec<usize>| group.iter().map(|&i| said.activations[i]).collect();
         let [a, b] = [&parity_groups[0], &parity_groups[1]].map(value);

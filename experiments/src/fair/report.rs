@@ -42,7 +42,13 @@ pub fn write(
     command: &str,
 ) -> Result<(), Failure> {
     let kind = (run.settings.task, run.settings.notion);
-    let scores = scores(said, &run.tables, kind, run.settings.alpha)?;
+    let scores = scores(
+        said,
+        &run.tables,
+        kind,
+        run.settings.alpha,
+        run.settings.ball(),
+    )?;
     let mut figures = Vec::new();
     for (name, caption, bytes) in pictures(folder, run, said)? {
         folder.write(name, &bytes)?;
@@ -159,6 +165,9 @@ fn metrics(scores: &Scores) -> Vec<Metric> {
         lower("Penalty", scores.penalty),
         lower("SW2^2 between groups", scores.w2_squared),
     ];
+    if let Some(bounded) = scores.w2_squared_in_ball {
+        metrics.push(lower("SW2^2 between groups, as it is penalised", bounded));
+    }
     if let Some(accuracy) = scores.accuracy {
         metrics.push(Metric::new("Accuracy", accuracy).better(Better::Higher));
     }

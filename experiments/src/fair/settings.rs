@@ -272,6 +272,11 @@ impl Settings {
         })
     }
 
+    /// The radius of the ball in which activations are penalised; none in a run without privacy.
+    pub fn ball(&self) -> Option<f64> {
+        self.epsilon.map(|_| self.clip_activation)
+    }
+
     /// The objective with its clipping.
     ///
     /// # Errors

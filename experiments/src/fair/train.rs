@@ -173,7 +173,13 @@ impl Run {
     fn look(&self, folder: &RunFolder, progress: &Progress) -> Result<(), Failure> {
         let said = Outputs::of(&self.evaluated()?, &self.tables.test, &self.chosen.device);
         let kind = (self.settings.task, self.settings.notion);
-        let scores = scores(&said, &self.tables, kind, self.settings.alpha)?;
+        let scores = scores(
+            &said,
+            &self.tables,
+            kind,
+            self.settings.alpha,
+            self.settings.ball(),
+        )?;
         progress.message(format!("objective {:.4}", scores.objective));
         let epsilon = match &self.plan {
             Some(plan) if self.step > 0 => {

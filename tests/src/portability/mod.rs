@@ -1,6 +1,6 @@
 //! The same cases on every backend of a build that a machine has.
 //!
-//! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` ([`reference`]),
+//! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` (`reference`),
 //! but for ten steps and the public autoencoder, whose references are the host's: the relative error
 //! `|found - expected| / |expected|` is at most 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation
 //! or a layer ([`Tolerance::Operation`]), and 1e-3 where bounds are tightened by what a device may round
