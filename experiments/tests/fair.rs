@@ -54,20 +54,21 @@ fn every_task_leaves_everything_behind() {
 
 #[test]
 fn a_post_processing_is_one_more_release_of_the_same_budget() {
-    let (_keep, out) = folder();
-    let output = small(&out, &["--task", "regression1d", "--post-process", "0.1"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
-    assert_eq!(entries.len(), 13);
-    assert_eq!(
-        entries[12].event,
-        Event::Laplace {
-            noise_multiplier: 1.0
-        }
-    );
-    let run = json(&out.join("run.json"));
-    let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
-    assert!((1.99..=2.0).contains(&spent), "{spent}");
+    for (more, noise_multiplier) in [
+        (vec![], 1.0),
+        (vec!["--alpha", "0.4", "--post-share", "0.1"], 5.0),
+    ] {
+        let (_keep, out) = folder();
+        let flags = ["--task", "regression1d", "--post-process", "0.1"];
+        let output = small(&out, &[&flags[..], &more[..]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+        assert_eq!(entries.len(), 13);
+        assert_eq!(entries[12].event, Event::Laplace { noise_multiplier });
+        let run = json(&out.join("run.json"));
+        let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
+        assert!((1.99..=2.0).contains(&spent), "{spent}");
+    }
 }
 
 #[test]
@@ -141,6 +142,7 @@ fn bad_input_is_refused_by_name() {
             "--slices 1",
         ),
         (vec!["--post-process", "0.1"], "--post-process 0.1"),
+        (vec!["--post-share", "1"], "--post-share 1"),
     ] {
         let (_keep, out) = folder();
         let output = small(&out, &more);

@@ -93,10 +93,14 @@ pub struct Arguments {
     /// Declare the paper's sensitivity, 16 M L / min(n_0, n_1), twice the proved one.
     #[arg(long)]
     pub paper_sensitivity: bool,
-    /// Post-process to this Kolmogorov-Smirnov distance instead of penalising (Xian et al. 2024):
-    /// `regression1d` alone; half of epsilon goes to histograms.
+    /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024): `regression1d` alone, and
+    /// instead of the penalty unless --alpha is given too.
     #[arg(long, value_name = "BETA")]
     pub post_process: Option<f64>,
+
+    /// The share of epsilon that the post-processing's histograms spend (default: 0.5).
+    #[arg(long)]
+    pub post_share: Option<f64>,
     /// Where to compute: auto, flex, ndarray, wgpu, vulkan, metal, cuda or rocm; a GPU's number or a
     /// part of its name may follow, as in wgpu:1 or cuda:h200 (`just devices` lists them).
     #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Auto))]
@@ -118,7 +122,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "task", "notion", "alpha", "epsilon", "delta", "no_privacy", "records", "csv", "sensitive",
         "steps", "batch_share", "batches", "optimizer", "learning_rate", "final_rate", "ema", "clip",
-        "clip_loss", "clip_activation", "clip_jacobian", "slices", "hidden", "paper_sensitivity", "post_process",
+        "clip_loss", "clip_activation", "clip_jacobian", "slices", "hidden", "paper_sensitivity", "post_process", "post_share",
         "seed", "insecure_noise_seed", "out",
     ])]
     pub resume: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! What a run promises, checked before it starts.
 
 use data::{GroupSampler, GroupedTable};
-use dp_core::accounting::{Event, GroupSize, Sampler};
+use dp_core::accounting::{GroupSize, Sampler};
 use dp_core::mechanism::LaplaceMechanism;
 use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
 use lab::diagnostic::Failure;
@@ -80,7 +80,7 @@ pub fn plan(
             batch: batch as u64,
         })
         .collect();
-    let besides = settings.post_process.map(|_| histograms(epsilon));
+    let besides = settings.histograms().map(LaplaceMechanism::event);
     TrainingPlan {
         sampler: Sampler::KEndGroups { groups },
         steps: settings.steps,
@@ -96,9 +96,4 @@ pub fn plan(
             "change --epsilon, --delta, --batch-share or --steps, or say --no-privacy",
         )
     })
-}
-
-/// The release of the histograms of a post-processing: half of epsilon, as a pure guarantee.
-pub fn histograms(epsilon: f64) -> Event {
-    LaplaceMechanism::event(epsilon / 2.0)
 }

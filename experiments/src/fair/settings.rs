@@ -171,6 +171,9 @@ pub struct Settings {
     /// Radius of a post-processing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_process: Option<f64>,
+    /// The share of epsilon for its histograms.
+    #[serde(default = "half")]
+    pub post_share: f64,
     /// Public seed.
     #[serde(default)]
     pub seed: u64,
@@ -181,6 +184,10 @@ pub struct Settings {
 
 fn one() -> f64 {
     1.0
+}
+
+fn half() -> f64 {
+    0.5
 }
 
 impl Settings {
@@ -221,7 +228,8 @@ impl Settings {
             clip_activation,
             clip_jacobian,
             slices,
-            hidden
+            hidden,
+            post_share
         );
         take_optional!(
             records,
@@ -275,6 +283,12 @@ impl Settings {
     /// The radius of the ball in which activations are penalised; none in a run without privacy.
     pub fn ball(&self) -> Option<f64> {
         self.epsilon.map(|_| self.clip_activation)
+    }
+
+    /// The epsilon of a post-processing's histograms, where there are any.
+    pub fn histograms(&self) -> Option<f64> {
+        self.post_process?;
+        Some(self.epsilon? * self.post_share)
     }
 
     /// The objective with its clipping.
@@ -361,6 +375,10 @@ impl Settings {
             if !(0.0..=1.0).contains(&beta) {
                 return refuse("post-process", beta.to_string(), "between 0 and 1");
             }
+        }
+        if !(self.post_share > 0.0 && self.post_share < 1.0) {
+            let bound = "above 0 and below 1";
+            return refuse("post-share", self.post_share.to_string(), bound);
         }
         self.objective()?;
         Ok(())

@@ -43,10 +43,7 @@ pub fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
 
 /// For each weight of the penalty the objective over the steps, a line each budget.
 fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
-    let plain: Vec<&&FairRun> = runs
-        .iter()
-        .filter(|r| r.post_process.is_none() && !r.paper)
-        .collect();
+    let plain: Vec<&&FairRun> = runs.iter().filter(|r| r.is_plain()).collect();
     let mut charts = Vec::new();
     for alpha in distinct(plain.iter().map(|r| r.alpha)) {
         let here = || plain.iter().filter(move |r| r.alpha == alpha);
@@ -88,23 +85,14 @@ fn trade_off(
     (unfair, unfair_label): (&str, &str),
     (cost, cost_label): (&str, &str),
 ) -> Result<Option<Chart>, Failure> {
-    let method = |run: &FairRun| {
-        let how = match (run.post_process, run.paper) {
-            (Some(_), _) => ", post-processing",
-            (None, true) => ", the paper's sensitivity",
-            (None, false) => "",
-        };
-        format!("{}{how}", run.budget())
-    };
-    let level = |run: &FairRun| run.post_process.unwrap_or(run.alpha);
     let mut methods = Vec::new();
-    for name in distinct(runs.iter().map(|r| method(r))) {
-        let of: Vec<&&FairRun> = runs.iter().filter(|r| method(r) == name).collect();
+    for name in distinct(runs.iter().map(|r| r.method())) {
+        let of: Vec<&&FairRun> = runs.iter().filter(|r| r.method() == name).collect();
         let mut points = Vec::new();
-        for value in distinct(of.iter().map(|r| level(r))) {
+        for value in distinct(of.iter().map(|r| r.level())) {
             let at = |score: &str| -> Vec<f64> {
                 of.iter()
-                    .filter(|r| level(r) == value)
+                    .filter(|r| r.level() == value)
                     .filter_map(|r| r.score(score))
                     .collect()
             };

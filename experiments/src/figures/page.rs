@@ -39,7 +39,7 @@ pub fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String
     let seed = runs.iter().map(|r| r.seed).min().unwrap_or(0);
     let plain: Vec<&&FairRun> = runs
         .iter()
-        .filter(|r| r.seed == seed && r.post_process.is_none() && !r.paper)
+        .filter(|r| r.seed == seed && r.is_plain())
         .collect();
     let alphas = distinct(plain.iter().map(|r| r.alpha));
     let _ = write!(text, "<div class=\"scroll\"><table><tr><th></th>");

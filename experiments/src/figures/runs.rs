@@ -17,8 +17,14 @@ pub struct FairRun {
     pub alpha: f64,
     /// Radius of a post-processing.
     pub post_process: Option<f64>,
+    /// The share of epsilon that a post-processing spent.
+    pub post_share: f64,
     /// Whether the paper's sensitivity was declared.
     pub paper: bool,
+    /// The radius `M` of the penalty's ball.
+    pub ball: f64,
+    /// Whether most runs of the task have another.
+    pub other_ball: bool,
     /// Scores on test records.
     pub scores: Value,
     /// Lines of `metrics.jsonl`.
@@ -33,10 +39,41 @@ impl FairRun {
         self.scores[name].as_f64()
     }
 
-    /// The budget in words.
+    /// The budget in words, and the radius of the ball where it is not that of most runs.
     pub fn budget(&self) -> String {
-        self.epsilon
-            .map_or("not private".to_string(), |e| format!("epsilon {e}"))
+        let budget = self
+            .epsilon
+            .map_or("not private".to_string(), |e| format!("epsilon {e}"));
+        if self.other_ball {
+            format!("{budget}, M {}", self.ball)
+        } else {
+            budget
+        }
+    }
+
+    /// Budget and method in words.
+    pub fn method(&self) -> String {
+        let how = match (self.post_process, self.paper) {
+            (Some(_), _) if self.alpha > 0.0 => ", then post-processing",
+            (Some(_), _) => ", post-processing",
+            (None, true) => ", the paper's sensitivity",
+            (None, false) => "",
+        };
+        let share = match self.post_process {
+            Some(_) if self.post_share != 0.5 => format!(" by {} of it", self.post_share),
+            _ => String::new(),
+        };
+        format!("{}{how}{share}", self.budget())
+    }
+
+    /// Where a run stands among those of its method: radius of a post-processing, weight of the penalty.
+    pub fn level(&self) -> (f64, f64) {
+        (self.post_process.unwrap_or(-1.0), self.alpha)
+    }
+
+    /// Whether it is the penalty as the task's preset has it.
+    pub fn is_plain(&self) -> bool {
+        self.post_process.is_none() && !self.paper && !self.other_ball
     }
 }
 
@@ -75,7 +112,10 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             epsilon: settings["epsilon"].as_f64(),
             alpha: settings["alpha"].as_f64().unwrap_or(0.0),
             post_process: settings["post-process"].as_f64(),
+            post_share: settings["post-share"].as_f64().unwrap_or(0.5),
             paper: settings["paper-sensitivity"].as_bool().unwrap_or(false),
+            ball: settings["clip-activation"].as_f64().unwrap_or(f64::NAN),
+            other_ball: false,
             scores: told["test"].clone(),
             course: course
                 .lines()
@@ -85,7 +125,26 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             folder: path,
         });
     }
+    mark_other_balls(&mut found);
     Ok(found)
+}
+
+/// Finds the runs whose ball is not that of most runs of their task.
+fn mark_other_balls(runs: &mut [FairRun]) {
+    for kind in kinds(runs) {
+        let balls: Vec<f64> = runs
+            .iter()
+            .filter(|run| run.kind == kind)
+            .map(|run| run.ball)
+            .collect();
+        let count = |ball: &f64| balls.iter().filter(|other| *other == ball).count();
+        let Some(&usual) = balls.iter().max_by_key(|&ball| count(ball)) else {
+            continue;
+        };
+        for run in runs.iter_mut().filter(|run| run.kind == kind) {
+            run.other_ball = run.ball != usual;
+        }
+    }
 }
 
 /// The tasks of some runs, in order.

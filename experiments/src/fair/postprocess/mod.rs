@@ -106,10 +106,10 @@ fn release(
     for (&value, &group) in said.outputs.iter().zip(train.groups()) {
         counts[usize::from(group) * BINS + bin(value)] += 1.0;
     }
-    let noisy = match (&mut run.mechanism, run.settings.epsilon) {
+    let noisy = match (&mut run.mechanism, run.settings.histograms()) {
         (Some(mechanism), Some(epsilon)) => {
             let noise = mechanism.noise();
-            LaplaceMechanism::new(epsilon / 2.0, Neighbours::KEnd, noise)
+            LaplaceMechanism::new(epsilon, Neighbours::KEnd, noise)
                 .and_then(|mut laplace| laplace.release_vector(&counts, 2.0, ledger))
                 .map_err(Failure::run)?
         }
