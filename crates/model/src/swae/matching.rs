@@ -172,8 +172,8 @@ impl Matching {
 
     /// [`Matching::cotangents`] on the device of `latents`. With the bounds of a private step they are
     /// multiplied by `1 / (1 + x)`, `x = 4 L r / Delta_SW`: [`cotangent_rounding`] `r` in each of two
-    /// data sets then fits into the sensitivity. `x` grows with the records of a group, from under 0.01 for
-    /// 600 of them to nearly 1 for 60000.
+    /// data sets then fits into the sensitivity. `x` grows with the records of a group, from about 0.01 for
+    /// 600 of them to 1 for 60000.
     pub(super) fn device_cotangents(
         &self,
         batch: &Batch,
