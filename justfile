@@ -88,7 +88,15 @@ bench-table *flags="":
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
 # Products of cuda and rocm are too coarse for private steps: there the run is one without privacy.
 gpu-check backend="wgpu":
-    just portability "ndarray {{backend}}"
-    cargo run --release --locked --features {{backend}} --bin devices
-    cargo run --release --locked --features {{backend}} --bin cost -- --backend {{backend}} --only step --only device --only clipping
-    cargo run --release --locked --features {{backend}} --bin swae -- --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
+    #!/usr/bin/env bash
+    set -uo pipefail
+    # A part that fails is counted, and the next one still runs: a card is not always at hand.
+    failed=""
+    part() { echo; echo "== $*"; "$@" || failed+=" [$*]"; }
+    bin() { part cargo run --release --locked --features {{backend}} --bin "$@"; }
+    bin devices
+    part just portability "ndarray {{backend}}"
+    bin cost -- --backend {{backend}} --only step --only device --only clipping
+    if python3 -c "import torch" 2>/dev/null; then part python3 benches/python/sort.py; else echo "no torch: benches/python/sort.py is left out"; fi
+    bin swae -- --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
+    if [ -n "$failed" ]; then echo "failed:$failed" >&2; exit 1; fi

@@ -7,5 +7,6 @@ pub mod figures;
 pub mod flow;
 pub mod report;
 mod scores;
+mod spent;
 pub mod swae;
 pub mod sweep;

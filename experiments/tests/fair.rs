@@ -1,10 +1,12 @@
 //! `fair` as a person runs it: through the binary, in a folder of its own.
 
+mod course;
 mod program;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
+use course::metrics;
 use dp_core::accounting::{Accountant, Event, FdpAccountant, read_ledger, replay};
 use dp_core::ledger::Ledger;
 use program::{folder, json, kill_at, text};
@@ -111,8 +113,10 @@ fn a_killed_run_goes_on_to_the_same_end() {
     }
     let output = small_of(&killed, &settings);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let metrics = |out: &Path| std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
-    assert_eq!(metrics(&killed), metrics(&whole));
+    let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
+    assert_eq!(scores, others);
+    // What was made again is counted in the course of the run too.
+    assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
     let entries = Ledger::read(&killed.join("ledger.jsonl")).expect("a ledger");
     assert!(entries.len() >= 60);
 }

@@ -102,30 +102,34 @@ fn one_release_however_many_steps() {
 }
 
 #[test]
-fn moments_and_marginals_are_two_releases_of_one_budget() {
-    let (_keep, out) = folder();
-    let more = [
-        "--mechanism",
-        "marginals",
-        "--slices",
-        "16",
-        "--epsilon",
-        "2",
-        "--steps",
-        "7",
-        "--moments-share",
-        "0.3",
-    ];
-    let output = small(&out, &more);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-    let releases = read_ledger(&text).expect("a ledger").releases;
-    assert_eq!(releases.len(), 2);
-    let event = replay(&releases).expect("one event");
-    let epsilon = FdpAccountant::default()
-        .epsilon(&event, 1e-4)
-        .expect("covered");
-    assert!((1.99..=2.01).contains(&epsilon), "{epsilon}");
+fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
+    for steps in ["7", "30"] {
+        let (_keep, out) = folder();
+        let more = [
+            "--mechanism",
+            "marginals",
+            "--slices",
+            "16",
+            "--epsilon",
+            "2",
+            "--steps",
+            steps,
+            "--moments-share",
+            "0.3",
+        ];
+        let output = small(&out, &more);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+        let releases = read_ledger(&text).expect("a ledger").releases;
+        assert_eq!(releases.len(), 2);
+        let event = replay(&releases).expect("one event");
+        let epsilon = FdpAccountant::default()
+            .epsilon(&event, 1e-4)
+            .expect("covered");
+        assert!((1.99..=2.01).contains(&epsilon), "{epsilon}");
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["epsilon_spent_upper"], run["plan"]["epsilon_upper"]);
+    }
 }
 
 #[test]
@@ -142,7 +146,9 @@ fn every_mechanism_leaves_everything_behind() {
         (&["--mechanism", "public"], "--conditional"),
     ] {
         let (_keep, out) = folder();
-        let output = small(&out, &[mechanism, &[form, "--steps", "5"]].concat());
+        let stepping = !["gaussian", "public"].contains(&mechanism[1]);
+        let steps: &[&str] = if stepping { &["--steps", "5"] } else { &[] };
+        let output = small(&out, &[mechanism, &[form], steps].concat());
         assert!(
             output.status.success(),
             "{mechanism:?}: {}",
@@ -313,6 +319,7 @@ fn a_papers_sensitivity_puts_its_failure_into_the_ledger() {
     // The noise's own delta, and four failures.
     assert!(said.contains(", 5e-4)-differentially private"), "{said}");
     let run = json(&out.join("run.json"));
+    assert_eq!(run["plan"]["delta"], 5e-4);
     assert!(
         run["warnings"][0]
             .as_str()
@@ -388,6 +395,20 @@ fn bad_input_is_refused_by_name() {
         (
             vec!["--mechanism", "resampled", "--batch", "5"],
             "--batch 5",
+        ),
+        // What a mechanism would pass over: epochs are no steps of a release that is stored.
+        (vec!["--epochs", "3"], "--epochs: --mechanism marginals"),
+        (
+            vec!["--mechanism", "fixed", "--batch", "50"],
+            "--batch: --mechanism fixed",
+        ),
+        (
+            vec!["--mechanism", "gaussian", "--steps", "5"],
+            "--steps: --mechanism gaussian",
+        ),
+        (
+            vec!["--dataset", "gaussians", "--epsilon", "1"],
+            ": --dataset gaussians has no use for it",
         ),
     ] {
         let (_keep, out) = folder();

@@ -1,9 +1,12 @@
 //! Runs that are stopped, killed and damaged, through the binary.
 #![cfg(unix)]
 
+mod course;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use course::metrics;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -78,10 +81,6 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// What a run leaves, without what depends on time and place.
-fn metrics(out: &Path) -> String {
-    std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
-}
-
 #[test]
 fn twenty_kills_change_nothing_but_the_ledger() {
     let (_keep, whole) = folder();
@@ -121,7 +120,11 @@ fn twenty_kills_change_nothing_but_the_ledger() {
         std::fs::read(killed.join("samples.png")).expect("samples"),
         std::fs::read(whole.join("samples.png")).expect("samples")
     );
-    assert_eq!(metrics(&killed), metrics(&whole));
+    let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
+    assert_eq!(scores, others);
+    // What was made again is counted in the course of the run too.
+    assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
+    assert!(spent.last() > planned.last());
     // Steps and moments, and those that were made again.
     assert_eq!(lines(&whole), STEPS + 1);
     assert!(lines(&killed) > STEPS + 1, "{}", lines(&killed));
@@ -132,6 +135,9 @@ fn twenty_kills_change_nothing_but_the_ledger() {
         run["epsilon_spent_upper"].as_f64().expect("a number")
     };
     assert!(epsilon(&killed) > epsilon(&whole));
+    let page = std::fs::read_to_string(killed.join("report.html")).expect("a page");
+    assert!(page.contains(&lab::report::upper(epsilon(&killed))));
+    assert!(!page.contains(&format!(">{}<", lab::report::upper(epsilon(&whole)))));
     // The key of the noise does not outlive the run.
     assert!(!killed.join("checkpoints").exists());
 }

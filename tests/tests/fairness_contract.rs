@@ -1,8 +1,9 @@
 //! The privacy contract of a fair step: both groups are private and trained.
 //!
-//! Two batches that differ in one record of one group, of either group, with ties and unequal sizes,
-//! go through the same step; what reaches the mechanism must differ by at most the declared
-//! sensitivity. Without clipping the same measurement exceeds it, and one instance attains it.
+//! Two batches that differ in one record of one group, of either group, features and target, with ties and
+//! unequal sizes, go through the same step; what reaches the mechanism must differ by at most the declared
+//! sensitivity. Without clipping the same measurement exceeds it, so does another order among equals, and
+//! one instance attains it.
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, TensorData};
@@ -13,6 +14,7 @@ use model::fairness::{
     plain_gradient, sensitivity,
 };
 use model::layers::{LeakyRelu, Linear, Sigmoid};
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
@@ -93,14 +95,19 @@ impl Trial {
             rows.extend((0..FEATURES).map(|_| rng.random_range(-size..size)));
         }
         let mut neighbour = rows.clone();
-        let place = rng.random_range(0..n) * FEATURES;
-        for x in &mut neighbour[place..place + FEATURES] {
+        let place = rng.random_range(0..n);
+        for x in &mut neighbour[place * FEATURES..(place + 1) * FEATURES] {
             *x = [f32::NAN, -*x, 1e4][rng.random_range(0..3)];
         }
         let width = if inner { 2 } else { d };
         let targets: Vec<f32> = (0..n * width).map(|i| (i % 2) as f32).collect();
-        let batches = [rows, neighbour]
-            .map(|rows| GroupedBatch::new(rows, FEATURES, targets.clone(), width, &sizes).unwrap());
+        let mut others = targets.clone();
+        if rng.random_bool(0.5) {
+            others[place * width..(place + 1) * width].fill(-30.0);
+        }
+        let batches = [(rows, targets), (neighbour, others)].map(|(rows, targets)| {
+            GroupedBatch::new(rows, FEATURES, targets, width, &sizes).unwrap()
+        });
         let clipping = Clipping {
             activation: rng.random_range(0.1..2.0),
             jacobian: rng.random_range(0.1..3.0),
@@ -199,6 +206,77 @@ fn sabotage_without_clipping_is_caught() {
         })
         .count();
     assert!(caught >= 20, "only {caught} of 60 trials exceed the bound");
+}
+
+/// The first group lies at the clipping bound, at one end or at both, so that nearly every rank in it is a
+/// tie; the second is spread out, so that ranks matter. The features are sparse: Jacobians point apart, and
+/// ranks that are swapped do not cancel. One record of the first group is replaced; `order` is that of its
+/// records in the neighbouring batch.
+fn tied(n: usize, both_ends: bool, order: &[usize], device: &Device) -> f64 {
+    const SPARSE: usize = 40;
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let mut network = Linear::new(SPARSE, 1, 1.0, &mut rng, device);
+    let ones = TensorData::new(vec![1f32; SPARSE], [SPARSE, 1]);
+    network.weight = Param::from_data(ones, device);
+    let mut record = |low: f32, high: f32| {
+        let mut row = vec![0.0; SPARSE];
+        for _ in 0..2 {
+            row[rng.random_range(0..SPARSE)] = rng.random_range(low..high);
+        }
+        row
+    };
+    let end = |i: usize| if both_ends && i % 2 == 1 { -1.0 } else { 1.0 };
+    let far: Vec<Vec<f32>> = (0..n)
+        .map(|i| record(5.0, 40.0).into_iter().map(|x| end(i) * x).collect())
+        .collect();
+    let spread: Vec<f32> = (0..n / 2).flat_map(|_| record(-0.6, 0.6)).collect();
+    let mut replaced = far.clone();
+    replaced[0] = vec![0.0; SPARSE];
+    let replaced: Vec<Vec<f32>> = order.iter().map(|&i| replaced[i].clone()).collect();
+    let clipping = Clipping {
+        activation: 1.0,
+        jacobian: 1.0,
+        loss: 1.0,
+        mode: JacobianClip::Spectral,
+    };
+    let objective = Objective::new(1.0, clipping).unwrap();
+    let parity = Parity::statistical([n, n / 2], Slices::tight(1, 1, &mut rng).unwrap()).unwrap();
+    let stages = Stages {
+        encoder: Stack::new(vec![&network]),
+        head: None,
+    };
+    let [first, second] = [far, replaced].map(|group| {
+        let rows = [group.concat(), spread.clone()].concat();
+        let targets = vec![0.0; n + n / 2];
+        let batch = GroupedBatch::new(rows, SPARSE, targets, 1, &[n, n / 2]).unwrap();
+        let terms = (TaskLoss::Squared, &parity);
+        let engine = Engine::Host { chunk: 16 };
+        bounded_gradient(&stages, &batch, terms, &objective, engine, device)
+            .unwrap()
+            .0
+    });
+    distance(first.before_noise(), second.before_noise()) / first.sensitivity().l2_upper()
+}
+
+#[test]
+fn ties_at_the_clipping_bound_stay_within_the_sensitivity() {
+    let device = Device::flex();
+    // The longer rows are sorted in another way than the shorter ones.
+    for (n, both_ends) in [(300, false), (300, true), (3000, true)] {
+        let order: Vec<usize> = (0..n).collect();
+        let ratio = tied(n, both_ends, &order, &device);
+        assert!(ratio <= 1.0, "{n}, {both_ends}: {ratio}");
+    }
+}
+
+/// With another order among equals for each data set, as an unstable sort may give, the same measurement
+/// exceeds the bound: the gradient is a sum over records, so their order changes nothing but the tie-break.
+#[test]
+fn sabotage_of_the_tie_break_is_caught() {
+    let mut order: Vec<usize> = (0..300).collect();
+    order.shuffle(&mut ChaCha20Rng::seed_from_u64(6));
+    let ratio = tied(300, false, &order, &Device::flex());
+    assert!(ratio > 1.0, "only {ratio} times the sensitivity");
 }
 
 #[test]

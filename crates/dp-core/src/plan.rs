@@ -5,7 +5,8 @@
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, FdpAccountant, Neighbours, Sampler, noise_multiplier_for,
+    Accountant, Event, FdpAccountant, Neighbours, Release, Sampler, is_as_planned,
+    noise_multiplier_for, replay,
 };
 use crate::mechanism::{GaussianMechanism, NoiseSource};
 
@@ -182,6 +183,22 @@ impl CheckedPlan {
     /// The accountant's refusals.
     pub fn epsilon_of(&self, event: &Event) -> Result<f64, DpError> {
         Ok(self.accountant.epsilon(event, self.delta)?)
+    }
+
+    /// An upper bound on the epsilon of what a ledger holds: that of the plan where it holds the plan's
+    /// releases, and that of its own lines where a killed run made steps again or another plan wrote
+    /// some of them.
+    ///
+    /// # Errors
+    ///
+    /// The accountant's refusals.
+    pub fn epsilon_spent(&self, releases: &[Release]) -> Result<f64, DpError> {
+        let mut planned = vec![(self.step.clone(), self.steps)];
+        planned.extend(self.besides.iter().map(|event| (event.clone(), 1)));
+        if is_as_planned(releases, &planned) {
+            return Ok(self.epsilon_upper);
+        }
+        self.epsilon_of(&replay(releases)?)
     }
 
     /// What is released besides the steps.

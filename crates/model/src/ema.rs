@@ -2,16 +2,26 @@
 //!
 //! A function of released weights alone, so it costs no privacy.
 
-use burn::module::Module;
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::{ModelError, weights};
 
-/// `e <- decay e + (1 - decay) w` after each step, with the bias of the start removed.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+/// `e <- decay e + (1 - decay) w` after each step, with the bias of the start removed, in `f32` where the
+/// weights live.
+#[derive(Debug, Clone)]
 pub struct Ema {
     decay: f64,
     steps: u64,
-    average: Vec<f64>,
+    average: Average,
+}
+
+#[derive(Debug, Clone)]
+enum Average {
+    /// Of each parameter, flat, in the order in which burn visits them.
+    Placed(Vec<Tensor<1>>),
+    /// Of all parameters in turn, read from a checkpoint and on no device yet.
+    Read(Vec<f32>),
 }
 
 impl Ema {
@@ -31,24 +41,34 @@ impl Ema {
         Ok(Self {
             decay,
             steps: 0,
-            average: Vec::new(),
+            average: Average::Placed(Vec::new()),
         })
     }
 
     /// Takes the weights of `module` into the average.
     pub fn update<M: Module>(&mut self, module: &M) {
-        let current = weights::to_host(module);
-        self.average.resize(current.len(), 0.0);
-        for (e, w) in self.average.iter_mut().zip(current) {
-            *e = self.decay * *e + (1.0 - self.decay) * f64::from(w);
-        }
+        let mut taking = Taking {
+            before: &self.average,
+            decay: self.decay,
+            read: 0,
+            after: Vec::new(),
+        };
+        module.visit(&mut taking);
+        self.average = Average::Placed(taking.after);
         self.steps += 1;
     }
 
     /// The steps taken in and the average, little-endian, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.steps.to_le_bytes().to_vec();
-        bytes.extend(self.average.iter().flat_map(|e| e.to_le_bytes()));
+        match &self.average {
+            Average::Read(values) => bytes.extend(values.iter().flat_map(|e| e.to_le_bytes())),
+            Average::Placed(parts) => {
+                for part in parts {
+                    bytes.extend(part.to_data().iter::<f32>().flat_map(f32::to_le_bytes));
+                }
+            }
+        }
         bytes
     }
 
@@ -58,16 +78,18 @@ impl Ema {
     ///
     /// [`ModelError::Shape`] for bytes of another length than it writes.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let Some((&steps, average)) = words.split_first().filter(|_| rest.is_empty()) else {
-            return Err(ModelError::Shape {
-                what: "bytes of an average",
-                expected: bytes.len().next_multiple_of(8).max(8),
-                found: bytes.len(),
-            });
+        let refused = || ModelError::Shape {
+            what: "bytes of an average",
+            expected: bytes.len().next_multiple_of(4).max(8),
+            found: bytes.len(),
         };
+        let (&steps, rest) = bytes.split_first_chunk::<8>().ok_or_else(refused)?;
+        let (words, rest) = rest.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(refused());
+        }
         self.steps = u64::from_le_bytes(steps);
-        self.average = average.iter().map(|&e| f64::from_le_bytes(e)).collect();
+        self.average = Average::Read(words.iter().map(|&e| f32::from_le_bytes(e)).collect());
         Ok(())
     }
 
@@ -81,11 +103,75 @@ impl Ema {
             return Ok(module);
         }
         let correction = 1.0 - self.decay.powf(self.steps as f64);
-        let flat: Vec<f32> = self
-            .average
-            .iter()
-            .map(|e| (e / correction) as f32)
-            .collect();
-        weights::from_host(module, &flat)
+        match &self.average {
+            Average::Read(values) => {
+                let unbiased = |e: &f32| (f64::from(*e) / correction) as f32;
+                let flat: Vec<f32> = values.iter().map(unbiased).collect();
+                weights::from_host(module, &flat)
+            }
+            Average::Placed(parts) => {
+                let found = module.num_params();
+                let expected = parts.iter().map(|part| part.dims()[0]).sum();
+                if found != expected {
+                    return Err(ModelError::Shape {
+                        what: "weights of a module",
+                        expected,
+                        found,
+                    });
+                }
+                let parts = parts.iter();
+                Ok(module.map(&mut Placing { parts, correction }))
+            }
+        }
+    }
+}
+
+struct Taking<'a> {
+    before: &'a Average,
+    decay: f64,
+    /// Values read of [`Average::Read`] so far.
+    read: usize,
+    after: Vec<Tensor<1>>,
+}
+
+impl Taking<'_> {
+    /// The next parameter's average so far, 0 where there is none.
+    fn so_far(&mut self, length: usize, device: &Device) -> Tensor<1> {
+        match self.before {
+            Average::Placed(parts) => parts.get(self.after.len()).cloned(),
+            Average::Read(values) => {
+                let here = self.read..self.read + length;
+                self.read = here.end;
+                values
+                    .get(here)
+                    .map(|here| Tensor::from_data(TensorData::new(here.to_vec(), [length]), device))
+            }
+        }
+        .unwrap_or_else(|| Tensor::zeros([length], device))
+    }
+}
+
+impl ModuleVisitor for Taking<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let weights = param.val().detach();
+        let length = weights.shape().num_elements();
+        let before = self.so_far(length, &weights.device());
+        let new = weights.reshape([length]).mul_scalar(1.0 - self.decay);
+        self.after.push(before.mul_scalar(self.decay) + new);
+    }
+}
+
+struct Placing<'a> {
+    parts: std::slice::Iter<'a, Tensor<1>>,
+    correction: f64,
+}
+
+impl ModuleMapper for Placing<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(part) = self.parts.next() else {
+            return param;
+        };
+        let unbiased = part.clone().div_scalar(self.correction);
+        param.map(|old| unbiased.reshape(old.dims()))
     }
 }

@@ -1,10 +1,11 @@
-//! Layers that know their per-record gradients, and the architectures built from them.
+//! Layers that know their per-record gradients, the architectures built from them, and private steps.
 //!
-//! Everything here is a burn `Module`: burn's optimizers, autodiff and checkpoints work on it.
-//! What is added is [`dp_core::per_sample::Layer`], so that the same weights can also be trained on
-//! private records.
+//! Layers and architectures are burn `Module`s: burn's optimizers, autodiff and checkpoints work on
+//! them. What is added is [`dp_core::per_sample::Layer`], so that the same weights can also be trained on
+//! private records: [`penalised`] takes such a step, for [`swae`] and for [`fairness`].
 
 pub mod adam;
+pub mod descent;
 pub mod ema;
 pub mod error;
 pub mod fairness;

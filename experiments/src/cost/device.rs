@@ -15,6 +15,7 @@ use swd::device::stable_ranks;
 use swd::transport::tensor::sliced_w2_squared;
 
 use super::median;
+use super::peak::Peak;
 
 /// Rows and keys in a row.
 const ROWS: [(usize, usize); 4] = [(100, 600), (50, 10_000), (50, 100_000), (50, 1_000_000)];
@@ -35,9 +36,12 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             .collect();
         Tensor::from_data(TensorData::new(values, [n, width]), device)
     };
-    println!("Stable sort-and-rank on tensors\n");
-    println!("| rows | keys in a row | ms | million keys a second | GB/s of 16 bytes a key |");
-    println!("|---|---|---|---|---|");
+    let peak = Peak::measure(device, repeat, most)?;
+    println!("Stable sort-and-rank on tensors. {}\n", peak.words());
+    println!(
+        "| rows | keys in a row | ms | million keys a second | GB/s of 16 bytes a key | of the vector's |"
+    );
+    println!("|---|---|---|---|---|---|");
     for (k, n) in ROWS.into_iter().filter(|(k, n)| k * n <= most) {
         let keys = random(k, n, device);
         let ms = median(repeat, || {
@@ -45,10 +49,11 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             device.sync().map_err(Failure::run)
         })?;
         let rate = (k * n) as f64 / ms * 1e3;
+        let gigabytes = rate * 16.0 / 1e9;
         println!(
-            "| {k} | {n} | {ms:.2} | {:.1} | {:.2} |",
+            "| {k} | {n} | {ms:.2} | {:.1} | {gigabytes:.2} | {:.1} % |",
             rate / 1e6,
-            rate * 16.0 / 1e9
+            100.0 * gigabytes / peak.gigabytes
         );
     }
     println!("\nSliced distance of two samples with its gradient, d = {DIM}, by autodiff\n");

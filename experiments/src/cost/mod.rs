@@ -3,6 +3,7 @@
 mod clipping;
 mod device;
 mod flow;
+mod peak;
 mod step;
 mod transport;
 
@@ -22,7 +23,7 @@ pub struct Arguments {
     /// Which tables, several times for several; all of them unless named.
     #[arg(long, value_name = "TABLE")]
     pub only: Vec<Table>,
-    /// The most keys of one sort on the device: less for a GPU that is a program.
+    /// The most numbers of one tensor in the tables of the device: less for a GPU that is a program.
     #[arg(long, default_value_t = 50_000_000)]
     pub most_keys: usize,
     /// Repetitions; the median is printed.
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         match table {
             Table::Clipping => clipping::print(device, repeat)?,
-            Table::Step => step::print(device, repeat)?,
+            Table::Step => step::print(device, repeat, arguments.most_keys)?,
             Table::Device => device::print(device, repeat, arguments.most_keys)?,
             Table::Transport => transport::print(repeat)?,
             Table::Flow => flow::print(repeat)?,

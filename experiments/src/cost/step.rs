@@ -18,23 +18,31 @@ use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
 use super::median;
+use super::peak::Peak;
 
 const BATCH: usize = 600;
 const LATENT: usize = 6;
+/// Multiplications and additions of a private step, a record.
+const OPERATIONS: f64 = 7.7e6;
 /// Steps of the paper's training.
 const STEPS: f64 = 5000.0;
 
-/// Measures and prints, a line an engine.
+/// Measures and prints, a line an engine; vectors beside it have at most `most` numbers.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] where a step is refused.
-pub fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
-    println!("A step of the autoencoder, batch {BATCH}, d = {LATENT}, k = 100\n");
+pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
+    let peak = Peak::measure(device, repeat, most)?;
     println!(
-        "| engine | plain, ms | rows, ms | spectral, ms | spectral / plain | 5000 steps, min |"
+        "A step of the autoencoder, batch {BATCH}, d = {LATENT}, k = 100. {}\n",
+        peak.words()
     );
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "| engine | plain, ms | rows, ms | spectral, ms | spectral / plain | 5000 steps, min | \
+         GFLOP/s | of the product's |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let config = SwaeConfig {
         latent: LATENT,
@@ -88,10 +96,13 @@ pub fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
         let plain = time(None)?;
         let rows = time(Some(JacobianClip::Rows))?;
         let spectral = time(Some(JacobianClip::Spectral))?;
+        let gigaflops = 2.0 * OPERATIONS * BATCH as f64 / spectral / 1e6;
         println!(
-            "| {name} | {plain:.1} | {rows:.1} | {spectral:.1} | {:.2} | {:.1} |",
+            "| {name} | {plain:.1} | {rows:.1} | {spectral:.1} | {:.2} | {:.1} | {gigaflops:.0} | \
+             {:.1} % |",
             spectral / plain,
-            spectral * STEPS / 60e3
+            spectral * STEPS / 60e3,
+            100.0 * gigaflops / peak.gigaflops
         );
     }
     Ok(())

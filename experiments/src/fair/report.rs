@@ -2,13 +2,14 @@
 
 use std::time::SystemTime;
 
-use dp_core::accounting::{read_ledger, replay};
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
 use lab::figures::{Format, Histogram, LineChart, Scale, Series, scatter};
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::{Value, json};
+
+use crate::spent::spent;
 
 use super::metrics::{Outputs, Scores, scores};
 use super::run::Run;
@@ -54,7 +55,7 @@ pub fn write(
         folder.write(name, &bytes)?;
         figures.push(FigureFile::new(name, caption));
     }
-    let spent = spent(run, ledger)?;
+    let spent = spent(run.plan.as_ref(), ledger)?;
     let privacy = privacy(run, ledger.entries(), spent);
     let settings = serde_json::to_value(&run.settings).map_err(Failure::run)?;
     let file = RunFile {
@@ -112,22 +113,6 @@ pub fn write(
     }
     println!("report    {}", page.display());
     Ok(())
-}
-
-/// The epsilon of everything in the ledger: more than planned where a run was killed and steps were
-/// made again.
-fn spent(run: &Run, ledger: &Ledger) -> Result<Option<f64>, Failure> {
-    let Some(plan) = &run.plan else {
-        return Ok(None);
-    };
-    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
-    let releases = read_ledger(&text).map_err(Failure::run)?.releases;
-    let made: u64 = releases.iter().map(|r| r.count).sum();
-    if made == plan.steps() + plan.besides().len() as u64 {
-        return Ok(Some(plan.epsilon_upper()));
-    }
-    let event = replay(&releases).map_err(Failure::run)?;
-    plan.epsilon_of(&event).map(Some).map_err(Failure::run)
 }
 
 /// The promise, in a sentence.

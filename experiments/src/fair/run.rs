@@ -8,11 +8,11 @@ use dp_core::plan::CheckedPlan;
 use lab::backend::{Chosen, fewer_at_once};
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
+use model::descent::descend;
 use model::ema::Ema;
 use model::fairness::{
     Engine, Parity, StepLosses, bounded_gradient, paper_sensitivity, plain_gradient, sensitivity,
 };
-use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
@@ -154,9 +154,7 @@ impl Run {
         let device: &Device = &self.chosen.device;
         let terms = (self.settings.task.loss(), &parity);
         let stages = self.network.stages();
-        // Plain descent works on plain numbers; Adam's stay where they are.
-        let plain = self.settings.optimizer == Optimizer::Sgd;
-        let (gradients, slots, losses) = match &mut self.mechanism {
+        let (gradients, losses) = match &mut self.mechanism {
             Some(mechanism) => {
                 let (bounded, _) = self
                     .engine
@@ -165,8 +163,7 @@ impl Run {
                     })
                     .map_err(Failure::run)?;
                 let released = mechanism.release(bounded, ledger).map_err(Failure::run)?;
-                let flat = plain.then(|| released.gradient().to_host());
-                (released.into_params(), flat, None)
+                (released.into_params(), None)
             }
             None => {
                 let (gradient, losses) = self
@@ -175,15 +172,14 @@ impl Run {
                         plain_gradient(&stages, &batch, terms, &objective, engine, device)
                     })
                     .map_err(Failure::run)?;
-                let flat = plain.then(|| gradient.to_host());
-                (gradient.into_params_without_privacy(), flat, Some(losses))
+                (gradient.into_params_without_privacy(), Some(losses))
             }
         };
         let rate = self.settings.rate(self.step);
         let network = self.network.clone();
         self.network = match self.settings.optimizer {
             Optimizer::Adam => self.optimizer.step(rate, network, gradients),
-            Optimizer::Sgd => descend(network, &slots.unwrap_or_default(), rate)?,
+            Optimizer::Sgd => descend(rate, network, gradients),
         };
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);
@@ -202,14 +198,4 @@ impl Run {
             None => Ok(self.network.clone()),
         }
     }
-}
-
-/// Plain descent. Layers answer their parameters in the order in which burn visits them.
-fn descend(network: Network, flat: &[f32], rate: f64) -> Result<Network, Failure> {
-    let weights: Vec<f32> = to_host(&network)
-        .iter()
-        .zip(flat)
-        .map(|(w, g)| w - rate as f32 * g)
-        .collect();
-    from_host(network, &weights).map_err(Failure::run)
 }

@@ -13,6 +13,8 @@ use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
+use crate::spent::spent_so_far;
+
 use super::metrics::{Outputs, scores};
 use super::run::Run;
 use super::settings::Settings;
@@ -141,7 +143,7 @@ impl Run {
         let steps = self.settings.steps;
         let progress = Progress::from(self.step, steps);
         if self.step == 0 {
-            self.look(folder, &progress)?;
+            self.look(folder, ledger, &progress)?;
         }
         while self.step < steps {
             let start = Instant::now();
@@ -150,7 +152,7 @@ impl Run {
             progress.step();
             let step = self.step;
             if step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps {
-                self.look(folder, &progress)?;
+                self.look(folder, ledger, &progress)?;
             }
             self.seconds += start.elapsed().as_secs_f64();
             let stop = interrupt.asked();
@@ -170,7 +172,12 @@ impl Run {
     }
 
     /// Scores on public test records, to the progress bar and to `metrics.jsonl`.
-    fn look(&self, folder: &RunFolder, progress: &Progress) -> Result<(), Failure> {
+    fn look(
+        &self,
+        folder: &RunFolder,
+        ledger: &Ledger,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
         let said = Outputs::of(&self.evaluated()?, &self.tables.test, &self.chosen.device);
         let kind = (self.settings.task, self.settings.notion);
         let scores = scores(
@@ -182,9 +189,7 @@ impl Run {
         )?;
         progress.message(format!("objective {:.4}", scores.objective));
         let epsilon = match &self.plan {
-            Some(plan) if self.step > 0 => {
-                Some(plan.epsilon_after(self.step).map_err(Failure::run)?)
-            }
+            Some(plan) if self.step > 0 => Some(spent_so_far(plan, ledger)?),
             _ => None,
         };
         let mut line = json!(scores);

@@ -24,10 +24,13 @@ pub struct Chart {
 /// [`Failure::Failed`] where one cannot be drawn.
 pub fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
     let mut charts = curves(kind, runs)?;
+    charts.extend(differences(kind, runs)?);
     for (unfair, label) in [
         ("w2_squared", "SW2^2 between groups"),
         ("kolmogorov_smirnov", "Kolmogorov-Smirnov distance"),
         ("demographic_parity_gap", "demographic parity gap"),
+        ("eo0", "EO0 (1 is fair)"),
+        ("eo1", "EO1 (1 is fair)"),
     ] {
         let (cost, cost_label) = if runs.iter().any(|r| r.score("mse").is_some()) {
             ("mse", "mean squared error")
@@ -52,12 +55,7 @@ fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
             .map(|budget| {
                 let courses: Vec<Vec<(f64, f64)>> = here()
                     .filter(|r| r.budget() == budget)
-                    .map(|r| {
-                        let point = |line: &serde_json::Value| {
-                            Some((line["step"].as_f64()?, line["objective"].as_f64()?))
-                        };
-                        r.course.iter().filter_map(point).collect()
-                    })
+                    .map(|r| course(r))
                     .collect();
                 Series::mean_and_deviation(budget, &courses)
             })
@@ -76,6 +74,58 @@ fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
         });
     }
     Ok(charts)
+}
+
+/// For each weight of the penalty the objective of private runs minus that of the run of the same seed
+/// without privacy (figure 21, below): what the noise alone does, where runs of a seed share all else.
+fn differences(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
+    let known: Vec<&&FairRun> = runs.iter().filter(|r| r.is_plain() && r.coupled).collect();
+    let mut charts = Vec::new();
+    for alpha in distinct(known.iter().map(|r| r.alpha)) {
+        let here = || known.iter().filter(move |r| r.alpha == alpha);
+        let mut series = Vec::new();
+        for epsilon in distinct(here().filter_map(|r| r.epsilon)) {
+            let mut lines = Vec::new();
+            for run in here().filter(|r| r.epsilon == Some(epsilon)) {
+                let plain = here().find(|r| r.epsilon.is_none() && r.seed == run.seed);
+                let Some(plain) = plain else { continue };
+                let pairs = course(run).into_iter().zip(course(plain));
+                lines.push(
+                    pairs
+                        .filter(|(private, plain)| private.0 == plain.0)
+                        .map(|(private, plain)| (private.0, private.1 - plain.1))
+                        .collect(),
+                );
+            }
+            if !lines.is_empty() {
+                let name = format!("epsilon {epsilon}");
+                series.push(Series::mean_and_deviation(name, &lines));
+            }
+        }
+        if series.is_empty() {
+            continue;
+        }
+        let chart = LineChart {
+            title: format!("alpha {alpha}"),
+            x: Scale::linear("step"),
+            y: Scale::linear("objective minus that without privacy"),
+            series,
+            ..LineChart::default()
+        };
+        charts.push(Chart {
+            file: format!("{kind}-difference-alpha{alpha}.png"),
+            caption: format!("What privacy adds to the objective of the same seed, alpha {alpha}"),
+            bytes: chart.draw(Format::Png)?.bytes,
+        });
+    }
+    Ok(charts)
+}
+
+/// The objective on test records over the steps of a run.
+fn course(run: &FairRun) -> Vec<(f64, f64)> {
+    let point =
+        |line: &serde_json::Value| Some((line["step"].as_f64()?, line["objective"].as_f64()?));
+    run.course.iter().filter_map(point).collect()
 }
 
 /// What unfairness costs: a point each weight or radius, with the spread over seeds.

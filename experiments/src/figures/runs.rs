@@ -31,6 +31,8 @@ pub struct FairRun {
     pub course: Vec<Value>,
     /// The public seed.
     pub seed: u64,
+    /// Whether it shares batches and noise with other runs of its seed (C.6).
+    pub coupled: bool,
 }
 
 impl FairRun {
@@ -122,6 +124,7 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect(),
             seed: settings["seed"].as_u64().unwrap_or(0),
+            coupled: settings["insecure-noise-seed"].is_u64(),
             folder: path,
         });
     }

@@ -2,7 +2,7 @@
 
 use dp_core::accounting::{
     Accountant, Event, FdpAccountant, GaussianAccountant, GroupSize, Neighbours, Release, Sampler,
-    noise_multiplier_for, replay,
+    is_as_planned, noise_multiplier_for, replay,
 };
 use dp_core::plan::{Noise, TrainingPlan};
 use lab::diagnostic::Failure;
@@ -22,6 +22,8 @@ pub struct Promise {
     pub event: Event,
     /// How many releases are planned.
     pub releases: u64,
+    /// What they are, and how often.
+    pub planned: Vec<(Event, u64)>,
     /// The neighbour relation.
     pub neighbours: Neighbours,
     /// The accountant.
@@ -82,12 +84,20 @@ fn once(settings: &Settings) -> Result<Promise, Failure> {
     let epsilon_upper = GaussianAccountant
         .epsilon(&event(z), settings.delta)
         .map_err(|e| refuse(&e))?;
+    let planned: Vec<(Event, u64)> = if settings.moments_first() {
+        let share = settings.moments_share;
+        let part = |share| (event(of_share(z, share)), 1);
+        vec![part(share), part(1.0 - share)]
+    } else {
+        vec![(event(z), 1)]
+    };
     Ok(Promise {
         epsilon_upper,
         delta: settings.delta,
         noise_multiplier: z,
         event: event(z),
-        releases: if settings.moments_first() { 2 } else { 1 },
+        releases: planned.len() as u64,
+        planned,
         neighbours: neighbours(settings),
         accountant: GaussianAccountant.name(),
         sampler: "each release is of all private records".into(),
@@ -131,10 +141,17 @@ fn each_step(settings: &Settings, sizes: &[usize], batches: &[usize]) -> Result<
         noise_multiplier: plan.noise_multiplier(),
         event: plan.step_event().clone(),
         releases: plan.steps(),
+        planned: vec![(plan.step_event().clone(), plan.steps())],
         neighbours: plan.neighbours(),
         accountant: FdpAccountant::default().name(),
         sampler: "each batch of fixed size drawn afresh without replacement".into(),
     })
+}
+
+/// The noise multiplier of a release that takes this share of the `1/z^2` of all: the squares of shares
+/// add up.
+pub fn of_share(z: f64, share: f64) -> f64 {
+    z / share.sqrt()
 }
 
 fn refuse(why: &dyn std::fmt::Display) -> Failure {
@@ -144,15 +161,14 @@ fn refuse(why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// The epsilon of everything in the ledger: more than planned where a run was killed and releases
-/// were made again.
+/// The epsilon of everything in the ledger: that of the promise where it holds what was planned, and of
+/// its own lines where a killed run made releases again or another plan wrote some of them.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] where the accountant refuses the ledger.
 pub fn spent(promise: &Promise, releases: &[Release]) -> Result<f64, Failure> {
-    let made: u64 = releases.iter().map(|r| r.count).sum();
-    if made == promise.releases {
+    if is_as_planned(releases, &promise.planned) {
         return Ok(promise.epsilon_upper);
     }
     let event = replay(releases).map_err(Failure::run)?;

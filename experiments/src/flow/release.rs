@@ -6,7 +6,7 @@ use dp_core::mechanism::{GaussianMechanism, NoiseSource, Sensitivity};
 use lab::diagnostic::Failure;
 use swd::Unreleased;
 
-use super::promise::Promise;
+use super::promise::{Promise, of_share};
 
 /// Values that have left, with the deviation of the noise in them.
 pub struct Released {
@@ -111,7 +111,7 @@ impl Releaser {
         let (Some(mechanism), Some(promise)) = (self.mechanism.take(), promise) else {
             return Ok(());
         };
-        let noise_multiplier = promise.noise_multiplier / share.sqrt();
+        let noise_multiplier = of_share(promise.noise_multiplier, share);
         let event = Event::Gaussian { noise_multiplier };
         let next = mechanism.next_phase(noise_multiplier, event);
         self.mechanism = Some(next.map_err(Failure::run)?);

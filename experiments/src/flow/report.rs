@@ -109,6 +109,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         metrics.extend(crate::scores::metrics(scores));
     }
     let private = told.promise.is_some() && told.settings.insecure_noise_seed.is_none();
+    let spent = Spent::of(told)?;
     Ok(RunFile {
         experiment: "flow".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -116,9 +117,12 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         device: told.device.into(),
         settings: settings.as_object().cloned().unwrap_or_default(),
         records: Some(told.sides.private.len() as u64),
-        privacy: privacy(told)?,
+        privacy: privacy(told, spent.as_ref()),
         private: private || told.settings.mechanism == Mechanism::Public,
-        plan: told.promise.map(plan),
+        plan: told
+            .promise
+            .zip(spent.as_ref())
+            .map(|(promise, spent)| plan(promise, spent)),
         releases: Some(told.ledger.entries()),
         training_seconds: Some(told.seconds),
         command: Some(
@@ -136,6 +140,10 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         finished: Some(timestamp(SystemTime::now())),
         more: [
             (
+                "epsilon_spent_upper".to_string(),
+                json!(spent.as_ref().map(|spent| spent.epsilon_upper)),
+            ),
+            (
                 "latent_sliced_w2_squared".to_string(),
                 json!(told.outcome.latent_sliced),
             ),
@@ -151,10 +159,37 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
     })
 }
 
-fn plan(promise: &Promise) -> Plan {
+/// What the ledger of a run has cost.
+struct Spent {
+    epsilon_upper: f64,
+    /// With the probability that a paper's sensitivity fails, at each release.
+    delta: f64,
+    releases: u64,
+}
+
+impl Spent {
+    fn of(told: &Told) -> Result<Option<Self>, Failure> {
+        let Some(promise) = told.promise else {
+            return Ok(None);
+        };
+        let text = std::fs::read_to_string(told.ledger.path()).map_err(Failure::run)?;
+        let lines = read_ledger(&text).map_err(Failure::run)?.releases;
+        let failure: f64 = lines
+            .iter()
+            .map(|line| line.failure_probability * line.count as f64)
+            .sum();
+        Ok(Some(Self {
+            epsilon_upper: super::promise::spent(promise, &lines)?,
+            delta: promise.delta + failure,
+            releases: lines.iter().map(|line| line.count).sum(),
+        }))
+    }
+}
+
+fn plan(promise: &Promise, spent: &Spent) -> Plan {
     Plan {
         epsilon_upper: Some(promise.epsilon_upper),
-        delta: Some(promise.delta),
+        delta: Some(spent.delta),
         accountant: Some(promise.accountant.into()),
         neighbours: Some(neighbours(promise.neighbours).into()),
         noise_multiplier: Some(promise.noise_multiplier),
@@ -178,30 +213,27 @@ fn warnings(told: &Told) -> Vec<String> {
 }
 
 /// The promise, in a sentence.
-fn privacy(told: &Told) -> Result<String, Failure> {
-    let Some(promise) = told.promise else {
-        return Ok(no_privacy(told.settings).to_string());
+fn privacy(told: &Told, spent: Option<&Spent>) -> String {
+    let Some((promise, spent)) = told.promise.zip(spent) else {
+        return no_privacy(told.settings).to_string();
     };
-    let text = std::fs::read_to_string(told.ledger.path()).map_err(Failure::run)?;
-    let releases = read_ledger(&text).map_err(Failure::run)?.releases;
-    let made: u64 = releases.iter().map(|r| r.count).sum();
-    let epsilon = super::promise::spent(promise, &releases)?;
-    let delta = promise.delta + told.failure_probability * made as f64;
     let known = if told.settings.insecure_noise_seed.is_some() {
         "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
     } else {
         ""
     };
-    Ok(format!(
-        "{known}({}, {delta:e})-differentially private; neighbours: {}; {}; accountant: {} \
-         (upper bound); {made} releases in the ledger. Public: {}, the test records, class sizes. Not \
-         covered: the choice of hyperparameters.",
-        upper(epsilon),
+    format!(
+        "{known}({}, {:e})-differentially private; neighbours: {}; {}; accountant: {} (upper bound); \
+         {} releases in the ledger. Public: {}, the test records, class sizes. Not covered: the \
+         choice of hyperparameters.",
+        upper(spent.epsilon_upper),
+        spent.delta,
         neighbours(promise.neighbours),
         promise.sampler,
         promise.accountant,
+        spent.releases,
         told.sides.public_name,
-    ))
+    )
 }
 
 /// What is said where there is no noise.

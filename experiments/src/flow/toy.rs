@@ -39,15 +39,26 @@ const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for an output folder that exists, [`Failure::Failed`] where it cannot be
-/// written.
+/// [`Failure::BadInput`] for a flag that the toy does not use and for an output folder that exists,
+/// [`Failure::Failed`] where it cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.check_used_by_toy()?;
     let place = arguments
         .out
         .clone()
         .or_else(|| arguments.run.clone())
         .unwrap_or_else(|| RunFolder::unused(&Path::new("runs/flow").join(NAME)));
-    let folder = RunFolder::create(&place)?;
+    let started = arguments.run.is_some() && place.join("config.toml").exists();
+    if started && place.join("run.json").exists() {
+        println!("done      {}", place.join("report.html").display());
+        return Ok(());
+    }
+    // Seconds of work and nothing private: a run that was cut off is made again.
+    let folder = if started {
+        RunFolder::open(&place)?
+    } else {
+        RunFolder::create(&place)?
+    };
     folder.write(
         "config.toml",
         format!("dataset = \"{NAME}\"\nseed = {}\n", arguments.seed).as_bytes(),

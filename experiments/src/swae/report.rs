@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use burn::module::Module;
-use dp_core::accounting::{read_ledger, replay};
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
@@ -17,6 +16,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::scores::{ScoreFlags, Scored};
+use crate::spent::spent;
 
 use super::evaluate::{Evaluator, Scores};
 use super::latents::encode;
@@ -29,20 +29,6 @@ pub struct Judging {
     pub score: ScoreFlags,
     /// Label samples by their nearest private images, as the paper does: **not private**.
     pub paper_labels: bool,
-}
-
-/// The epsilon of everything in the ledger: more than planned where a run was killed and steps were
-/// made again.
-fn spent(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
-    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
-    let replayed = read_ledger(&text).map_err(Failure::run)?;
-    let planned = plan.steps() + plan.besides().len() as u64;
-    let made: u64 = replayed.releases.iter().map(|r| r.count).sum();
-    if made == planned {
-        return Ok(plan.epsilon_upper());
-    }
-    let event = replay(&replayed.releases).map_err(Failure::run)?;
-    plan.epsilon_of(&event).map_err(Failure::run)
 }
 
 /// The training time that an earlier `run.json` tells, 0 without one.
@@ -82,22 +68,19 @@ pub fn write(
         let (images, rebuilt) = judge(run, &model, &evaluator, classes, judging)?;
         (Some(images), rebuilt)
     };
-    let spent = run
-        .plan
-        .as_ref()
-        .map(|plan| spent(plan, ledger))
-        .transpose()?;
+    let labels_read_private = judging.paper_labels && classes.is_none();
+    let spent = spent(run.plan.as_ref(), ledger)?;
     let privacy = privacy(run, ledger.entries(), spent);
     let file = RunFile {
         privacy: privacy.clone(),
         releases: Some(ledger.entries()),
         figures,
-        metrics: metrics(&scores, images.as_ref(), rebuilt, run),
+        metrics: metrics(&scores, images.as_ref(), rebuilt, run, labels_read_private),
         test: match serde_json::to_value(scores).map_err(Failure::run)? {
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: warnings(judging, classes.is_none()),
+        warnings: warnings(judging, labels_read_private),
         more: [
             ("epsilon_spent_upper".to_string(), json!(spent)),
             ("images".to_string(), json!(images)),
@@ -113,14 +96,13 @@ pub fn write(
         "test      reconstruction {:.2} nats, sliced distance to prior {:.4} ({} records)",
         scores.reconstruction, scores.sliced, scores.records
     );
-    if let Some(images) = &images {
-        for metric in crate::scores::metrics(images) {
-            println!(
-                "score     {}: {:.4}",
-                metric.name,
-                metric.value.unwrap_or(f64::NAN)
-            );
-        }
+    // The first two are those of the line above.
+    for metric in file.metrics.iter().skip(2) {
+        println!(
+            "score     {}: {:.4}",
+            metric.name,
+            metric.value.unwrap_or(f64::NAN)
+        );
     }
     println!(
         "time      {:.1} s, {:.2} steps/s",
@@ -136,9 +118,9 @@ pub fn write(
 }
 
 /// What a reader must know before believing the scores.
-fn warnings(judging: &Judging, unconditional: bool) -> Vec<String> {
+fn warnings(judging: &Judging, labels_read_private: bool) -> Vec<String> {
     let mut warnings = crate::scores::warnings(&judging.score);
-    if judging.paper_labels && unconditional {
+    if labels_read_private {
         warnings.push(
             "Samples were labelled by their nearest private images, as in the paper: the accuracies \
              here are outside of the guarantee."
@@ -285,7 +267,14 @@ fn metrics(
     images: Option<&Scored>,
     rebuilt: Option<f64>,
     run: &Run,
+    labels_read_private: bool,
 ) -> Vec<Metric> {
+    let shown = |mut metric: Metric| {
+        if labels_read_private && metric.name.starts_with("Accuracy") {
+            metric.name = format!("Reads private records: {}", metric.name);
+        }
+        metric
+    };
     let mut metrics = vec![
         Metric::new("Reconstruction of test images", scores.reconstruction)
             .unit("nats")
@@ -298,10 +287,10 @@ fn metrics(
     ];
     for metric in images.map(crate::scores::metrics).unwrap_or_default() {
         let paper = paper_accuracy(run).filter(|_| metric.name.contains("MLP"));
-        metrics.push(match paper {
+        metrics.push(shown(match paper {
             Some((value, _)) => metric.paper(value, TABLES),
             None => metric,
-        });
+        }));
     }
     if let Some(rebuilt) = rebuilt {
         let metric = Metric::new(
@@ -309,10 +298,10 @@ fn metrics(
             rebuilt,
         )
         .better(Better::Higher);
-        metrics.push(match paper_accuracy(run) {
+        metrics.push(shown(match paper_accuracy(run) {
             Some((_, value)) => metric.paper(value, TABLES),
             None => metric,
-        });
+        }));
     }
     metrics
 }

@@ -17,6 +17,8 @@ use lab::run_folder::RunFolder;
 use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
 
+use crate::spent::spent_so_far;
+
 use super::batches::Batches;
 use super::evaluate::Evaluator;
 use super::plan::plan;
@@ -183,15 +185,12 @@ impl Run {
             let step = self.step;
             if step.is_multiple_of((steps / ACCOUNTED_POINTS).max(1)) || step == steps {
                 progress.message(match &self.plan {
-                    Some(plan) => format!(
-                        "epsilon {:.3}",
-                        plan.epsilon_after(step).map_err(Failure::run)?
-                    ),
+                    Some(plan) => format!("epsilon {:.3}", spent_so_far(plan, ledger)?),
                     None => "not private".to_string(),
                 });
             }
             if step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps {
-                self.look(&evaluator, folder, &progress, losses)?;
+                self.look(&evaluator, folder, ledger, &progress, losses)?;
             }
             self.seconds += start.elapsed().as_secs_f64();
             let stop = interrupt.asked();
@@ -255,6 +254,7 @@ impl Run {
         &self,
         evaluator: &Evaluator,
         folder: &RunFolder,
+        ledger: &Ledger,
         progress: &Progress,
         losses: Option<StepLosses>,
     ) -> Result<(), Failure> {
@@ -267,7 +267,7 @@ impl Run {
         let epsilon = self
             .plan
             .as_ref()
-            .map(|plan| plan.epsilon_after(step).map_err(Failure::run))
+            .map(|plan| spent_so_far(plan, ledger))
             .transpose()?;
         folder.append_json(
             "metrics.jsonl",

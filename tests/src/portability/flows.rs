@@ -1,12 +1,13 @@
 //! Ten steps of each kind of flow with the same seed: particles between an encoder and a decoder, and the
-//! weights of a generator.
+//! weights of a generator. Then the public autoencoders, which burn's autodiff trains.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use model::adam::ModuleAdam;
+use model::descent::descend;
 use model::generator::Generator;
-use model::latent::{LatentSpace, SmallAutoencoder};
+use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
 use model::weights;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -85,15 +86,56 @@ fn generator(device: &Device) -> Vec<f64> {
     pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)).collect()
 }
 
+/// A few steps of plain descent of an autoencoder on public images: what it rebuilds afterwards, and the
+/// latents.
+fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
+    let shape = space.shape();
+    let dims = [5, shape.channels, shape.side, shape.side];
+    let pixels = wave(dims.iter().product()).into_iter().map(f32::abs);
+    let pixels = TensorData::new(pixels.collect::<Vec<f32>>(), dims);
+    let images = || Tensor::<4>::from_data(pixels.clone(), &device.clone().autodiff());
+    for _ in 0..3 {
+        let rebuilt = space.decode(space.encode(images()));
+        let loss = (rebuilt - images()).square().mean();
+        let gradients = GradientsParams::from_grads(loss.backward(), &space);
+        space = descend(1.0, space.valid(), gradients).train();
+    }
+    let space = space.valid();
+    let latents = space.encode(Tensor::from_data(pixels.clone(), device));
+    let rebuilt = space.decode(latents.clone());
+    let latents = latents.into_data().iter::<f64>().collect::<Vec<f64>>();
+    let rebuilt = rebuilt.into_data().iter::<f64>().collect();
+    [latents, rebuilt].concat()
+}
+
+fn small(device: &Device) -> Vec<f64> {
+    let mut rng = ChaCha20Rng::seed_from_u64(23);
+    let autodiff = device.clone().autodiff();
+    trained(SmallAutoencoder::new(1, 8, &mut rng, &autodiff), device)
+}
+
+/// With batch norms and transposed convolutions, as narrow as it can be.
+fn photographs(device: &Device) -> Vec<f64> {
+    let mut rng = ChaCha20Rng::seed_from_u64(24);
+    let autodiff = device.clone().autodiff();
+    let space = DcganAutoencoder::new(3, 4, 2, &mut rng, &autodiff);
+    trained(space, device)
+}
+
 pub(super) fn cases() -> Vec<Case> {
-    let case = |name, run: fn(&Device) -> Vec<f64>| {
+    let case = |group, name, run: fn(&Device) -> Vec<f64>| {
         Case::new(
-            "ten steps",
+            group,
             name,
             Tolerance::Run,
             move |place: &Place| run(&place.device),
             move || run(&Device::flex()),
         )
     };
-    vec![case("flow", particles), case("generator", generator)]
+    vec![
+        case("ten steps", "flow", particles),
+        case("ten steps", "generator", generator),
+        case("public autoencoders", "images", small),
+        case("public autoencoders", "photographs", photographs),
+    ]
 }

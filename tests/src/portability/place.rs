@@ -26,6 +26,11 @@ impl Place {
 
 /// Every place that this build and this machine have, and what is missing, in words.
 ///
+/// # Panics
+///
+/// Where `SLIVER_NEED` names a backend that has no device: on a machine that should have it, a test that
+/// passes without it says nothing.
+///
 /// A GPU that is a program (SwiftShader, llvmpipe) has no memory for burn's throughput probes, which only
 /// the full level of autotuning leaves out: it is missing unless `CUBECL_AUTOTUNE_LEVEL=full`.
 pub fn places() -> (Vec<Place>, Vec<String>) {
@@ -72,6 +77,11 @@ pub fn places() -> (Vec<Place>, Vec<String>) {
                 engine: Engine::Tensor { chunk: 6 },
             });
         }
+    }
+    let needed = std::env::var("SLIVER_NEED").unwrap_or_default();
+    for name in needed.split_whitespace() {
+        let here = found.iter().any(|place| place.name.starts_with(name));
+        assert!(here, "SLIVER_NEED: {name} has no device: {missing:?}");
     }
     (found, missing)
 }

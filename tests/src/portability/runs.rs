@@ -8,6 +8,8 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{GaussianMechanism, NoiseSource};
 use dp_core::per_sample::{JacobianClip, Layer};
 use model::adam::ModuleAdam;
+use model::descent::descend;
+use model::ema::Ema;
 use model::fairness::{self, GroupedBatch, Parity, Stages, TaskLoss};
 use model::layers::{LeakyRelu, Linear, Sigmoid};
 use model::penalised::{Clipping, Engine, Objective};
@@ -80,7 +82,8 @@ fn change<M: Module>(before: &[f32], model: &M) -> Vec<f64> {
     pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)).collect()
 }
 
-/// Ten private steps of an autoencoder; `after` hears when each is done. What they added to the weights.
+/// Ten private steps of an autoencoder by Adam, averaged; `after` hears when each is done. What they added
+/// to the averaged weights.
 pub fn autoencoder(
     alpha: f64,
     device: &Device,
@@ -98,6 +101,7 @@ pub fn autoencoder(
     let mut model = config.init(&mut public, device);
     let before = weights::to_host(&model);
     let mut adam = ModuleAdam::default();
+    let mut average = Ema::new(0.5).expect("an average");
     let mut exact = ExactCells::default();
     for _ in 0..STEPS {
         let slices = Slices::tight(3, 9, &mut public).expect("slices");
@@ -117,19 +121,19 @@ pub fn autoencoder(
         .expect("a gradient");
         let released = mechanism.release(bounded, &mut ledger).expect("a release");
         model = adam.step(1e-3, model, released.into_params());
+        average.update(&model);
         after();
     }
     assert_eq!(ledger.entries(), STEPS as u64);
-    change(&before, &model)
+    change(&before, &average.apply(model).expect("weights"))
 }
 
-/// The same for a fair scorer.
+/// The same for a fair scorer by plain descent.
 pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()) -> Vec<f64> {
     let (mut mechanism, mut ledger, _folder) = mechanism();
     let mut public = ChaCha20Rng::seed_from_u64(4);
     let mut scorer = Scorer::new(&mut public, device);
     let before = weights::to_host(&scorer);
-    let mut adam = ModuleAdam::default();
     let sizes = [5, 9];
     for step in 0..STEPS {
         let inputs = wave((14 + step) * Scorer::FEATURES)[step * Scorer::FEATURES..].to_vec();
@@ -144,7 +148,7 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
             fairness::bounded_gradient(&stages, &batch, terms, &objective(alpha), engine, device)
                 .expect("a gradient");
         let released = mechanism.release(bounded, &mut ledger).expect("a release");
-        scorer = adam.step(1e-2, scorer, released.into_params());
+        scorer = descend(0.5, scorer, released.into_params());
         after();
     }
     change(&before, &scorer)

@@ -115,3 +115,32 @@ pub fn replay<'r>(releases: impl IntoIterator<Item = &'r Release>) -> Result<Eve
             .collect(),
     })
 }
+
+/// Whether a ledger holds just what was planned: each event as often as it says, in any order.
+///
+/// Planned events are compared as they read after a way through a ledger's text, which may round a
+/// number's last digit.
+pub fn is_as_planned<'r>(
+    releases: impl IntoIterator<Item = &'r Release>,
+    planned: &[(Event, u64)],
+) -> bool {
+    let mut due: Vec<(Event, u64)> = Vec::new();
+    for (event, count) in planned {
+        let text = serde_json::to_string(event);
+        let Some(read) = text.ok().and_then(|t| serde_json::from_str(&t).ok()) else {
+            return false;
+        };
+        match due.iter_mut().find(|(other, _)| *other == read) {
+            Some((_, total)) => *total = total.saturating_add(*count),
+            None => due.push((read, *count)),
+        }
+    }
+    for release in releases {
+        let same = due.iter_mut().find(|(event, _)| *event == release.event);
+        match same.and_then(|(_, left)| Some((left.checked_sub(release.count)?, left))) {
+            Some((rest, left)) => *left = rest,
+            None => return false,
+        }
+    }
+    due.iter().all(|(_, left)| *left == 0)
+}

@@ -14,7 +14,8 @@
 //! `G` reaches this page in `f32`. Where its largest eigenvalue is far above `L^2`, rounding of
 //! relative size [`GRAM_ROUNDING`] in the large part is not small against `L^2`, so every
 //! eigenvalue is raised by `GRAM_ROUNDING * trace(G)` before it is compared: with
-//! `G' = G + eta tr(G) I >= G_exact`, `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`.
+//! `G' = G + eta tr(G) I >= G_exact`, `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`. The norm of
+//! a row is raised by the same part of itself.
 
 use burn::tensor::Tensor;
 use nalgebra::{DMatrix, SymmetricEigen};
@@ -53,7 +54,9 @@ impl JacobianClip {
                 let limit = bound / (d as f64).sqrt();
                 (0..d)
                     .map(|r| {
-                        let norm = f64::from(gram[r * d + r]).max(0.0).sqrt();
+                        // A sum of squares is off by a part of itself.
+                        let squared = f64::from(gram[r * d + r]).max(0.0);
+                        let norm = (squared * (1.0 + GRAM_ROUNDING)).sqrt();
                         let scale = if norm > limit { limit / norm } else { 1.0 };
                         (f64::from(cotangent[r]) * scale) as f32
                     })

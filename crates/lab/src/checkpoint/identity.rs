@@ -18,8 +18,8 @@ pub struct Identity {
     pub settings: String,
     /// SHA-256 of the private records.
     pub records: String,
-    /// SHA-256 of the program, the device and the processor's features. Another program may go on
-    /// with a run, but not with the same noise.
+    /// SHA-256 of the program, the device and the processor. Another program may go on with a run, but
+    /// not with the same noise.
     pub program: String,
 }
 
@@ -76,13 +76,24 @@ impl Identity {
     }
 }
 
-/// What the host kernels choose by.
-fn processor() -> &'static str {
+/// What kernels of the host choose by: features, and the sizes of caches, by which products are blocked
+/// and so summed. Where the system does not tell its processor, its kind is all that is known.
+fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-        return "x86_64 avx2";
-    }
-    std::env::consts::ARCH
+    let wide = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = false;
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let described = read("/proc/cpuinfo");
+    let mut parts = vec![format!("{} {wide}", std::env::consts::ARCH)];
+    let told = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
+    parts.extend(described.lines().filter(told).take(2).map(String::from));
+    parts.extend((0..8).map(|cache| {
+        read(&format!(
+            "/sys/devices/system/cpu/cpu0/cache/index{cache}/size"
+        ))
+    }));
+    parts.join("\n")
 }
 
 #[cfg(test)]

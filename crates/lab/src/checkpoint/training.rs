@@ -19,7 +19,7 @@ use crate::run_folder::RunFolder;
 const STATE: &str = "state.json";
 const WEIGHTS: &str = "weights.bin";
 const OPTIMIZER: &str = "optimizer.bin";
-const AVERAGE: &str = "average.bin";
+const AVERAGE: &str = "average.f32";
 
 /// What a run lends its checkpoint: all that its steps change and the next step depends on.
 pub struct Training<'a, M> {

@@ -47,7 +47,7 @@ pub struct Statement {
 
 impl Statement {
     /// What the run of `record` promises. Where `run.json` and the ledger contradict each other, the
-    /// worse of the two counts.
+    /// worse of the two counts, and what was spent counts, not what was planned.
     pub fn of(record: &RunRecord) -> Self {
         let standing = standing(record);
         let sentence = match &record.run {
@@ -128,8 +128,14 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
             .iter()
             .find_map(|g| first_sampler(&g.event))
     });
+    // A killed run makes steps again: what it has spent can be more than its plan.
+    let spent = record.more("epsilon_spent_upper");
+    let epsilon = match (spent, plan.epsilon_upper) {
+        (Some(spent), Some(planned)) => Some(spent.max(planned)),
+        (spent, planned) => spent.or(planned),
+    };
     [
-        (EPSILON, plan.epsilon_upper.map(upper)),
+        (EPSILON, epsilon.map(upper)),
         (DELTA, plan.delta.map(|delta| format!("{delta:e}"))),
         ("neighbours", plan.neighbours.as_deref().map(neighbours)),
         ("sampler", sampler),

@@ -3,9 +3,12 @@
 //! Every bound is tightened by what the device may round in a record's part ([`Rounding`]); a device
 //! whose products are coarse is refused.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::{Activations, Needs, Rounding, finite_rows, norm_clip_weights};
+use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
 
 use super::{Engine, Problem, Stages, Step, StepLosses, read, upload};
 use crate::ModelError;
@@ -25,19 +28,29 @@ impl<P: Problem> Step<'_, P> {
             false => Rounding::SINGLE,
         };
         let chunks = engine.chunks(self.problem.records());
-        let encoded: Vec<Activations> = chunks
-            .iter()
-            .map(|chunk| {
-                let inputs = self.problem.inputs(chunk.clone()).to_vec();
-                let shape = [chunk.len(), self.problem.features()];
-                encoder.forward(upload(inputs, shape, device))
-            })
-            .collect();
-        let latents = Tensor::cat(encoded.iter().map(Activations::output).collect(), 0);
+        let forward = |chunk: &Range<usize>| {
+            let inputs = self.problem.inputs(chunk.clone()).to_vec();
+            let shape = [chunk.len(), self.problem.features()];
+            encoder.forward(upload(inputs, shape, device))
+        };
+        // Where the whole batch weighs no more than one chunk's pull-backs its activations stay;
+        // otherwise they are made again chunk by chunk, or a smaller chunk would free nothing.
+        let stays = self.problem.records() <= d.max(2) * engine.chunk();
+        let mut kept = VecDeque::new();
+        let mut outputs = Vec::new();
+        for chunk in &chunks {
+            let encoded = forward(chunk);
+            outputs.push(encoded.output());
+            if stays {
+                kept.push_back(encoded);
+            }
+        }
+        let latents = Tensor::cat(outputs, 0);
         let (cotangents, transport) = self.device_transport(latents, rounding)?;
         let mut sums: Vec<Tensor<1>> = Vec::new();
         let mut loss = Tensor::<1>::zeros([1], device);
-        for (chunk, encoded) in chunks.iter().zip(&encoded) {
+        for chunk in &chunks {
+            let encoded = &kept.pop_front().unwrap_or_else(|| forward(chunk));
             let n = chunk.len();
             let transported = cotangents.clone().slice([chunk.clone(), 0..d]);
             let needs = |gram, input| Needs { gram, input };
@@ -139,7 +152,8 @@ impl<P: Problem> Step<'_, P> {
             .sum_dim(2)
             .sum_dim(1);
         let allowance = trace.reshape([n, 1]) * du.clone().square().sum_dim(1) * rounding.gram;
-        let total = squared + (quadratic + allowance).reshape([n]);
+        let own = squared.mul_scalar(1.0 + rounding.gram);
+        let total = own + (quadratic + allowance).reshape([n]);
         let weight = norm_clip_weights(total, clipping.loss, rounding);
         let transported = clipping
             .mode

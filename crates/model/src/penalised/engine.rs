@@ -8,8 +8,8 @@ use crate::ModelError;
 
 /// Which kernels carry a step, and how many records go through them at once.
 ///
-/// The chunk bounds memory: no more than `chunk * latent` sets of activations are alive in a Gram
-/// pass, whatever the batch.
+/// The chunk bounds memory: no more than `2 chunk * latent` sets of activations are alive on a device,
+/// whatever the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// burn tensors, on whatever device the model lives.
@@ -63,9 +63,14 @@ impl Engine {
         }
     }
 
-    pub(super) fn chunks(self, records: usize) -> Vec<Range<usize>> {
+    /// Records at once.
+    pub(super) fn chunk(self) -> usize {
         let (Self::Tensor { chunk } | Self::Host { chunk }) = self;
-        let chunk = chunk.max(1);
+        chunk.max(1)
+    }
+
+    pub(super) fn chunks(self, records: usize) -> Vec<Range<usize>> {
+        let chunk = self.chunk();
         (0..records)
             .step_by(chunk)
             .map(|start| start..(start + chunk).min(records))

@@ -39,7 +39,8 @@ impl<P: Problem> Step<'_, P> {
                 continue;
             }
             let gram = &norms.gram[i * d * d..(i + 1) * d * d];
-            let total = f64::from(squared) + encoder_norm_squared_upper(gram, du);
+            let own = f64::from(squared) * (1.0 + GRAM_ROUNDING);
+            let total = own + encoder_norm_squared_upper(gram, du);
             let weight = f64::from(norm_clip_weight(total, clipping.loss));
             head.push((share * weight) as f32);
             let transported = clipping.mode.apply(gram, c, clipping.jacobian);

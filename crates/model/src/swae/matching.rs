@@ -214,6 +214,12 @@ impl Matching {
 
     fn group_sensitivity(&self, cells: &Cells, clipping: &Clipping) -> Result<f64, ModelError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
-        Ok(prior_matching_bound(m, l, 0.0, &self.slices, cells)?.in_f32_upper())
+        let bound = prior_matching_bound(m, l, 0.0, &self.slices, cells)?;
+        // Cotangents of several groups are weighted by their sizes.
+        Ok(if self.cells.len() == 1 {
+            bound.in_f32_upper()
+        } else {
+            bound.weighted_in_f32_upper()
+        })
     }
 }

@@ -165,6 +165,12 @@ impl PriorMatchingBound {
     pub fn in_f32_upper(&self) -> f64 {
         self.sensitivity() * (1.0 + F32_CLIP_SLACK) + self.rounding
     }
+
+    /// [`PriorMatchingBound::in_f32_upper`] where a weight of at most 1 is multiplied to the cotangents
+    /// and they are rounded to `f32` once more.
+    pub fn weighted_in_f32_upper(&self) -> f64 {
+        self.in_f32_upper() + self.rounding
+    }
 }
 
 /// The sensitivity of the sliced gradient for private records against public cells.

@@ -2,6 +2,7 @@
 
 mod check;
 mod kinds;
+mod unused;
 
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
@@ -120,6 +121,7 @@ impl Settings {
                 $(if arguments.$field.is_some() { settings.$field = arguments.$field; })*
             };
         }
+        arguments.check_used_by(mechanism)?;
         if arguments
             .dataset
             .as_ref()

@@ -1,0 +1,37 @@
+//! What a run has spent, by its ledger.
+
+use dp_core::accounting::{Release, read_ledger, replay};
+use dp_core::ledger::Ledger;
+use dp_core::plan::CheckedPlan;
+use lab::diagnostic::Failure;
+
+/// An upper bound on the epsilon of everything in a run's ledger, which is more than planned where a
+/// killed run made steps again; none without privacy.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the ledger cannot be read, or its releases do not compose.
+pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>, Failure> {
+    let Some(plan) = plan else {
+        return Ok(None);
+    };
+    plan.epsilon_spent(&releases(ledger)?)
+        .map(Some)
+        .map_err(Failure::run)
+}
+
+/// An upper bound on the epsilon of what the ledger of a run in training holds so far, steps made
+/// again included.
+///
+/// # Errors
+///
+/// As [`spent`].
+pub fn spent_so_far(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
+    let event = replay(&releases(ledger)?).map_err(Failure::run)?;
+    plan.epsilon_of(&event).map_err(Failure::run)
+}
+
+fn releases(ledger: &Ledger) -> Result<Vec<Release>, Failure> {
+    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
+    Ok(read_ledger(&text).map_err(Failure::run)?.releases)
+}
