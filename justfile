@@ -1,4 +1,4 @@
-# Every habit of the project. `just` alone lists them.
+# Recipes. `just` alone lists them.
 
 export SLIVER_DATA := env("SLIVER_DATA", "")
 # The dependencies take a while to compile; all recipes share one target folder and one profile.

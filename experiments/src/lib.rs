@@ -10,3 +10,4 @@ mod scores;
 mod spent;
 pub mod swae;
 pub mod sweep;
+mod weights;

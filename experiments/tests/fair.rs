@@ -37,6 +37,7 @@ fn every_task_leaves_everything_behind() {
         let output = small(&out, &["--task", task, "--notion", notion]);
         assert!(output.status.success(), "{task}: {}", text(&output.stderr));
         let run = json(&out.join("run.json"));
+        assert!(out.join("model.bpk").exists());
         assert_eq!(run["private"], true);
         assert!(out.join("group.png").exists() && out.join("report.html").exists());
         assert!(out.join("curve.png").exists());

@@ -211,6 +211,12 @@ fn the_published_settings_cost_less_than_published() {
             4200,
             5.5163,
         ),
+        (
+            ["--noise-multiplier", "1.0197043194551565"],
+            "20",
+            2400,
+            2.7799,
+        ),
         (["--paper-noise", "0.67"], "35", 4200, 5.6013),
         (["--paper-noise", "0.8"], "20", 2400, 2.8136),
     ] {

@@ -5,10 +5,15 @@
 //! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
 //!   (book-keeping), and the clipping that they allow;
 //! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
-//!   optimizer: a Gaussian release that is written to the [`ledger`] before the noise leaves;
+//!   optimizer: a release that is written to the [`ledger`] before the noise leaves;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
 //! A [`plan`] couples sampler, neighbours, noise and accountant, and is checked once.
+//!
+//! # Features
+//! - `cubecl`: the spectral clip of [`per_sample`] on every GPU runtime of burn; without it tensors on a GPU are
+//!   clipped on the host.
+//! - `ndarray`: the same for burn's ndarray backend.
 
 #![forbid(unsafe_code)]
 

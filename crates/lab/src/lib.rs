@@ -1,4 +1,5 @@
-//! What every experiment shares: backends, run folders, progress, pictures, errors for people.
+//! What every experiment shares: backends, run folders, checkpoints, progress, scores, figures, reports, errors
+//! for people.
 
 #![forbid(unsafe_code)]
 

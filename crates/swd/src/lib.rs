@@ -5,8 +5,8 @@
 //! says how far the gradient can move when one record is replaced. Only `p = 2` is offered: for
 //! other orders the gradient has no such bound.
 //!
-//! Two ways to let private data go once and to transport towards it ever after: [`smoothed`] for
-//! noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
+//! Two ways to release private data once and then transport towards the release any number of times:
+//! [`smoothed`] for noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
 //! [`Unreleased`] vector with its sensitivity, and, once a mechanism has added its noise, a
 //! [`FlowTarget`] for the particles of [`flow`].
 //!

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use lab::backend::{Backend, Choice};
 
-use super::settings::{Clip, Notion, Optimizer, Task};
+use super::settings::{Clip, Notion, Optimizer, Preset, Task};
 
 /// Train a model whose outputs or inner layer should not tell a sensitive attribute, privately.
 ///
@@ -16,6 +16,10 @@ pub struct Arguments {
     /// What is learned.
     #[arg(long, value_enum)]
     pub task: Option<Task>,
+    /// Where the values of `regression1d` and `representation` come from: their presets differ from the
+    /// paper's.
+    #[arg(long, value_enum, default_value_t = Preset::Tuned)]
+    pub preset: Preset,
     /// Statistical parity, or equality of odds.
     #[arg(long, value_enum)]
     pub notion: Option<Notion>,
@@ -37,8 +41,8 @@ pub struct Arguments {
     /// A table of one's own, for `classification`: a CSV file that --schema describes.
     #[arg(long, requires = "schema")]
     pub csv: Option<PathBuf>,
-    /// Test records for --csv (default: a fifth of its records, drawn by the seed; then they count as
-    /// public).
+    /// Test records for --csv (default: a fifth of its records, the same for all seeds, which count
+    /// as public).
     #[arg(long, requires = "csv")]
     pub test_csv: Option<PathBuf>,
     /// What the columns of --csv are: a TOML file, see `docs/schemas.md`.
@@ -69,7 +73,7 @@ pub struct Arguments {
     /// The share of the learning rate that is left at the last step; it falls along a line.
     #[arg(long)]
     pub final_rate: Option<f64>,
-    /// Score, and publish, an exponential moving average of the weights with this decay: free of budget.
+    /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
     #[arg(long)]
     pub ema: Option<f64>,
     /// How Jacobians are clipped: by rows as in the paper, or by singular values.
@@ -112,7 +116,7 @@ pub struct Arguments {
     /// seed then share batches and standard noise, whatever alpha and epsilon (paper 004, C.6).
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
-    /// Run folder to create (default: `runs/fair/TASK-NOTION-alphaALPHA-epsEPSILON`).
+    /// Run folder to create (default: `runs/fair/TASK-alphaALPHA-epsEPSILON`).
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Like --out, but a run that was started there goes on, and one that is done stays as it is.
@@ -120,7 +124,7 @@ pub struct Arguments {
     pub run: Option<PathBuf>,
     /// Go on with the run in this folder.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "task", "notion", "alpha", "epsilon", "delta", "no_privacy", "records", "csv", "sensitive",
+        "task", "preset", "notion", "alpha", "epsilon", "delta", "no_privacy", "records", "csv", "sensitive",
         "steps", "batch_share", "batches", "optimizer", "learning_rate", "final_rate", "ema", "clip",
         "clip_loss", "clip_activation", "clip_jacobian", "slices", "hidden", "paper_sensitivity", "post_process", "post_share",
         "seed", "insecure_noise_seed", "out",

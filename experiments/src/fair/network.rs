@@ -18,18 +18,11 @@ pub struct Network {
     decoder: Option<(Linear, LeakyRelu, Linear)>,
 }
 
-/// The variance of the weights of a regression's last layer, times the units in front of it. Its targets
-/// are centred: a network that starts near 0 has less to forget, and forgetting is what noise makes dear.
-const LAST_GAIN: f64 = 0.01;
-
 impl Network {
     /// The network of the settings over `inputs` features.
     pub fn new(settings: &Settings, inputs: usize, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let (hidden, outputs) = (settings.hidden, settings.task.penalised());
-        let gain = match settings.task {
-            Task::Regression1d => LAST_GAIN,
-            _ => 1.0,
-        };
+        let gain = settings.last_gain;
         let mut two = |from: usize, to: usize| {
             if hidden == 0 {
                 (Linear::new(from, to, 1.0, rng, device), None)

@@ -187,7 +187,7 @@ impl Run {
         Ok(losses)
     }
 
-    /// The network that is scored and published.
+    /// The network that is scored and kept.
     ///
     /// # Errors
     ///

@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Arguments;
 
+/// Where values that no flag gives come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// `assets/fair`.
+    Tuned,
+    /// The constants of paper 004, appendix C, where the others differ: `assets/fair/paper`.
+    Paper,
+}
+
 /// What is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -39,7 +48,16 @@ impl Task {
         }
     }
 
-    fn preset(self) -> &'static str {
+    fn preset(self, preset: Preset) -> &'static str {
+        match (self, preset) {
+            (Self::Regression1d, Preset::Paper) => {
+                return include_str!("../../../assets/fair/paper/regression1d.toml");
+            }
+            (Self::Representation, Preset::Paper) => {
+                return include_str!("../../../assets/fair/paper/representation.toml");
+            }
+            _ => {}
+        }
         match self {
             Self::Classification => include_str!("../../../assets/fair/classification.toml"),
             Self::Regression2d => include_str!("../../../assets/fair/regression2d.toml"),
@@ -177,6 +195,10 @@ pub struct Settings {
     /// Public seed.
     #[serde(default)]
     pub seed: u64,
+    /// The variance of the weights of the last layer, times the units in front of it. Where targets are
+    /// centred a network that starts near 0 has less to forget, and forgetting is what noise makes dear.
+    #[serde(default = "one")]
+    pub last_gain: f64,
     /// Seed of batches and noise, which makes the run insecure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure_noise_seed: Option<u64>,
@@ -204,7 +226,8 @@ impl Settings {
     /// [`Failure::BadInput`] names the flag, the value and the bound.
     pub fn resolve(arguments: &Arguments) -> Result<Self, Failure> {
         let task = arguments.task.unwrap_or(Task::Classification);
-        let mut settings: Self = toml::from_str(task.preset()).map_err(Failure::run)?;
+        let mut settings: Self =
+            toml::from_str(task.preset(arguments.preset)).map_err(Failure::run)?;
         macro_rules! take {
             ($($field:ident),*) => {
                 $(if let Some(value) = &arguments.$field { settings.$field = value.clone(); })*
@@ -391,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_rate_falls_along_a_line() {
-        let preset = Task::Regression1d.preset();
+        let preset = Task::Regression1d.preset(Preset::Tuned);
         let mut settings: Settings = toml::from_str(preset).expect("a preset");
         settings.final_rate = 0.5;
         settings.steps = 3;

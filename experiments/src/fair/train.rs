@@ -14,6 +14,7 @@ use lab::run_folder::RunFolder;
 use serde_json::json;
 
 use crate::spent::spent_so_far;
+use crate::weights;
 
 use super::metrics::{Outputs, scores};
 use super::run::Run;
@@ -168,7 +169,7 @@ impl Run {
             }
         }
         progress.finish();
-        Ok(())
+        weights::save(folder, &self.evaluated()?)
     }
 
     /// Scores on public test records, to the progress bar and to `metrics.jsonl`.

@@ -21,10 +21,10 @@ pub struct FairRun {
     pub post_share: f64,
     /// Whether the paper's sensitivity was declared.
     pub paper: bool,
-    /// The radius `M` of the penalty's ball.
-    pub ball: f64,
-    /// Whether most runs of the task have another.
-    pub other_ball: bool,
+    /// The bounds of its clipping: `M` of the activations, `C` of the loss's gradients.
+    pub bounds: [(&'static str, f64); 2],
+    /// Those of them that most runs of the task have not, in words.
+    pub other_bounds: String,
     /// Scores on test records.
     pub scores: Value,
     /// Lines of `metrics.jsonl`.
@@ -41,16 +41,12 @@ impl FairRun {
         self.scores[name].as_f64()
     }
 
-    /// The budget in words, and the radius of the ball where it is not that of most runs.
+    /// The budget in words, and the bounds that are not those of most runs.
     pub fn budget(&self) -> String {
         let budget = self
             .epsilon
             .map_or("not private".to_string(), |e| format!("epsilon {e}"));
-        if self.other_ball {
-            format!("{budget}, M {}", self.ball)
-        } else {
-            budget
-        }
+        format!("{budget}{}", self.other_bounds)
     }
 
     /// Budget and method in words.
@@ -75,7 +71,7 @@ impl FairRun {
 
     /// Whether it is the penalty as the task's preset has it.
     pub fn is_plain(&self) -> bool {
-        self.post_process.is_none() && !self.paper && !self.other_ball
+        self.post_process.is_none() && !self.paper && self.other_bounds.is_empty()
     }
 }
 
@@ -116,8 +112,9 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             post_process: settings["post-process"].as_f64(),
             post_share: settings["post-share"].as_f64().unwrap_or(0.5),
             paper: settings["paper-sensitivity"].as_bool().unwrap_or(false),
-            ball: settings["clip-activation"].as_f64().unwrap_or(f64::NAN),
-            other_ball: false,
+            bounds: [("M", "clip-activation"), ("C", "clip-loss")]
+                .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
+            other_bounds: String::new(),
             scores: told["test"].clone(),
             course: course
                 .lines()
@@ -128,24 +125,26 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             folder: path,
         });
     }
-    mark_other_balls(&mut found);
+    name_other_bounds(&mut found);
     Ok(found)
 }
 
-/// Finds the runs whose ball is not that of most runs of their task.
-fn mark_other_balls(runs: &mut [FairRun]) {
+/// Finds the bounds that are not those of most runs of a task.
+fn name_other_bounds(runs: &mut [FairRun]) {
     for kind in kinds(runs) {
-        let balls: Vec<f64> = runs
-            .iter()
-            .filter(|run| run.kind == kind)
-            .map(|run| run.ball)
-            .collect();
-        let count = |ball: &f64| balls.iter().filter(|other| *other == ball).count();
-        let Some(&usual) = balls.iter().max_by_key(|&ball| count(ball)) else {
-            continue;
-        };
-        for run in runs.iter_mut().filter(|run| run.kind == kind) {
-            run.other_ball = run.ball != usual;
+        for which in 0..2 {
+            let here = runs.iter().filter(|run| run.kind == kind);
+            let values: Vec<f64> = here.map(|run| run.bounds[which].1).collect();
+            let count = |value: &f64| values.iter().filter(|other| *other == value).count();
+            let Some(&usual) = values.iter().max_by_key(|&value| count(value)) else {
+                continue;
+            };
+            for run in runs.iter_mut().filter(|run| run.kind == kind) {
+                let (name, value) = run.bounds[which];
+                if value != usual {
+                    run.other_bounds += &format!(", {name} {value}");
+                }
+            }
         }
     }
 }

@@ -176,3 +176,34 @@ pub fn spent(promise: &Promise, releases: &[Release]) -> Result<f64, Failure> {
         .epsilon(&event, promise.delta)
         .map_err(Failure::run)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::Arguments;
+    use super::*;
+
+    /// Paper 000, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
+    /// claims epsilon 10 and 5.
+    #[test]
+    fn the_published_settings_of_photographs_cost_less_than_published() {
+        for (noise, expected) in [("0.58", 5.92), ("0.72", 3.33)] {
+            let arguments = Arguments::parse_from([
+                "flow",
+                "--dataset",
+                "images",
+                "--mechanism",
+                "resampled",
+                "--paper-noise",
+                noise,
+            ]);
+            let settings = Settings::resolve(&arguments).unwrap();
+            let promise = promise(&settings, &[81385], &[250]).unwrap().unwrap();
+            assert_eq!(promise.releases, 9780);
+            assert_eq!(promise.delta, 1e-6);
+            let ratio = promise.epsilon_upper / expected;
+            assert!((ratio - 1.0).abs() < 0.01, "{}", promise.epsilon_upper);
+        }
+    }
+}

@@ -22,7 +22,7 @@ pub struct Arguments {
     /// CPU, so `quick` is the default for all.
     #[arg(long, value_enum, default_value_t = PresetName::Quick)]
     pub preset: PresetName,
-    /// Data set: glyphs needs no file.
+    /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
     #[arg(long, value_parser = clap::value_parser!(DatasetKind))]
     pub dataset: Option<DatasetKind>,
     /// Private records to train on: the first ones of the data set (default: all; glyphs: the
@@ -68,7 +68,7 @@ pub struct Arguments {
     /// Slices of the transport term.
     #[arg(long)]
     pub slices: Option<usize>,
-    /// Slices drawn independently, or as a tight frame (half the noise).
+    /// Slices drawn independently, or as a tight frame (a smaller sensitivity).
     #[arg(long, value_enum)]
     pub frame: Option<Frame>,
     /// The prior by its exact quantiles, or by a sample a step as in the paper.

@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use burn::module::Module;
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
@@ -317,21 +316,4 @@ fn paper_accuracy(run: &Run) -> Option<(f64, f64)> {
         ("fashion-mnist", 1.0) => Some((0.567, 0.709)),
         _ => None,
     }
-}
-
-/// Saves the weights whole or not at all.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file and the cause.
-pub fn save_weights(folder: &RunFolder, model: &Swae) -> Result<(), Failure> {
-    let (half, whole) = (folder.file("model.part.bpk"), folder.file("model.bpk"));
-    model
-        .clone()
-        .save_file(&half)
-        .map_err(|e| Failure::run(format!("{}: {e}", half.display())))?;
-    std::fs::File::open(&half)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&half, &whole))
-        .map_err(|e| Failure::run(format!("{}: {e}", whole.display())))
 }

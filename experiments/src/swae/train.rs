@@ -18,6 +18,7 @@ use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
 
 use crate::spent::spent_so_far;
+use crate::weights;
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
@@ -206,7 +207,7 @@ impl Run {
             }
         }
         progress.finish();
-        report::save_weights(folder, &self.evaluated()?)
+        weights::save(folder, &self.evaluated()?)
     }
 
     /// Sample, gradient, release, update. The losses are those of a run without privacy.

@@ -104,11 +104,11 @@ fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
     let mut page = String::from(
         "# Portability\n\n\
          `just portability` writes this page: the worst relative error of each group of cases on every\n\
-         backend that the machine has, beside the largest that the suite accepts (the policy is in\n\
-         `tests/src/portability/mod.rs`; on CUDA, whose products have factors of 11 bits, 1e-2 instead, and\n\
-         private steps are refused).\n\
-         References are computed in `f64`, layers and steps by formulas of the suite's own\n\
-         (`tests/src/portability/reference`); those of ten steps, and of the public autoencoder, on the host.\n\n",
+         backend of the build that the machine has, beside the largest that the suite accepts (the policy is\n\
+         in `tests/src/portability/mod.rs`; on CUDA, ROCm and unknown backends, whose products may have factors\n\
+         of 11 bits, 1e-2 instead, and private steps are refused).\n\
+         References are formulas of the suite's own in `f64` (`tests/src/portability/reference`), but for runs\n\
+         of ten steps and public autoencoders, which are compared with the host.\n\n",
     );
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
     let _ = writeln!(

@@ -26,7 +26,7 @@
 //! [`Basis::edge_variance`]'s mean (about `log2(B)/12`) from the tree: for `B = 32` it is 10.7 k
 //! against 5.7 k. The tree is better from `B = 8` on.
 //!
-//! Source: this project's notes, section 8; the tree is that of Privelet (Xiao, Wang and Gehrke 2010),
+//! The tree is that of Privelet (Xiao, Wang and Gehrke 2010),
 //! without its weights.
 
 mod basis;

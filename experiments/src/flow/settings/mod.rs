@@ -218,6 +218,7 @@ impl Settings {
             Mechanism::Fixed => {
                 self.slices = 250;
                 self.slices_per_step = Some(220);
+                self.steps = Some(2000);
             }
             _ => {}
         }
