@@ -413,6 +413,10 @@ fn bad_input_is_refused_by_name() {
             "--steps: --mechanism gaussian",
         ),
         (
+            vec!["--mechanism", "public", "--epsilon", "1"],
+            "--epsilon: --mechanism public",
+        ),
+        (
             vec!["--dataset", "gaussians", "--epsilon", "1"],
             ": --dataset gaussians has no use for it",
         ),

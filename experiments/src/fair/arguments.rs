@@ -101,7 +101,6 @@ pub struct Arguments {
     /// instead of the penalty unless --alpha is given too.
     #[arg(long, value_name = "BETA")]
     pub post_process: Option<f64>,
-
     /// The share of epsilon that the post-processing's histograms spend (default: 0.5).
     #[arg(long)]
     pub post_share: Option<f64>,

@@ -169,3 +169,47 @@ pub fn batch(
     let (targets, width) = targets(table, task, &indices)?;
     GroupedBatch::new(rows, table.width(), targets, width, &sizes).map_err(Failure::run)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    /// A record that is public in one run must not be private in another.
+    #[test]
+    fn a_table_is_split_alike_for_all_seeds() {
+        let folder = tempfile::tempdir().unwrap();
+        let (csv, schema) = (
+            folder.path().join("mine.csv"),
+            folder.path().join("mine.toml"),
+        );
+        let line = |i: usize| {
+            let (sex, y) = (["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
+            format!("{i},{sex},{y}\n")
+        };
+        let lines: String = (0..100).map(line).collect();
+        std::fs::write(&csv, format!("x,sex,y\n{lines}")).unwrap();
+        let columns = "[[column]]\nname = \"x\"\nkind = \"numeric\"\nmin = 0\nmax = 100\n\
+            [[column]]\nname = \"sex\"\nkind = \"sensitive\"\nzero = [\"F\"]\none = [\"M\"]\n\
+            [[column]]\nname = \"y\"\nkind = \"label\"\nclasses = [[\"no\"], [\"yes\"]]\n";
+        std::fs::write(&schema, columns).unwrap();
+        let load = |seed: &str| {
+            let arguments = Arguments::parse_from([
+                "fair",
+                "--seed",
+                seed,
+                "--csv",
+                csv.to_str().unwrap(),
+                "--schema",
+                schema.to_str().unwrap(),
+            ]);
+            let settings = Settings::resolve(&arguments).unwrap();
+            Tables::load(&settings, &arguments).unwrap()
+        };
+        let (first, second) = (load("0"), load("1"));
+        assert_eq!((first.train.len(), first.test.len()), (80, 20));
+        assert_eq!(first.train, second.train);
+        assert_eq!(first.test, second.test);
+    }
+}

@@ -60,20 +60,25 @@ fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
                 Series::mean_and_deviation(budget, &courses)
             })
             .collect();
-        let chart = LineChart {
-            title: format!("alpha {alpha}"),
-            x: Scale::linear("step"),
-            y: Scale::linear("objective on test records"),
-            series,
-            ..LineChart::default()
-        };
         charts.push(Chart {
             file: format!("{kind}-curve-alpha{alpha}.png"),
             caption: format!("Objective over the steps, alpha {alpha}"),
-            bytes: chart.draw(Format::Png)?.bytes,
+            bytes: over_steps(alpha, "objective on test records", series)?,
         });
     }
     Ok(charts)
+}
+
+/// Lines over the steps, as a picture.
+fn over_steps(alpha: f64, label: &str, series: Vec<Series>) -> Result<Vec<u8>, Failure> {
+    let chart = LineChart {
+        title: format!("alpha {alpha}"),
+        x: Scale::linear("step"),
+        y: Scale::linear(label),
+        series,
+        ..LineChart::default()
+    };
+    Ok(chart.draw(Format::Png)?.bytes)
 }
 
 /// For each weight of the penalty the objective of private runs minus that of the run of the same seed
@@ -105,17 +110,10 @@ fn differences(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
         if series.is_empty() {
             continue;
         }
-        let chart = LineChart {
-            title: format!("alpha {alpha}"),
-            x: Scale::linear("step"),
-            y: Scale::linear("objective minus that without privacy"),
-            series,
-            ..LineChart::default()
-        };
         charts.push(Chart {
             file: format!("{kind}-difference-alpha{alpha}.png"),
             caption: format!("What privacy adds to the objective of the same seed, alpha {alpha}"),
-            bytes: chart.draw(Format::Png)?.bytes,
+            bytes: over_steps(alpha, "objective minus that without privacy", series)?,
         });
     }
     Ok(charts)

@@ -4,8 +4,10 @@ use lab::diagnostic::Failure;
 
 use super::super::Arguments;
 use super::super::toy;
-use super::Mechanism::{self, Fixed, Generator, Marginals, Resampled};
+use super::Mechanism::{self, Fixed, Gaussian, Generator, Marginals, Resampled};
 
+/// Mechanisms that see private records.
+const PRIVATE: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator, Gaussian];
 /// Mechanisms that take steps.
 const STEPPING: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator];
 /// Those whose steps move particles.
@@ -50,8 +52,6 @@ impl Arguments {
             ("public", self.public.is_some()),
             ("records", self.records.is_some()),
             ("public-records", self.public_records.is_some()),
-            ("epsilon", self.epsilon.is_some()),
-            ("noise-multiplier", self.noise_multiplier.is_some()),
             ("paper-noise", self.paper_noise.is_some()),
             ("delta", self.delta.is_some()),
             ("moments-share", self.moments_share.is_some()),
@@ -74,8 +74,10 @@ impl Arguments {
     }
 
     /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-    fn flags(&self) -> [(&'static str, bool, &'static [Mechanism]); 12] {
+    fn flags(&self) -> [(&'static str, bool, &'static [Mechanism]); 14] {
         [
+            ("epsilon", self.epsilon.is_some(), PRIVATE),
+            ("noise-multiplier", self.noise_multiplier.is_some(), PRIVATE),
             ("steps", self.steps.is_some(), STEPPING),
             ("epochs", self.epochs.is_some(), EACH_STEP),
             ("batch", self.batch.is_some(), EACH_STEP),
