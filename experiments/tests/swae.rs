@@ -216,7 +216,6 @@ fn a_corrupt_data_file_is_refused_by_name() {
 
 /// On a machine without any Vulkan driver a GPU that was demanded is refused, not replaced.
 #[test]
-#[cfg(feature = "wgpu")]
 fn a_gpu_that_is_not_there_is_refused() {
     let (_keep, out) = folder();
     let output = Command::new(env!("CARGO_BIN_EXE_swae"))

@@ -75,7 +75,7 @@ impl Choice {
         match self.backend {
             Backend::Auto => Ok(automatic()),
             Backend::Flex => Ok(cpu(Backend::Flex, Device::flex())),
-            Backend::Ndarray => ndarray(),
+            Backend::Ndarray => Ok(ndarray()),
             _ => self.gpu(),
         }
     }

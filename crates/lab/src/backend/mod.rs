@@ -65,7 +65,7 @@ pub fn devices() -> Vec<Listed> {
         let devices = match backend {
             Backend::Auto => return None,
             Backend::Flex => Some(vec![cpu(Backend::Flex, Device::flex()).description]),
-            Backend::Ndarray => ndarray().ok().map(|chosen| vec![chosen.description]),
+            Backend::Ndarray => Some(vec![ndarray().description]),
             _ => backend
                 .kind()
                 .map(|kind| list(kind).iter().map(describe).collect()),
@@ -117,7 +117,7 @@ impl Backend {
     fn kind(self) -> Option<DeviceType> {
         match self {
             Self::Auto | Self::Flex | Self::Ndarray => None,
-            Self::Wgpu => wgpu_type(),
+            Self::Wgpu => Some(DeviceType::Wgpu),
             Self::Vulkan => vulkan_type(),
             Self::Metal => metal_type(),
             Self::Cuda => cuda_type(),
@@ -144,17 +144,11 @@ fn name(backend: Backend) -> String {
         .map_or_else(String::new, |v| v.get_name().to_string())
 }
 
-#[cfg(feature = "ndarray")]
-fn ndarray() -> Result<Chosen, Failure> {
+fn ndarray() -> Chosen {
     // Deprecated upstream in favour of flex; kept to check that results do not depend on a backend.
     #[allow(deprecated)]
     let device = Device::ndarray();
-    Ok(cpu(Backend::Ndarray, device))
-}
-
-#[cfg(not(feature = "ndarray"))]
-fn ndarray() -> Result<Chosen, Failure> {
-    Err(not_built("ndarray"))
+    cpu(Backend::Ndarray, device)
 }
 
 macro_rules! device_type {
@@ -171,7 +165,6 @@ macro_rules! device_type {
     };
 }
 
-device_type!(wgpu_type, "wgpu", Wgpu);
 device_type!(vulkan_type, "vulkan", Vulkan);
 device_type!(metal_type, "metal", Metal);
 device_type!(cuda_type, "cuda", Cuda);
@@ -195,7 +188,6 @@ fn list(kind: DeviceType) -> Vec<Device> {
 }
 
 fn describe(device: &Device) -> String {
-    #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
     if let Some(identity) = device.identity() {
         return identity.name;
     }

@@ -1,0 +1,1 @@
+//! Nothing: this crate only turns on features of dependencies (see its `Cargo.toml`).
