@@ -234,8 +234,7 @@ fn a_gpu_that_is_not_there_is_refused() {
 
 #[test]
 fn a_few_steps_on_mnist() {
-    if std::env::var_os("SLIVER_DATA").is_none_or(|v| v.is_empty()) {
-        println!("a_few_steps_on_mnist skipped: no data (SLIVER_DATA is not set)");
+    if test_support::data_folder().is_none() {
         return;
     }
     let (_keep, out) = folder();

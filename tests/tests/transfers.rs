@@ -8,6 +8,7 @@ use lab::backend::Backend;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use model::penalised::Engine;
 use system_tests::portability::{places, runs};
+use test_support::skipped;
 
 /// The most bytes that the runtime maps for one number.
 const PAGE: u64 = 16384;
@@ -56,7 +57,7 @@ fn taken() -> Vec<u64> {
 fn a_private_step_reads_back_two_losses_and_a_scalar() {
     let (places, _) = places();
     let Some(place) = places.iter().find(|place| place.backend == Backend::Wgpu) else {
-        println!("skipped: wgpu has no device here");
+        skipped("wgpu", "no device");
         return;
     };
     log::set_logger(&READS).expect("no other logger");

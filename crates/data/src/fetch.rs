@@ -21,6 +21,14 @@ use crate::{DataError, PinnedFile, download};
 /// The environment variable that names a folder of data files.
 pub const DATA_VARIABLE: &str = "SLIVER_DATA";
 
+/// The folder that [`DATA_VARIABLE`] names; none where it is unset or empty, as it is after
+/// `SLIVER_DATA= command`.
+pub fn named_folder() -> Option<PathBuf> {
+    std::env::var_os(DATA_VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
 /// Something to show while data is made ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -76,10 +84,11 @@ impl SearchPath {
     /// The user's data directory if there is one, `SLIVER_DATA` if set, the user's cache folder;
     /// downloads go to the data directory if there is one, else to the cache folder.
     pub fn from_environment(data_dir: Option<&Path>) -> Self {
-        let variable = std::env::var_os(DATA_VARIABLE)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
-        Self::new(data_dir.map(Path::to_path_buf), variable, cache_folder())
+        Self::new(
+            data_dir.map(Path::to_path_buf),
+            named_folder(),
+            cache_folder(),
+        )
     }
 
     /// The same search with each folder given.

@@ -3,17 +3,10 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use data::{DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
-
-fn data_folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("SLIVER_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: no data");
-    }
-    folder
-}
+use test_support::data_folder;
 
 fn offline() -> LoadOptions {
     LoadOptions {

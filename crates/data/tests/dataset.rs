@@ -1,17 +1,9 @@
 //! Data sets by name; the published ones where `SLIVER_DATA` names a folder that holds them.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use data::{DataError, Dataset, DatasetKind, Glyphs, LoadOptions, Progress};
-
-fn data_folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("SLIVER_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: no data");
-    }
-    folder
-}
+use test_support::data_folder;
 
 fn offline() -> LoadOptions {
     LoadOptions {

@@ -275,10 +275,9 @@ fn impossible_plans_are_refused() {
 
 #[test]
 fn mnist_halves_are_halves_of_each_class() {
-    let Some(_) = std::env::var_os("SLIVER_DATA") else {
-        println!("skipped: no data");
+    if test_support::data_folder().is_none() {
         return;
-    };
+    }
     let options = data::LoadOptions {
         mirrors: Some(vec![]),
         ..Default::default()

@@ -119,8 +119,7 @@ fn other_files_are_refused() {
 /// Counts and means: `zip.info.txt` of the published files, and numpy on them.
 #[test]
 fn the_published_files_are_what_they_are_known_to_be() {
-    let Some(folder) = std::env::var_os("SLIVER_DATA") else {
-        println!("skipped: no data");
+    let Some(folder) = test_support::data_folder() else {
         return;
     };
     let options = LoadOptions {
@@ -133,7 +132,7 @@ fn the_published_files_are_what_they_are_known_to_be() {
     assert_eq!(set.train.class_sizes(), train);
     assert_eq!(set.test.class_sizes(), test);
     assert_eq!((set.train.height(), set.train.width()), (28, 28));
-    let path = std::path::Path::new(&folder).join("usps/zip.train.gz");
+    let path = folder.join("usps/zip.train.gz");
     let small = usps::decode("f", &std::fs::read(path).unwrap(), 16).unwrap();
     let mean =
         small.pixels().iter().map(|&p| f64::from(p)).sum::<f64>() / small.pixels().len() as f64;

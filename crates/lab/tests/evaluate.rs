@@ -277,12 +277,8 @@ fn what_the_scores_refuse() {
 }
 
 fn mnist() -> Option<Dataset> {
-    let Some(folder) = std::env::var_os("SLIVER_DATA").filter(|f| !f.is_empty()) else {
-        eprintln!("skipped: no data (SLIVER_DATA names no folder)");
-        return None;
-    };
     let options = LoadOptions {
-        data_dir: Some(folder.into()),
+        data_dir: Some(test_support::data_folder()?),
         mirrors: Some(Vec::new()),
         ..LoadOptions::default()
     };

@@ -17,9 +17,9 @@ use serde_json::Value;
 const TELEPHONE: u32 = 390;
 
 /// A browser, or `None` where this machine has none and none was asked for.
-fn browser(test: &str) -> Option<Browser> {
+fn browser() -> Option<Browser> {
     let Some(program) = program() else {
-        println!("{test} skipped: no browser (install chromium, or set CHROMIUM)");
+        test_support::skipped("browser", "install chromium, or set CHROMIUM");
         return None;
     };
     Some(Browser::start(&program).expect("the browser starts"))
@@ -132,7 +132,7 @@ fn check(browser: &mut Browser, page: &Path, width: u32, scheme: &str) -> Result
 
 #[test]
 fn pages_render_whole_on_any_screen() {
-    let Some(mut browser) = browser("pages_render_whole_on_any_screen") else {
+    let Some(mut browser) = browser() else {
         return;
     };
     let root = tempfile::tempdir().expect("a folder");
@@ -153,7 +153,7 @@ fn pages_render_whole_on_any_screen() {
 
 #[test]
 fn wide_tables_scroll_in_their_own_box() {
-    let Some(mut browser) = browser("wide_tables_scroll_in_their_own_box") else {
+    let Some(mut browser) = browser() else {
         return;
     };
     let root = tempfile::tempdir().expect("a folder");
@@ -177,7 +177,7 @@ fn wide_tables_scroll_in_their_own_box() {
 /// The checks above can fail: a page that breaks each rule is caught.
 #[test]
 fn a_page_that_breaks_the_rules_is_caught() {
-    let Some(mut browser) = browser("a_page_that_breaks_the_rules_is_caught") else {
+    let Some(mut browser) = browser() else {
         return;
     };
     let root = tempfile::tempdir().expect("a folder");
@@ -218,7 +218,7 @@ fn a_browser_that_dies_or_is_not_there_is_an_error() {
         .expect("refused");
     assert!(gone.to_string().contains("went away"), "{gone}");
 
-    let Some(mut browser) = browser("a_browser_that_dies_or_is_not_there_is_an_error") else {
+    let Some(mut browser) = browser() else {
         return;
     };
     let page = pages(root.path()).remove(0);

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let (places, missing) = places();
     for name in needed.split_whitespace() {
         if !places.iter().any(|place| place.name.starts_with(name)) {
-            eprintln!("{name} has no device here:\n{}", missing.join("\n"));
+            eprintln!("{name} has no device here: {:?}", missing);
             return ExitCode::FAILURE;
         }
     }
@@ -100,7 +100,7 @@ fn words(tolerance: Tolerance) -> &'static str {
     }
 }
 
-fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
+fn page(places: &[Place], missing: &[(String, String)], rows: &Rows) -> String {
     let mut page = String::from(
         "# Portability\n\n\
          `just portability` writes this page: the worst relative error of each group of cases on every\n\
@@ -127,8 +127,8 @@ fn page(places: &[Place], missing: &[String], rows: &Rows) -> String {
         let _ = writeln!(page, "| {group} | {number} | {accepted} | {errors} |");
     }
     let _ = writeln!(page, "\nNot on that machine, or not in that build:\n");
-    for words in missing {
-        let _ = writeln!(page, "- {words}");
+    for (backend, why) in missing {
+        let _ = writeln!(page, "- {backend}: {why}");
     }
     page
 }

@@ -1,0 +1,47 @@
+//! What a test says where something that it needs is not on this machine.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The folder of published data files; where there is none the running test is skipped.
+///
+/// # Panics
+///
+/// As [`skipped`], for `data`.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder = data::fetch::named_folder();
+    if folder.is_none() {
+        skipped("data", "SLIVER_DATA names no folder");
+    }
+    folder
+}
+
+/// Says that the running test, or a part of it, is skipped for want of `need`, and counts it.
+///
+/// A line is added to the file that `SLIVER_SKIPPED` names; `just test` prints them all at its end.
+///
+/// # Panics
+///
+/// Where `SLIVER_NEED`, words set apart by spaces, names `need`: on a machine that should have it, a
+/// test that passes without it says nothing. And where the file cannot be written.
+pub fn skipped(need: &str, why: &str) {
+    let needed = std::env::var("SLIVER_NEED").unwrap_or_default();
+    assert!(
+        !needed.split_whitespace().any(|word| word == need),
+        "SLIVER_NEED names {need}, and this machine has none: {why}"
+    );
+    let thread = std::thread::current();
+    let line = format!("{}: no {need}: {why}\n", thread.name().unwrap_or("a test"));
+    print!("skipped {line}");
+    let Some(file) = std::env::var_os("SLIVER_SKIPPED").filter(|name| !name.is_empty()) else {
+        return;
+    };
+    // One write a line, so that tests side by side do not mix theirs.
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&file)
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .unwrap_or_else(|error| panic!("SLIVER_SKIPPED={}: {error}", file.display()));
+}
