@@ -38,7 +38,8 @@ pub fn schema(sensitive: &str) -> Result<Schema, DataError> {
 /// Loads Adult: finds it on this machine, or downloads it. Of `options`, the seed does not matter.
 ///
 /// With [`Missing::Level`], [`schema`] is what reads it; with [`Missing::Drop`] records with a missing
-/// value are left out, with [`Missing::Refuse`] there is always an error.
+/// value are left out before the first so many are taken, so which ones they are is public; with
+/// [`Missing::Refuse`] there is always an error.
 ///
 /// # Errors
 /// As [`schema`], [`crate::fetch::fetch`] and [`Schema::decode`]; [`DataError::Records`] when more

@@ -41,8 +41,8 @@ pub struct Arguments {
     /// A table of one's own, for `classification`: a CSV file that --schema describes.
     #[arg(long, requires = "schema")]
     pub csv: Option<PathBuf>,
-    /// Test records for --csv (default: a fifth of its records, the same for all seeds, which count
-    /// as public).
+    /// Test records for --csv (default: about one in five of its rows, by their number alone, which
+    /// count as public).
     #[arg(long, requires = "csv")]
     pub test_csv: Option<PathBuf>,
     /// What the columns of --csv are: a TOML file, see `docs/schemas.md`.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use data::{BiasedConfig, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
+use data::split::is_test_row;
+use data::{BiasedConfig, CsvTable, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
 use model::fairness::GroupedBatch;
 use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 
 use super::Arguments;
@@ -14,11 +14,6 @@ use super::settings::{Notion, Settings, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;
-/// The seed of the split of a table without a file of tests. One for all runs: a record that was public
-/// in one run must not be private in another.
-const SPLIT: u64 = 0;
-/// One record in so many of a table is a test record where no file of tests is given.
-const TESTS: usize = 5;
 
 /// Private records and public tests.
 pub struct Tables {
@@ -82,26 +77,21 @@ impl Tables {
 
     fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Self, Failure> {
         let schema = Schema::read(schema).map_err(refused)?;
-        let all = schema.read_csv(csv).map_err(refused)?.table;
-        if !matches!(all.labels(), Labels::Classes { count: 2, .. }) {
+        let all = schema.read_csv(csv).map_err(refused)?;
+        if !matches!(all.table.labels(), Labels::Classes { count: 2, .. }) {
             return Err(Failure::input(
                 format!("{}: its label has no two classes", csv.display()),
                 "name two classes in the schema",
             ));
         }
         let (train, test) = match test {
-            Some(path) => (all, schema.read_csv(path).map_err(refused)?.table),
-            None => {
-                let mut order: Vec<usize> = (0..all.len()).collect();
-                let mut rng = ChaCha20Rng::seed_from_u64(SPLIT);
-                rng.set_stream(7);
-                order.shuffle(&mut rng);
-                let (test, train) = order.split_at(all.len() / TESTS);
-                (
-                    all.select(train).map_err(refused)?,
-                    all.select(test).map_err(refused)?,
+            Some(path) => (all.table, schema.read_csv(path).map_err(refused)?.table),
+            None => by_row(&all).map_err(|e| {
+                Failure::input(
+                    format!("{}: public and private rows: {e}", csv.display()),
+                    "give more rows, or a file of tests with --test-csv",
                 )
-            }
+            })?,
         };
         Ok(Self {
             train,
@@ -124,6 +114,14 @@ impl Tables {
             _ => table.indices_by_group(),
         }
     }
+}
+
+/// The private and the public records: by the rows of the file, so that a row that is dropped, or
+/// replaced, moves no other to the other side.
+fn by_row(all: &CsvTable) -> Result<(GroupedTable, GroupedTable), data::DataError> {
+    let (test, train): (Vec<usize>, Vec<usize>) =
+        (0..all.table.len()).partition(|&record| is_test_row(all.rows[record]));
+    Ok((all.table.select(&train)?, all.table.select(&test)?))
 }
 
 fn refused(error: data::DataError) -> Failure {
@@ -176,40 +174,80 @@ mod tests {
 
     use super::*;
 
-    /// A record that is public in one run must not be private in another.
-    #[test]
-    fn a_table_is_split_alike_for_all_seeds() {
+    const SCHEMA: &str = r#"
+        missing = ["?"]
+        [[column]]
+        name = "x"
+        kind = "numeric"
+        min = 0
+        max = 1000
+        [[column]]
+        name = "sex"
+        kind = "sensitive"
+        zero = ["F"]
+        one = ["M"]
+        missing = "drop"
+        [[column]]
+        name = "y"
+        kind = "label"
+        classes = [["no"], ["yes"]]
+    "#;
+
+    /// Rows that tell their number, `x`.
+    fn rows(count: usize) -> Vec<String> {
+        let row = |i: usize| format!("{i},{},{}\n", ["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
+        (0..count).map(row).collect()
+    }
+
+    /// The numbers of the private and of the public rows.
+    fn sides(rows: &[String], seed: &str) -> [Vec<usize>; 2] {
         let folder = tempfile::tempdir().unwrap();
         let (csv, schema) = (
             folder.path().join("mine.csv"),
             folder.path().join("mine.toml"),
         );
-        let line = |i: usize| {
-            let (sex, y) = (["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
-            format!("{i},{sex},{y}\n")
-        };
-        let lines: String = (0..100).map(line).collect();
-        std::fs::write(&csv, format!("x,sex,y\n{lines}")).unwrap();
-        let columns = "[[column]]\nname = \"x\"\nkind = \"numeric\"\nmin = 0\nmax = 100\n\
-            [[column]]\nname = \"sex\"\nkind = \"sensitive\"\nzero = [\"F\"]\none = [\"M\"]\n\
-            [[column]]\nname = \"y\"\nkind = \"label\"\nclasses = [[\"no\"], [\"yes\"]]\n";
-        std::fs::write(&schema, columns).unwrap();
-        let load = |seed: &str| {
-            let arguments = Arguments::parse_from([
-                "fair",
-                "--seed",
-                seed,
-                "--csv",
-                csv.to_str().unwrap(),
-                "--schema",
-                schema.to_str().unwrap(),
-            ]);
-            let settings = Settings::resolve(&arguments).unwrap();
-            Tables::load(&settings, &arguments).unwrap()
-        };
-        let (first, second) = (load("0"), load("1"));
-        assert_eq!((first.train.len(), first.test.len()), (80, 20));
-        assert_eq!(first.train, second.train);
-        assert_eq!(first.test, second.test);
+        std::fs::write(&csv, format!("x,sex,y\n{}", rows.concat())).unwrap();
+        std::fs::write(&schema, SCHEMA).unwrap();
+        let arguments = Arguments::parse_from([
+            "fair",
+            "--seed",
+            seed,
+            "--csv",
+            csv.to_str().unwrap(),
+            "--schema",
+            schema.to_str().unwrap(),
+        ]);
+        let settings = Settings::resolve(&arguments).unwrap();
+        let tables = Tables::load(&settings, &arguments).unwrap();
+        [tables.train, tables.test].map(|table| {
+            let number = |x: &f32| (x * 1000.0).round() as usize;
+            table.features().iter().map(number).collect()
+        })
+    }
+
+    /// A record that is public in one run must not be private in another.
+    #[test]
+    fn a_table_is_split_alike_for_all_seeds() {
+        let [private, public] = sides(&rows(100), "0");
+        assert_eq!((private.len(), public.len()), (82, 18));
+        assert_eq!(sides(&rows(100), "1"), [private, public]);
+    }
+
+    #[test]
+    fn a_row_moves_no_other_to_the_other_side() {
+        let whole = sides(&rows(100), "0");
+        for dropped in [0, 2, 57, 99] {
+            let mut others = rows(100);
+            others[dropped] = format!("{dropped},?,no\n");
+            let without = whole.clone().map(|mut side| {
+                side.retain(|&row| row != dropped);
+                side
+            });
+            assert_eq!(sides(&others, "0"), without, "row {dropped}");
+        }
+        let longer = sides(&rows(130), "0");
+        for (side, longer) in whole.iter().zip(&longer) {
+            assert_eq!(side[..], longer[..side.len()]);
+        }
     }
 }

@@ -17,6 +17,7 @@ mod error;
 mod file;
 mod records;
 
+pub use draw::is_test_row;
 pub use error::SplitError;
 pub use records::Records;
 pub(crate) use records::digest;

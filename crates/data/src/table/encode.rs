@@ -22,15 +22,17 @@ pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTabl
         responses: Vec::new(),
         groups: Vec::new(),
     };
-    let mut dropped = 0;
+    let (mut kept, mut all) = (Vec::new(), 0);
     while let Some(line) = lines.next()? {
-        if !rows.read(&line, &places)? {
-            dropped += 1;
+        if rows.read(&line, &places)? {
+            kept.push(all);
         }
+        all += 1;
     }
     Ok(CsvTable {
         table: rows.finish()?,
-        dropped,
+        dropped: all - kept.len(),
+        rows: kept,
     })
 }
 

@@ -14,7 +14,8 @@ pub enum Missing {
     /// It is an error.
     #[default]
     Refuse,
-    /// The line is no record. Then the data set is what is left, and its size is public.
+    /// The line is no record. Then the data set is what is left, and which lines are left is public:
+    /// neighbours replace a record that is kept by another that is kept.
     Drop,
     /// It is a level of its own: a feature that is 1 where the value is missing. For a number, the
     /// feature that holds it is 0 there. Labels and sensitive attributes have no such level: for them
@@ -93,7 +94,10 @@ pub struct Schema {
 pub struct CsvTable {
     /// Its records, in the order of the lines.
     pub table: GroupedTable,
-    /// The number of lines that were dropped for a missing value.
+    /// The row of each record, ascending: its place, from 0, among the file's records, with those that
+    /// were dropped. No other row's content moves it.
+    pub rows: Vec<usize>,
+    /// The number of rows that were dropped for a missing value.
     pub dropped: usize,
 }
 
