@@ -10,4 +10,5 @@ mod scores;
 mod spent;
 pub mod swae;
 pub mod sweep;
+mod uses;
 mod weights;

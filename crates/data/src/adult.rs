@@ -25,6 +25,8 @@ pub struct Adult {
     pub test: GroupedTable,
     /// How they were read.
     pub schema: Schema,
+    /// The SHA-256 of the file of the training records, and of that of the others.
+    pub sha256: [String; 2],
 }
 
 /// The schema of the published files, with `sex` or `race` as the sensitive attribute.
@@ -63,11 +65,12 @@ pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<
     let fetch = |file| fetch(file, &search, &mirrors, &progress);
     let (train, test) = (fetch(&ADULT.train)?, fetch(&ADULT.test)?);
     let read = |file: &PinnedFile, bytes: &[u8], count: Option<usize>| {
-        let CsvTable { table, .. } = schema.decode(&format!("adult/{}", file.name), bytes)?;
+        let CsvTable { table, sha256, .. } =
+            schema.decode(&format!("adult/{}", file.name), bytes)?;
         match count {
-            None => Ok(table),
+            None => Ok((table, sha256)),
             Some(count) if (1..=table.len()).contains(&count) => {
-                table.select(&(0..count).collect::<Vec<_>>())
+                Ok((table.select(&(0..count).collect::<Vec<_>>())?, sha256))
             }
             Some(found) => Err(DataError::Records {
                 what: file.name.to_string(),
@@ -76,9 +79,12 @@ pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<
             }),
         }
     };
+    let (train, train_sum) = read(&ADULT.train, &train, options.train)?;
+    let (test, test_sum) = read(&ADULT.test, &test, options.test)?;
     Ok(Adult {
-        train: read(&ADULT.train, &train, options.train)?,
-        test: read(&ADULT.test, &test, options.test)?,
+        train,
+        test,
         schema,
+        sha256: [train_sum, test_sum],
     })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use data::split::Records;
+use data::split::{Records, Use, note};
 use data::{DataError, LabelledImages, PublicShare, Split, SplitError, SplitPlan};
 use proptest::prelude::*;
 
@@ -196,6 +196,60 @@ fn an_edited_file_is_refused() {
     assert!(load().is_err());
     fs::write(&path, whole).unwrap();
     load().unwrap();
+}
+
+/// A record that is public in one run and private in another is told to whichever run comes later.
+#[test]
+fn every_other_use_of_the_same_records_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("not/there/yet");
+    let (set, other) = (images(60), images(61).sha256().unwrap());
+    let sum = set.sha256().unwrap();
+    let files = || fs::read_dir(&below).unwrap().count();
+    // The same use again is no other, and is noted once; other records do not matter.
+    for _ in 0..2 {
+        assert_eq!(note(&below, "toy", &sum, Use::AllPrivate).unwrap(), []);
+        assert_eq!(note(&below, "toy", &other, Use::AllPublic).unwrap(), []);
+        assert_eq!(files(), 2);
+    }
+    let split = Split::load_or_create(&below, "toy", &set, &SplitPlan::default()).unwrap();
+    assert_eq!(split.sha256(), sum);
+    let others = note(&below, "toy", &sum, Use::Split).unwrap();
+    assert_eq!((others, files()), (vec![Use::AllPrivate], 3));
+    // Whatever name the records have.
+    let others = note(&below, "renamed", &sum, Use::AllPrivate).unwrap();
+    assert_eq!(others, [Use::Split]);
+    let others = note(&below, "renamed", &sum, Use::TestRows).unwrap();
+    assert_eq!(others, [Use::AllPrivate, Use::Split]);
+    // A file that cannot be read may be of these records.
+    for name in ["toy.use.json", "toy.split.json"] {
+        let path = below.join(name);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let error = note(&below, "toy", &sum, Use::AllPrivate).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        fs::write(&path, whole).unwrap();
+    }
+}
+
+/// Of two runs that start at once, one at least learns of the other.
+#[test]
+fn uses_that_race_are_not_both_silent() {
+    for round in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, start) = (folder.path(), &std::sync::Barrier::new(2));
+        let told: usize = std::thread::scope(|scope| {
+            let runs = [Use::AllPrivate, Use::AllPublic].map(|used| {
+                scope.spawn(move || {
+                    start.wait();
+                    note(path, "toy", "sum", used).unwrap().len()
+                })
+            });
+            runs.into_iter().map(|run| run.join().unwrap()).sum()
+        });
+        assert!(told >= 1, "round {round}");
+        assert_eq!(fs::read_dir(path).unwrap().count(), 2);
+    }
 }
 
 #[test]

@@ -51,6 +51,10 @@ pub struct Arguments {
     /// Folder with the data files of Adult.
     #[arg(long)]
     pub data_dir: Option<PathBuf>,
+    /// Folder that notes which records are public and which private (default: in the user's cache
+    /// folder, the one of `swae` and `flow`).
+    #[arg(long)]
+    pub cache_dir: Option<PathBuf>,
     /// Sensitive attribute of Adult: sex or race.
     #[arg(long)]
     pub sensitive: Option<String>,

@@ -10,6 +10,7 @@ use lab::run_folder::RunFolder;
 use serde_json::{Value, json};
 
 use crate::spent::spent;
+use crate::uses::but;
 
 use super::metrics::{Outputs, Scores, scores};
 use super::run::Run;
@@ -66,7 +67,7 @@ pub fn write(
         settings: settings.as_object().cloned().unwrap_or_default(),
         records: Some(run.tables.train.len() as u64),
         privacy: privacy.clone(),
-        private: run.plan.is_some() && run.settings.insecure_noise_seed.is_none(),
+        private: run.settings.promises(),
         plan: run.plan.as_ref().map(|plan| Plan {
             epsilon_upper: Some(plan.epsilon_upper()),
             delta: Some(plan.delta()),
@@ -90,6 +91,7 @@ pub fn write(
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
+        warnings: run.elsewhere.clone(),
         finished: Some(timestamp(SystemTime::now())),
         more: [("epsilon_spent_upper".to_string(), json!(spent))]
             .into_iter()
@@ -129,7 +131,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         "{known}({}, {:.3e})-differentially private; neighbours: {}; batches of fixed size of each \
          group drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in \
          the ledger, which cover the training gradients{}. Not covered: the choice of \
-         hyperparameters, and the test records, which are public.",
+         hyperparameters, and the test records, which are public.{}",
         upper(spent.unwrap_or(plan.epsilon_upper())),
         plan.delta(),
         neighbours(run.settings.notion),
@@ -139,6 +141,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         } else {
             ""
         },
+        but(&run.elsewhere),
     )
 }
 

@@ -29,6 +29,8 @@ pub struct Run {
     pub chosen: Chosen,
     /// Private and public records.
     pub tables: Tables,
+    /// Where other runs use the same records otherwise, in words.
+    pub elsewhere: Vec<String>,
     /// Where batches come from.
     pub sampler: GroupSampler,
     /// The promise; none without privacy.
@@ -64,6 +66,7 @@ impl Run {
         tables: Tables,
         sampler: GroupSampler,
         plan: Option<CheckedPlan>,
+        elsewhere: Vec<String>,
     ) -> Result<Self, Failure> {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let width = tables.train.width();
@@ -91,6 +94,7 @@ impl Run {
             settings,
             chosen,
             tables,
+            elsewhere,
             sampler,
             plan,
             network,

@@ -293,6 +293,11 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Whether the run promises something.
+    pub fn promises(&self) -> bool {
+        self.epsilon.is_some() && self.insecure_noise_seed.is_none()
+    }
+
     /// Delta for `records` private records: `0.1/n`, and `1/n` in remark C.4.
     pub fn delta_for(&self, records: usize) -> f64 {
         let n = records.max(1) as f64;

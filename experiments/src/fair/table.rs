@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use data::split::is_test_row;
+use data::split::{Use, is_test_row};
 use data::{BiasedConfig, CsvTable, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
 use model::fairness::GroupedBatch;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+
+use crate::uses::{Used, name_of};
 
 use super::Arguments;
 use super::settings::{Notion, Settings, Task};
@@ -23,6 +25,8 @@ pub struct Tables {
     pub test: GroupedTable,
     /// What they are, in words.
     pub name: String,
+    /// The files that they come from.
+    pub used: Vec<Used>,
     /// The first features that tell of the response, where they are known.
     pub core: usize,
 }
@@ -49,6 +53,17 @@ impl Tables {
                 train: adult.train,
                 test: adult.test,
                 name: format!("Adult, sensitive: {sensitive}"),
+                used: ["adult", "adult-test"]
+                    .into_iter()
+                    .zip(adult.sha256)
+                    .zip([Use::AllPrivate, Use::AllPublic])
+                    .map(|((name, sha256), used)| Used {
+                        what: name.into(),
+                        name: name.into(),
+                        sha256,
+                        used,
+                    })
+                    .collect(),
                 core: 0,
             });
         }
@@ -71,6 +86,7 @@ impl Tables {
             train: simulate(0)?,
             test: simulate(1)?,
             name: "the simulated bias".into(),
+            used: Vec::new(),
             core: config.core,
         })
     }
@@ -84,19 +100,42 @@ impl Tables {
                 "name two classes in the schema",
             ));
         }
-        let (train, test) = match test {
-            Some(path) => (all.table, schema.read_csv(path).map_err(refused)?.table),
-            None => by_row(&all).map_err(|e| {
-                Failure::input(
-                    format!("{}: public and private rows: {e}", csv.display()),
-                    "give more rows, or a file of tests with --test-csv",
-                )
-            })?,
+        let file = |path: &Path, sha256: &str, used| Used {
+            what: path.display().to_string(),
+            name: name_of("table", path),
+            sha256: sha256.into(),
+            used,
+        };
+        let (train, test, used) = match test {
+            Some(path) => {
+                let tests = schema.read_csv(path).map_err(refused)?;
+                if tests.sha256 == all.sha256 {
+                    return Err(Failure::input(
+                        format!("--test-csv {}: the same records as --csv", path.display()),
+                        "give a file of other records, or leave --test-csv out",
+                    ));
+                }
+                let used = vec![
+                    file(csv, &all.sha256, Use::AllPrivate),
+                    file(path, &tests.sha256, Use::AllPublic),
+                ];
+                (all.table, tests.table, used)
+            }
+            None => {
+                let (train, test) = by_row(&all).map_err(|e| {
+                    Failure::input(
+                        format!("{}: public and private rows: {e}", csv.display()),
+                        "give more rows, or a file of tests with --test-csv",
+                    )
+                })?;
+                (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
+            }
         };
         Ok(Self {
             train,
             test,
             name: csv.display().to_string(),
+            used,
             core: 0,
         })
     }

@@ -14,6 +14,7 @@ use lab::run_folder::RunFolder;
 use serde_json::json;
 
 use crate::spent::spent_so_far;
+use crate::uses::noted;
 use crate::weights;
 
 use super::metrics::{Outputs, scores};
@@ -50,7 +51,9 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let tables = Tables::load(&settings, &arguments)?;
     let sampler = plan::groups(&settings, &tables.train)?;
     let checked = plan::plan(&settings, tables.train.len(), &sampler)?;
-    let mut run = Run::new(settings, chosen, tables, sampler, checked)?;
+    let cache = arguments.cache_dir.as_deref();
+    let elsewhere = noted(cache, &tables.used, settings.promises())?;
+    let mut run = Run::new(settings, chosen, tables, sampler, checked, elsewhere)?;
     run.announce()?;
     let identity = run.identity()?;
     let (folder, mut ledger) = match folder {

@@ -9,6 +9,8 @@ use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
+use crate::uses::but;
+
 use super::Settings;
 use super::evaluate::Outcome;
 use super::mechanisms::Generated;
@@ -36,6 +38,8 @@ pub struct Told<'a> {
     pub generated: &'a Generated,
     /// What that is worth.
     pub outcome: &'a Outcome,
+    /// Where other runs use the same records otherwise, in words.
+    pub elsewhere: &'a [String],
     /// Warnings of the scores.
     pub warnings: Vec<String>,
     /// Seconds of the flow.
@@ -201,7 +205,7 @@ fn plan(promise: &Promise, spent: &Spent) -> Plan {
 }
 
 fn warnings(told: &Told) -> Vec<String> {
-    let mut warnings = told.warnings.clone();
+    let mut warnings = [told.elsewhere, &told.warnings].concat();
     if told.failure_probability > 0.0 {
         warnings.push(format!(
             "The sensitivity is a paper's high-probability value, no bound: each release adds {:e} \
@@ -225,7 +229,7 @@ fn privacy(told: &Told, spent: Option<&Spent>) -> String {
     format!(
         "{known}({}, {:e})-differentially private; neighbours: {}; {}; accountant: {} (upper bound); \
          {} releases in the ledger. Public: {}, the test records, class sizes. Not covered: the \
-         choice of hyperparameters.",
+         choice of hyperparameters.{}",
         upper(spent.epsilon_upper),
         spent.delta,
         neighbours(promise.neighbours),
@@ -233,6 +237,7 @@ fn privacy(told: &Told, spent: Option<&Spent>) -> String {
         promise.accountant,
         spent.releases,
         told.sides.public_name,
+        but(told.elsewhere),
     )
 }
 

@@ -13,6 +13,8 @@ use lab::run_folder::RunFolder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use crate::uses::noted;
+
 use super::evaluate::Judge;
 use super::groups::Groups;
 use super::mechanisms::{Flow, batch_sizes, declared};
@@ -52,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let promise = promise(&settings, &sizes, &batches)?;
     let norm = declared(&settings, settings.latent)?;
+    let elsewhere = noted(Some(&cache), &sides.used, promise.is_some())?;
     announce(&settings, &sides, &chosen.description, promise.as_ref());
     let (folder, ledger) = match folder {
         Some(folder) => {
@@ -118,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ledger: releaser.ledger(),
         generated: &generated,
         outcome: &outcome,
+        elsewhere: &elsewhere,
         warnings: crate::scores::warnings(&arguments.score),
         seconds,
         public_seconds,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::scores::{ScoreFlags, Scored};
 use crate::spent::spent;
+use crate::uses::but;
 
 use super::evaluate::{Evaluator, Scores};
 use super::latents::encode;
@@ -79,7 +80,11 @@ pub fn write(
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: warnings(judging, labels_read_private),
+        warnings: [
+            run.elsewhere.clone(),
+            warnings(judging, labels_read_private),
+        ]
+        .concat(),
         more: [
             ("epsilon_spent_upper".to_string(), json!(spent)),
             ("images".to_string(), json!(images)),
@@ -206,7 +211,7 @@ fn run_file(run: &Run, folder: &RunFolder) -> Result<RunFile, Failure> {
         device: run.chosen.description.clone(),
         settings: settings.as_object().cloned().unwrap_or_default(),
         records: Some(run.data.train.len() as u64),
-        private: run.plan.is_some() && run.settings.insecure_noise_seed.is_none(),
+        private: run.settings.promises(),
         plan: run.plan.as_ref().map(plan),
         training_seconds: Some(run.seconds),
         command: Some(folder.command("cargo run --release --locked --bin swae --")),
@@ -247,7 +252,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         "{known}({}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
          drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in the \
          ledger, which cover the training gradients{}. Not covered: the choice of \
-         hyperparameters, and the test records, which are public.",
+         hyperparameters, and the test records, which are public.{}",
         upper(spent.unwrap_or(plan.epsilon_upper())),
         plan.delta(),
         neighbours(plan.neighbours()),
@@ -257,6 +262,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         } else {
             ""
         },
+        but(&run.elsewhere),
     )
 }
 

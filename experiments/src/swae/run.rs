@@ -30,6 +30,8 @@ pub struct Run {
     pub chosen: Chosen,
     /// Private training records and public test records.
     pub data: Arc<Dataset>,
+    /// Where other runs use the same records otherwise, in words.
+    pub elsewhere: Vec<String>,
     /// Where batches come from.
     pub batches: Batches,
     /// The promise; none without privacy.
@@ -68,6 +70,7 @@ impl Run {
         data: Dataset,
         batches: Batches,
         plan: Option<CheckedPlan>,
+        elsewhere: Vec<String>,
     ) -> Result<Self, Failure> {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let config = SwaeConfig {
@@ -101,6 +104,7 @@ impl Run {
             settings,
             chosen,
             data: Arc::new(data),
+            elsewhere,
             batches,
             plan,
             model,

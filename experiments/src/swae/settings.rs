@@ -261,6 +261,11 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether the run promises something.
+    pub fn promises(&self) -> bool {
+        self.epsilon.is_some() && self.insecure_noise_seed.is_none()
+    }
+
     /// The data set.
     ///
     /// # Errors

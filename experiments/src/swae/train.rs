@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use burn::module::Module;
+use data::split::{Records, Use};
 use data::{Dataset, DatasetKind, LoadOptions};
 use dp_core::ledger::Ledger;
 use lab::backend::fewer_at_once;
@@ -18,6 +19,7 @@ use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
 
 use crate::spent::spent_so_far;
+use crate::uses::{Used, noted};
 use crate::weights;
 
 use super::batches::Batches;
@@ -56,10 +58,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if settings.epsilon.is_some() {
         chosen.exact_enough()?;
     }
-    let data = load(&settings, &arguments)?;
+    let (data, used) = load(&settings, &arguments)?;
     let batches = Batches::new(&settings, &data)?;
     let plan = plan(&settings, &batches)?;
-    let mut run = Run::new(settings, chosen, data, batches, plan)?;
+    let cache = arguments.score.cache_dir.as_deref();
+    let elsewhere = noted(cache, &[used], settings.promises())?;
+    let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
     run.announce()?;
     let identity = run.identity()?;
     let judging = judging(&arguments);
@@ -97,10 +101,12 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let settings = Settings::read(&folder)?;
     let weights = folder.file("model.bpk");
     let chosen = arguments.backend.choose()?;
-    let data = load(&settings, arguments)?;
+    let (data, used) = load(&settings, arguments)?;
     let batches = Batches::new(&settings, &data)?;
     let plan = plan(&settings, &batches)?;
-    let mut run = Run::new(settings, chosen, data, batches, plan)?;
+    let cache = arguments.score.cache_dir.as_deref();
+    let elsewhere = noted(cache, &[used], settings.promises())?;
+    let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
     run.model = run.model.try_load_file(&weights).map_err(|e| {
         Failure::input(
             format!("{}: {e}", weights.display()),
@@ -142,14 +148,15 @@ fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
         })
 }
 
-fn load(settings: &Settings, arguments: &Arguments) -> Result<Dataset, Failure> {
+fn load(settings: &Settings, arguments: &Arguments) -> Result<(Dataset, Used), Failure> {
     let kind = settings.kind()?;
+    let glyphs = kind == DatasetKind::Glyphs;
     let options = LoadOptions {
         data_dir: arguments.data_dir.clone(),
         seed: settings.seed,
-        train: settings.records,
+        train: settings.records.filter(|_| glyphs),
         // Glyphs are drawn, not read: as many as the evaluation looks at.
-        test: (kind == DatasetKind::Glyphs).then_some(2000),
+        test: glyphs.then_some(2000),
         mirrors: None,
         progress: Some(Arc::new(|progress: &data::Progress| {
             if let data::Progress::MirrorFailed { url, reason } = progress {
@@ -157,12 +164,27 @@ fn load(settings: &Settings, arguments: &Arguments) -> Result<Dataset, Failure> 
             }
         })),
     };
-    Dataset::load(kind, &options).map_err(|e| {
+    let refuse = |e: data::DataError| {
         Failure::input(
             e.to_string(),
             "check --data-dir, or use --dataset glyphs, which needs no file",
         )
-    })
+    };
+    let mut data = Dataset::load(kind, &options).map_err(refuse)?;
+    // Of all records: runs on some of them are runs on the same data set.
+    let used = Used {
+        what: data.name.clone(),
+        name: match kind {
+            DatasetKind::Glyphs => format!("glyphs-{}-{}", settings.seed, data.train.len()),
+            kind => kind.name().to_string(),
+        },
+        sha256: data.train.sha256().map_err(refuse)?,
+        used: Use::AllPrivate,
+    };
+    if let Some(records) = settings.records {
+        data.train.truncate(records).map_err(refuse)?;
+    }
+    Ok((data, used))
 }
 
 impl Run {

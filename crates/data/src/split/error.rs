@@ -36,8 +36,8 @@ pub enum SplitError {
         name: String,
     },
 
-    /// Something else than a split file, or a part of one.
-    #[error("{path}: not a whole split file: {reason}; restore the file that was written there")]
+    /// Something else than a split file or a note of a use, or a part of one.
+    #[error("{path}: not a whole file: {reason}; restore the file that was written there")]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -8,19 +8,24 @@
 //! it, whole or not at all; every later one reads it, checks it against the data, and is refused if
 //! it asks for something else; so is one that gives the same records another name.
 //!
-//! What the promise does not cover: a person with records in both halves; and the file itself, which
-//! holds a hash of all records. **Keep it with the data, do not publish it**: a hash lets someone who
+//! Runs that split nothing note in the same folder how they use their records ([`note`]), and learn of
+//! runs that use the same records otherwise.
+//!
+//! What the promise does not cover: a person with records in both halves; and the files themselves, which
+//! hold a hash of all records. **Keep them with the data, do not publish them**: a hash lets someone who
 //! knows every record but one guess that one.
 
 mod draw;
 mod error;
 mod file;
 mod records;
+mod uses;
 
 pub use draw::is_test_row;
 pub use error::SplitError;
 pub use records::Records;
 pub(crate) use records::digest;
+pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};
 
@@ -71,6 +76,7 @@ impl Default for SplitPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     path: PathBuf,
+    sha256: String,
     public: Vec<usize>,
     private: Vec<usize>,
 }
@@ -152,6 +158,11 @@ impl Split {
         &self.private
     }
 
+    /// The SHA-256 of all records. As secret as they are.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
     /// The file that says so.
     pub fn path(&self) -> &Path {
         &self.path
@@ -205,6 +216,7 @@ impl Split {
         match file.halves() {
             Ok((public, private)) => Ok(Self {
                 path,
+                sha256: file.sha256.clone(),
                 public,
                 private,
             }),
@@ -214,24 +226,19 @@ impl Split {
 }
 
 /// The same records under a second name would have a second public half.
-fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), SplitError> {
-    // A folder that is not there yet, or files of another kind, hold no split of these records.
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if !path.to_string_lossy().ends_with(ENDING) {
-            continue;
-        }
-        if let Ok(Some(content)) = Content::read(&path)
+fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), DataError> {
+    for path in uses::files(folder, ENDING)? {
+        if let Some(content) = Content::read(&path)?
             && content.sha256 == asked.sha256
             // Another process may have written this one's file a moment ago.
             && content.dataset != asked.dataset
         {
-            return Err(SplitError::OtherData {
+            return Err(DataError::from(SplitError::OtherData {
                 path,
                 what: "name",
                 file: content.dataset,
                 data: asked.dataset.clone(),
-            });
+            }));
         }
     }
     Ok(())

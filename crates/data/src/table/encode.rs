@@ -1,8 +1,11 @@
+use sha2::{Digest, Sha256};
+
 use super::column::{Column, Role};
 use super::field::{Field, one_of, shown};
 use super::lines::{Line, Lines};
 use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
 use crate::DataError;
+use crate::fetch::hex;
 
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
@@ -33,6 +36,7 @@ pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTabl
         table: rows.finish()?,
         dropped: all - kept.len(),
         rows: kept,
+        sha256: hex(Sha256::digest(bytes)),
     })
 }
 

@@ -99,6 +99,8 @@ pub struct CsvTable {
     pub rows: Vec<usize>,
     /// The number of rows that were dropped for a missing value.
     pub dropped: usize,
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
+    pub sha256: String,
 }
 
 impl Schema {

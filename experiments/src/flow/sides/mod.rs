@@ -6,11 +6,14 @@ mod records;
 use std::path::Path;
 use std::sync::Arc;
 
+use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, LoadOptions, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
 pub use records::{Records, Source};
+
+use crate::uses::{self, Used};
 
 use super::{Arguments, Settings};
 
@@ -28,6 +31,8 @@ pub struct Sides {
     pub test: Records,
     /// What the public side is, in words.
     pub public_name: String,
+    /// The data sets that they come from.
+    pub used: Vec<Used>,
     /// Classes of the private records.
     pub classes: usize,
 }
@@ -73,15 +78,21 @@ impl Sides {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, arguments)?;
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
-        let folder = cache.join("splits");
         // Glyphs of any number are one data set: always the same ones are drawn and split. Without
         // strata the draw looks at no record.
         let name = match kind {
             DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
             kind => kind.name().to_string(),
         };
+        let folder = uses::folder(cache);
         let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
             .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+        let mut used = vec![Used {
+            what: kind.name().into(),
+            name,
+            sha256: split.sha256().into(),
+            used: Use::Split,
+        }];
         let classes = train.classes();
         let tests = (0..test.len()).collect();
         let (train, test) = (Source::Labelled(train), Source::Labelled(test));
@@ -99,6 +110,15 @@ impl Sides {
                 ));
             }
             let images = Arc::new(load(other, arguments)?.train);
+            // Glyphs that are drawn to be public are nobody's records.
+            if other != DatasetKind::Glyphs {
+                used.push(Used {
+                    what: other.name().into(),
+                    name: other.name().into(),
+                    sha256: images.sha256().map_err(Failure::run)?,
+                    used: Use::AllPublic,
+                });
+            }
             let indices = (0..images.len().min(GLYPHS)).collect();
             let name = other.name().to_string();
             let images = Source::Labelled(images);
@@ -116,6 +136,7 @@ impl Sides {
             public,
             test: Records::new(test, tests, None),
             public_name,
+            used,
         })
     }
 }

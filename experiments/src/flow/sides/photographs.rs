@@ -3,9 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use data::split::Use;
 use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::DcganAutoencoder;
+
+use crate::uses::{self, Used, name_of};
 
 use super::super::{Arguments, Settings};
 use super::{Records, Sides, Source};
@@ -42,15 +45,16 @@ pub(super) fn load(
         ..ImageFolderOptions::default()
     };
     let folder = ImageFolder::scan(root, &options).map_err(refuse)?;
-    // One split a folder, wherever a process stands when it names it.
-    let whole = root.canonicalize().unwrap_or_else(|_| root.into());
-    let name = format!(
-        "images-{}",
-        &lab::checkpoint::hex(whole.as_os_str().as_encoded_bytes())[..16]
-    );
+    let name = name_of("images", root);
     let plan = SplitPlan::default();
     let split =
-        Split::load_or_create(&cache.join("splits"), &name, &folder, &plan).map_err(refuse)?;
+        Split::load_or_create(&uses::folder(cache), &name, &folder, &plan).map_err(refuse)?;
+    let used = Used {
+        what: root.display().to_string(),
+        name,
+        sha256: split.sha256().into(),
+        used: Use::Split,
+    };
     let (test, public): (Vec<_>, Vec<_>) = split
         .public()
         .iter()
@@ -76,6 +80,7 @@ pub(super) fn load(
         public: Records::new(source.clone(), public, settings.public_records),
         test: Records::new(source, test, Some(MOST_TESTS)),
         public_name: format!("the public half of {}", root.display()),
+        used: vec![used],
         classes: 1,
     })
 }

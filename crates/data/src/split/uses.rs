@@ -1,0 +1,157 @@
+//! Which records of a data set are public, and which private, in the runs that share a folder.
+//!
+//! A split file says that of itself; every other way to use a data set is noted beside it, in
+//! `<name>.use.json`, `<name>-2.use.json` and so on, before the records are used.
+
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::file::Content;
+use super::{ENDING, SplitError, check_name};
+use crate::{DataError, atomic};
+
+const FORMAT: &str = "sliver use 1";
+/// What the name of a note ends in.
+const NOTE: &str = ".use.json";
+
+/// Which records of a data set a run treats as public, and which as private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// All are private.
+    AllPrivate,
+    /// All are public.
+    AllPublic,
+    /// One part is public, by a [`Split`](crate::Split).
+    Split,
+    /// One row in five is public, by its number ([`is_test_row`](super::is_test_row)).
+    TestRows,
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AllPrivate => "all private",
+            Self::AllPublic => "all public",
+            Self::Split => "split into a public and a private half",
+            Self::TestRows => "public in one row of five, private in the others",
+        })
+    }
+}
+
+/// What a note says.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    format: String,
+    dataset: String,
+    sha256: String,
+    #[serde(rename = "use")]
+    used: Use,
+}
+
+/// Notes in `folder` how a run uses the records whose SHA-256 is `sha256`, of the data set `name`, and
+/// gives the other ways in which runs use the same records.
+///
+/// The note is there before the others are looked for: of two runs that start at once, one at least
+/// learns of the other. A use that is known is not noted again.
+///
+/// # Errors
+/// [`SplitError::Name`]; [`SplitError::Damaged`] and [`SplitError::Edited`] for a file of the folder
+/// that is not what was written, since it may be of these records; [`DataError::Io`].
+pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Use>, DataError> {
+    check_name(name)?;
+    let mut known = uses(folder, sha256)?;
+    if !known.contains(&used) {
+        let note = Note {
+            format: FORMAT.into(),
+            dataset: name.into(),
+            sha256: sha256.into(),
+            used,
+        };
+        // Four strings: there is nothing here that JSON cannot say.
+        let text = serde_json::to_string_pretty(&note).unwrap_or_default() + "\n";
+        write(folder, name, text.as_bytes()).map_err(|source| DataError::Io {
+            path: folder.join(format!("{name}{NOTE}")),
+            action: "write the file",
+            source,
+        })?;
+        known = uses(folder, sha256)?;
+    }
+    known.retain(|&other| other != used);
+    Ok(known)
+}
+
+/// Writes a note under the first name that is free.
+fn write(folder: &Path, name: &str, text: &[u8]) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = format!("{name}{NOTE}");
+    let mut number = 1;
+    while !atomic::create_new(folder, &file, text)? {
+        number += 1;
+        file = format!("{name}-{number}{NOTE}");
+    }
+    Ok(())
+}
+
+/// The ways in which runs use these records, each once.
+fn uses(folder: &Path, sha256: &str) -> Result<Vec<Use>, DataError> {
+    let mut uses = Vec::new();
+    for path in files(folder, ENDING)? {
+        if Content::read(&path)?.is_some_and(|content| content.sha256 == sha256) {
+            uses.push(Use::Split);
+        }
+    }
+    for path in files(folder, NOTE)? {
+        let note = read(&path)?;
+        if note.sha256 == sha256 {
+            uses.push(note.used);
+        }
+    }
+    uses.sort_by_key(|&used| used as u8);
+    uses.dedup();
+    Ok(uses)
+}
+
+fn read(path: &Path) -> Result<Note, DataError> {
+    let bytes = fs::read(path).map_err(|source| DataError::Io {
+        path: path.into(),
+        action: "read the file",
+        source,
+    })?;
+    serde_json::from_slice(&bytes)
+        .ok()
+        .filter(|note: &Note| note.format == FORMAT)
+        .ok_or_else(|| {
+            DataError::from(SplitError::Damaged {
+                path: path.into(),
+                reason: format!("it is no note of the format '{FORMAT}'"),
+            })
+        })
+}
+
+/// The files of a folder whose names end so; none where there is no folder yet.
+pub(super) fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, DataError> {
+    let unreadable = |source| DataError::Io {
+        path: folder.into(),
+        action: "read the folder",
+        source,
+    };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if path.to_string_lossy().ends_with(ending) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,73 @@
+//! Records that are public in one run and private in another: every experiment notes how it uses its
+//! records beside the splits in the cache, and says where another run uses them otherwise.
+
+use std::path::{Path, PathBuf};
+
+use data::split::{Use, note};
+use lab::checkpoint::hex;
+use lab::diagnostic::Failure;
+
+use crate::scores::cache;
+
+/// How a run uses a data set.
+pub struct Used {
+    /// The data set, in words.
+    pub what: String,
+    /// Its name among the notes.
+    pub name: String,
+    /// The SHA-256 of all its records, also of those that the run leaves out.
+    pub sha256: String,
+    /// Which of them are public.
+    pub used: Use,
+}
+
+/// Where splits and notes lie in the cache.
+pub fn folder(cache: &Path) -> PathBuf {
+    cache.join("splits")
+}
+
+/// A name for the data of a path, wherever a process stands when it names it.
+pub fn name_of(kind: &str, path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.into());
+    format!(
+        "{kind}-{}",
+        &hex(whole.as_os_str().as_encoded_bytes())[..16]
+    )
+}
+
+/// Notes how a run uses its records, and says, aloud and in the answer, which of them another run uses
+/// otherwise. A run that `promises` nothing has no private records to note.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] where there is no cache, or it cannot be written, or has a damaged file among its notes.
+pub fn noted(
+    cache_dir: Option<&Path>,
+    uses: &[Used],
+    promises: bool,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    for here in uses {
+        if here.used == Use::AllPrivate && !promises {
+            continue;
+        }
+        let folder = folder(&cache(cache_dir)?);
+        let others = note(&folder, &here.name, &here.sha256, here.used)
+            .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+        for other in others {
+            let warning = format!(
+                "The records of {} are {} in this run, but {other} in another: publish one of the two \
+                 alone, or count the records that are public in either as unprotected.",
+                here.what, here.used
+            );
+            println!("WARNING   {warning}");
+            warnings.push(warning);
+        }
+    }
+    Ok(warnings)
+}
+
+/// The end of a sentence that promises something.
+pub fn but(warnings: &[String]) -> String {
+    warnings.iter().map(|w| format!(" {w}")).collect()
+}

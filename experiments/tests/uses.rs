@@ -1,0 +1,166 @@
+//! Records that are public in one run and private in another, through the binaries and one cache.
+
+mod program;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use program::{json, text};
+
+/// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
+/// in `run.json`, in its promise and on its page.
+fn warnings(home: &Path, name: &str, binary: &str, arguments: &[&str]) -> Vec<String> {
+    let out = home.join(name);
+    let output = Command::new(binary)
+        .args(["--backend", "flex", "--cache-dir"])
+        .arg(home.join("cache"))
+        .arg("--out")
+        .arg(&out)
+        .args(arguments)
+        .output()
+        .expect("the binary starts");
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = said
+        .lines()
+        .map_while(|line| line.strip_prefix("WARNING   "));
+    let lines: Vec<String> = lines.map(String::from).collect();
+    let run = json(&out.join("run.json"));
+    let noted = run["warnings"].as_array().cloned().unwrap_or_default();
+    let noted: Vec<&str> = noted.iter().filter_map(|w| w.as_str()).collect();
+    assert_eq!(noted, lines);
+    let promise = run["privacy"].as_str().expect("a promise");
+    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+    for line in &lines {
+        assert!(promise.contains(line), "no '{line}' in: {promise}");
+        assert!(page.contains("in another: publish one of the two"));
+    }
+    lines
+}
+
+fn swae(home: &Path, name: &str, records: &str) -> Vec<String> {
+    let arguments = [
+        "--records",
+        records,
+        "--batch",
+        "40",
+        "--steps",
+        "2",
+        "--delta",
+        "1e-6",
+        "--slices",
+        "12",
+        "--unconditional",
+        "--quick-scores",
+    ];
+    warnings(home, name, env!("CARGO_BIN_EXE_swae"), &arguments)
+}
+
+/// `flow` splits 60000 glyphs of seed 0; `swae` may take all of them for private.
+#[test]
+fn swae_and_flow_learn_of_each_other() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let flow = |name| {
+        let arguments = [
+            "--mechanism",
+            "gaussian",
+            "--records",
+            "400",
+            "--public-records",
+            "200",
+            "--public-epochs",
+            "1",
+            "--quick-scores",
+        ];
+        warnings(home.path(), name, env!("CARGO_BIN_EXE_flow"), &arguments)
+    };
+    assert!(swae(home.path(), "first", "60000").is_empty());
+    let told = flow("second");
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("glyphs are split into a public and a private half in this run")
+            && told[0].contains("all private in another"),
+        "{told:?}"
+    );
+    let told = swae(home.path(), "third", "60000");
+    assert!(
+        told[0].contains("glyphs are all private in this run"),
+        "{told:?}"
+    );
+    // Other records.
+    assert!(swae(home.path(), "fourth", "300").is_empty());
+}
+
+const SCHEMA: &str = r#"
+[[column]]
+name = "x"
+kind = "numeric"
+min = 0
+max = 10
+[[column]]
+name = "sex"
+kind = "sensitive"
+zero = ["F"]
+one = ["M"]
+[[column]]
+name = "y"
+kind = "label"
+classes = [["no"], ["yes"]]
+"#;
+
+/// A table of 200 records; others for another `start`.
+fn table(home: &Path, name: &str, start: usize) -> PathBuf {
+    let row = |i: usize| {
+        let (sex, y) = (["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
+        format!("{},{sex},{y}\n", i % 10)
+    };
+    let rows: String = (start..start + 200).map(row).collect();
+    let path = home.join(name);
+    std::fs::write(&path, format!("x,sex,y\n{rows}")).expect("written");
+    path
+}
+
+#[test]
+fn a_table_that_is_public_and_private_in_turn_is_told() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let schema = home.path().join("schema.toml");
+    std::fs::write(&schema, SCHEMA).expect("written");
+    let path = |path: &Path| path.to_str().expect("UTF-8").to_string();
+    let (mine, tests) = (
+        path(&table(home.path(), "mine.csv", 0)),
+        path(&table(home.path(), "tests.csv", 7)),
+    );
+    let schema = path(&schema);
+    let fair = |name: &str, more: &[&str]| {
+        let arguments = [&["--steps", "3", "--schema", &schema], more].concat();
+        warnings(home.path(), name, env!("CARGO_BIN_EXE_fair"), &arguments)
+    };
+    // Without a promise nothing is private.
+    let both = ["--csv", &mine, "--test-csv", &tests];
+    assert!(fair("0", &[&both[..], &["--no-privacy"]].concat()).is_empty());
+    for name in ["1", "2"] {
+        assert!(fair(name, &["--csv", &mine]).is_empty());
+    }
+    let told = fair("3", &both);
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("mine.csv are all private in this run"),
+        "{told:?}"
+    );
+    assert!(told[0].contains("public in one row of five"), "{told:?}");
+    // What was public once, under another name.
+    let copy = home.path().join("copy.csv");
+    std::fs::copy(&tests, &copy).expect("copied");
+    let told = fair("4", &["--csv", &path(&copy)]);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains("all public in another"), "{told:?}");
+    // In one run there is no such thing.
+    let output = Command::new(env!("CARGO_BIN_EXE_fair"))
+        .args(["--csv", &mine, "--test-csv", &mine, "--schema", &schema])
+        .arg("--out")
+        .arg(home.path().join("5"))
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("the same records as --csv"));
+}
