@@ -216,7 +216,13 @@ fn a_table_of_ones_own() {
         ),
         (
             "other.csv",
-            rows(&|i| if i == 6 { "1,X,no".into() } else { line(i) }),
+            rows(&|i| {
+                if i == 6 {
+                    "1,Positive17,no".into()
+                } else {
+                    line(i)
+                }
+            }),
             "line 8",
         ),
         (
@@ -230,6 +236,7 @@ fn a_table_of_ones_own() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{name}: {said}");
         assert!(said.contains(says), "{name}: {said}");
+        assert!(!said.contains("Positive17"), "{said}");
         assert!(!out.exists());
     }
 }

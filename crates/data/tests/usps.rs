@@ -87,7 +87,7 @@ fn bad_lines_are_named() {
             message.contains("usps/zip.gz, line 1, column label"),
             "{message}"
         );
-        assert!(message.contains(&format!("'{label}'")) && message.contains("0 to 9"));
+        assert!(message.contains("0 to 9"));
     }
     for value in ["1.001", "-2", "inf", "NaN", "x"] {
         let mut text = line("3", "0");
