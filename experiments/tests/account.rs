@@ -370,6 +370,105 @@ fn a_ledger_says_what_was_spent() {
     );
 }
 
+/// The number of a field in an answer for people.
+fn printed(text: &str, name: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(name));
+    let word = line.and_then(|line| line.split_whitespace().last());
+    word.and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("no {name} in {text}"))
+}
+
+/// That both forms of an answer agree to five digits, and that the printed one does not promise more.
+fn not_less(flags: &[&str], names: &[(&str, &str)]) {
+    let text = String::from_utf8(account(flags).stdout).unwrap();
+    let exact = json(&[flags, &["--json"]].concat());
+    for (label, name) in names {
+        let (printed, exact) = (printed(&text, label), exact[*name].as_f64().unwrap());
+        assert!(printed >= exact, "{flags:?}: {label} {printed} < {exact}");
+        assert!(printed <= exact * (1.0 + 1e-4), "{flags:?}: {text}");
+    }
+}
+
+#[test]
+fn what_is_printed_is_never_below_what_is_spent() {
+    const EPSILON: (&str, &str) = ("epsilon", "epsilon");
+    const DELTA: (&str, &str) = ("delta", "delta");
+    const NOISE: (&str, &str) = ("noise multiplier", "noise_multiplier");
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = folder.path().join("ledger.jsonl");
+    for z in ["0.8", "1.3", "2.07", "3.1", "5.9", "1234.5"] {
+        let base = ["--sampler", "none", "--noise-multiplier", z];
+        not_less(
+            &[&["epsilon", "--delta", "1.234567e-6"], &base[..]].concat(),
+            &[EPSILON, DELTA, NOISE],
+        );
+        not_less(
+            &[&["delta", "--epsilon", "0.1234567"], &base[..]].concat(),
+            &[EPSILON, DELTA, NOISE],
+        );
+        let line = format!(
+            r#"{{"event":{{"type":"gaussian","noise_multiplier":{z}}},"count":3,"neighbours":"replace_one","failure_probability":1.23456789e-7}}"#
+        );
+        std::fs::write(&ledger, line).unwrap();
+        not_less(
+            &["ledger", ledger.to_str().unwrap(), "--delta", "1e-5"],
+            &[EPSILON, DELTA, ("delta in all", "delta_in_all")],
+        );
+        let flags = [&["compare", "--delta", "1e-5"], &base[..]].concat();
+        let text = String::from_utf8(account(&flags).stdout).unwrap();
+        let exact = json(&[&flags[..], &["--json"]].concat());
+        for row in exact["accountants"].as_array().unwrap() {
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(row["accountant"].as_str().unwrap()));
+            let cells: Vec<f64> = line
+                .unwrap()
+                .split_whitespace()
+                .filter_map(|cell| cell.parse().ok())
+                .collect();
+            let Some(number) = row["epsilon"].as_f64() else {
+                continue;
+            };
+            let bound = |name: &str| row[name].as_f64().unwrap();
+            assert!(
+                cells[0] >= bound("noise_multiplier") && cells[1] >= number,
+                "{text}"
+            );
+            assert!(cells[2] <= bound("true_epsilon_lower"), "{text}");
+            assert!(cells[3] >= bound("true_epsilon_upper"), "{text}");
+        }
+    }
+    for target in ["0.3", "1", "2", "7"] {
+        let flags = [
+            "noise",
+            "--sampler",
+            "none",
+            "--target-epsilon",
+            target,
+            "--delta",
+            "1e-5",
+        ];
+        not_less(&flags, &[EPSILON, NOISE]);
+        // What is printed is typed in again.
+        let text = String::from_utf8(account(&flags).stdout).unwrap();
+        let z = printed(&text, "noise multiplier").to_string();
+        let again = [
+            "epsilon",
+            "--sampler",
+            "none",
+            "--noise-multiplier",
+            &z,
+            "--delta",
+            "1e-5",
+            "--json",
+        ];
+        assert!(
+            json(&again)["epsilon"].as_f64().unwrap() <= target.parse().unwrap(),
+            "{z}"
+        );
+    }
+}
+
 #[test]
 fn bad_input_is_named_with_its_bound() {
     let base = ["--noise-multiplier", "1", "--delta", "1e-5"];

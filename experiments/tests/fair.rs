@@ -74,6 +74,26 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
     }
 }
 
+/// At 1/n a mechanism may publish a record outright: only the paper's preset has it, and says so.
+#[test]
+fn the_paper_s_delta_says_what_it_lets_through() {
+    for (preset, records, share) in [("tuned", "600", 0.1), ("paper", "30000", 1.0)] {
+        let (_keep, out) = folder();
+        let task = ["--task", "regression1d", "--preset", preset];
+        let mut command = fair(&["--records", records, "--steps", "2"]);
+        command.args(task).arg("--run").arg(&out);
+        let output = command.output().expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let run = json(&out.join("run.json"));
+        let records = run["records"].as_f64().expect("a number");
+        let delta = run["plan"]["delta"].as_f64().expect("a number");
+        assert!((delta * records / share - 1.0).abs() < 1e-6, "{delta}");
+        let loose = "would let a mechanism publish one of them outright";
+        assert_eq!(text(&output.stdout).contains(loose), share > 0.1);
+        assert_eq!(run["warnings"].to_string().contains(loose), share > 0.1);
+    }
+}
+
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
     // Paper 004, C.6: with the same weight they are the same run, whatever else is told of them.

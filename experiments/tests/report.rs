@@ -52,7 +52,7 @@ fn one_run_several_runs_and_a_sweep() {
 
     let csv = report(root, &["--sweep", "runs", "--csv"]);
     assert!(
-        text(&csv.stdout).contains("1,\"(1, 1e-5)\",2,0,11,1.41"),
+        text(&csv.stdout).contains("1,\"(1, 1e-5)\",\"(2, 2e-5), added up\",2,0,11,1.41"),
         "{}",
         text(&csv.stdout)
     );
@@ -66,6 +66,77 @@ fn one_run_several_runs_and_a_sweep() {
     let page = report(root, &["--sweep", "runs"]);
     assert!(page.status.success());
     assert!(root.join("runs/sweep.html").exists());
+}
+
+/// Private runs over two seeds, one without privacy and one of known noise.
+#[test]
+fn a_sweep_tells_what_its_runs_spend_together() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let run = |name: &str, more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_fair"))
+            .current_dir(root)
+            .args(["--backend", "flex", "--records", "600", "--steps", "12"])
+            .args(more)
+            .args(["--run", name])
+            .output()
+            .expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    run("runs/a", &["--seed", "0"]);
+    run("runs/b", &["--seed", "1"]);
+    run("runs/c", &["--no-privacy"]);
+    run("runs/d", &["--epsilon", "9", "--insecure-noise-seed", "3"]);
+
+    let ledger = |names: &[&str]| -> String {
+        let lines = names.iter().map(|name| {
+            fs::read_to_string(root.join("runs").join(name).join("ledger.jsonl")).expect("a ledger")
+        });
+        lines.collect()
+    };
+    fs::write(root.join("both.jsonl"), ledger(&["a", "b"])).expect("written");
+    let account = Command::new(env!("CARGO_BIN_EXE_account"))
+        .current_dir(root)
+        .args(["ledger", "both.jsonl", "--delta"])
+        .arg((0.1 / 600.0).to_string())
+        .output()
+        .expect("the binary starts");
+    let spent = text(&account.stdout);
+    let epsilon = spent
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().last());
+    let both = format!("({}, 1.6667e-4)", epsilon.expect("an epsilon"));
+
+    let markdown = text(&report(root, &["--sweep", "runs", "--markdown"]).stdout);
+    let row = |needle: &str| {
+        let mut rows = markdown.lines().filter(|line| line.contains(needle));
+        rows.next()
+            .unwrap_or_else(|| panic!("no {needle} in {markdown}"))
+    };
+    assert!(row("privacy of one run").contains("| privacy of all its runs |"));
+    assert!(row("1.6667e-4").contains(&format!(", 1.6667e-4) | {both} | 2 | 0 |")));
+    assert!(
+        row("the noise is known")
+            .contains("| Not private: the noise is known | Not private: the noise is known | 1 |")
+    );
+    let all = row("All 2 private runs: together at most epsilon");
+    assert!(
+        all.contains(&format!("epsilon {}", epsilon.expect("an epsilon"))),
+        "{all}"
+    );
+    assert!(all.contains("not in this bound: 2."), "{all}");
+
+    let page = report(root, &["--sweep", "runs"]);
+    assert!(page.status.success());
+    let page = fs::read_to_string(root.join("runs/sweep.html")).expect("a page");
+    assert!(page.contains(&both) && page.contains("All 2 private runs"));
+    report(root, &["runs/a", "runs/b"]);
+    let page = fs::read_to_string(root.join("runs/compare.html")).expect("a page");
+    assert!(
+        page.contains("All 2 private runs: together at most epsilon"),
+        "{both}"
+    );
 }
 
 #[test]

@@ -18,6 +18,8 @@
 #![forbid(unsafe_code)]
 
 pub mod accounting;
+pub mod decimal;
+pub mod delta;
 pub mod error;
 pub mod ledger;
 pub mod mechanism;

@@ -8,6 +8,7 @@ use crate::accounting::{
     Accountant, Event, FdpAccountant, Neighbours, Release, Sampler, is_as_planned,
     noise_multiplier_for, replay,
 };
+use crate::delta::check_delta;
 use crate::mechanism::{GaussianMechanism, NoiseSource};
 
 /// How much noise a plan asks for.
@@ -73,14 +74,7 @@ impl TrainingPlan {
         if self.steps == 0 {
             return Err(out_of_range("steps", 0.0, "at least 1"));
         }
-        let limit = 1.0 / records;
-        if !(self.delta > 0.0 && self.delta < limit) {
-            return Err(out_of_range(
-                "delta",
-                self.delta,
-                format!("above 0 and below 1/n = {limit:.3e}, n = {records} records"),
-            ));
-        }
+        check_delta(self.delta, records)?;
         let accountant = FdpAccountant::default();
         let step = |z: f64| {
             Event::Gaussian {

@@ -4,7 +4,8 @@ mod runs;
 
 use std::fs;
 
-use lab::report::{RunRecord, Standing, Statement, Sweep, compare, find_runs, page};
+use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use lab::report::{RunRecord, Standing, Statement, Sweep, compare, find_runs, page, upper};
 use runs::{finished, step, write};
 use serde_json::{Value, json};
 
@@ -234,7 +235,19 @@ fn sweeps_are_means_over_seeds() {
 
     let csv = sweep.csv();
     assert_eq!(csv.lines().count(), 3);
-    assert!(csv.contains("1.0,\"(1, 1e-5)\",3,1,132,2,"), "{csv}");
+    // Three runs of four releases, and the four of the run that was cut off.
+    let event = Event::dp_sgd(60_000, 600, 16, 0.75);
+    let epsilon = FdpAccountant::default()
+        .epsilon(&event, 1e-5)
+        .expect("covered");
+    assert!(epsilon > 1.0);
+    let all = format!("({}, 1e-5)", upper(epsilon));
+    assert!(
+        csv.contains(&format!("1.0,\"(1, 1e-5)\",\"{all}\",3,1,132,2,")),
+        "{csv}"
+    );
+    let together = sweep.together.as_ref().expect("private runs");
+    assert!(together.starts_with("All 7 private runs: together at most epsilon"));
     let markdown = sweep.markdown();
     assert!(markdown.contains("| 132 \u{b1} 2 |"), "{markdown}");
     let html = sweep.page().expect("a page");

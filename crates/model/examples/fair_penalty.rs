@@ -48,8 +48,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         scorer = adam.step(0.05, scorer, released.into_params());
     }
     println!(
-        "epsilon {:.3}: see {}",
-        plan.epsilon_upper(),
+        "epsilon {}: see {}",
+        dp_core::decimal::upper(plan.epsilon_upper()),
         place.display()
     );
     Ok(())

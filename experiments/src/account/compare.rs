@@ -4,11 +4,12 @@ use clap::ValueEnum;
 use dp_core::accounting::{
     Accountant, AccountingError, Event, FdpAccountant, noise_multiplier_for,
 };
+use dp_core::decimal::{lower, upper};
 use lab::diagnostic::Failure;
 use serde_json::{Value, json};
 
 use super::arguments::{AccountantName, CompareFlags};
-use super::output::{NOT_A_BOUND, number, shown, table};
+use super::output::{NOT_A_BOUND, number, table};
 use super::refusal::refusal;
 
 pub fn compare(asked: &CompareFlags) -> Result<(), Failure> {
@@ -112,9 +113,9 @@ impl Row {
         }
         vec![
             self.name.into(),
-            format!("{:.4}", self.noise_multiplier),
-            shown(self.claimed),
-            format!("{} to {}", shown(self.truth.0), shown(self.truth.1)),
+            upper(self.noise_multiplier),
+            upper(self.claimed),
+            format!("{} to {}", lower(self.truth.0), upper(self.truth.1)),
             (if self.is_upper_bound { "yes" } else { "no" }).into(),
             (if self.is_upper_bound { "" } else { NOT_A_BOUND }).into(),
         ]

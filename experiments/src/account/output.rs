@@ -3,6 +3,7 @@
 use dp_core::accounting::{
     Accountant, FdpAccountant, GaussianAccountant, GdpCltAccountant, RdpAccountant,
 };
+use dp_core::decimal::upper;
 use serde_json::{Map, Value, json};
 
 use super::arguments::AccountantName;
@@ -30,17 +31,6 @@ pub fn number(value: f64) -> Value {
         json!("infinity")
     } else {
         json!(value)
-    }
-}
-
-/// A number for people.
-pub fn shown(value: f64) -> String {
-    if value == f64::INFINITY {
-        "infinity".into()
-    } else if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
-        format!("{value:.4e}")
-    } else {
-        format!("{value:.4}")
     }
 }
 
@@ -83,11 +73,8 @@ impl Answer {
         for (name, value) in self.fields {
             let text = match &value {
                 Value::String(text) => text.clone(),
-                Value::Number(n) if n.is_f64() => match name {
-                    "delta" => format!("{:e}", n.as_f64().unwrap_or(f64::NAN)),
-                    "noise_multiplier" => format!("{:.6}", n.as_f64().unwrap_or(f64::NAN)),
-                    _ => shown(n.as_f64().unwrap_or(f64::NAN)),
-                },
+                // Epsilon, delta and the noise that is needed: none may be told as less than it is.
+                Value::Number(n) if n.is_f64() => upper(n.as_f64().unwrap_or(f64::NAN)),
                 Value::Bool(yes) => (if *yes { "yes" } else { "no" }).into(),
                 other => other.to_string(),
             };

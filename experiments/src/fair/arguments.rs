@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Privacy budget of the whole run.
     #[arg(long, conflicts_with = "no_privacy")]
     pub epsilon: Option<f64>,
-    /// Delta of the guarantee (default: 0.1/n, and 1/n for regression1d).
+    /// Delta of the guarantee (default: 0.1/n for n private records; 1/n by the paper's preset of regression1d).
     #[arg(long)]
     pub delta: Option<f64>,
     /// Train without clipping and without noise; nothing is promised.

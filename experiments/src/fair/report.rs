@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
 use lab::figures::{Format, Histogram, LineChart, Scale, Series, scatter};
@@ -87,6 +88,11 @@ pub fn write(
         command: Some(folder.command(command)),
         figures,
         metrics: metrics(&scores),
+        warnings: run
+            .plan
+            .iter()
+            .filter_map(|plan| loose_delta(plan.delta(), run.tables.train.len() as f64))
+            .collect(),
         test: match json!(scores) {
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
@@ -128,12 +134,12 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         ""
     };
     format!(
-        "{known}({}, {:.3e})-differentially private; neighbours: {}; batches of fixed size of each \
+        "{known}({}, {})-differentially private; neighbours: {}; batches of fixed size of each \
          group drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in \
          the ledger, which cover the training gradients{}. Not covered: the choice of \
          hyperparameters, and the test records, which are public.{}",
         upper(spent.unwrap_or(plan.epsilon_upper())),
-        plan.delta(),
+        upper(plan.delta()),
         neighbours(run.settings.notion),
         plan.accountant(),
         if run.settings.post_process.is_some() {

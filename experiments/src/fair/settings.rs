@@ -149,7 +149,7 @@ pub struct Settings {
     /// Budget; absent in a run without privacy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<f64>,
-    /// Delta of the guarantee, where it is not the task's own.
+    /// Delta of the guarantee, where it is not `0.1/n`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<f64>,
     /// Weight of the penalty.
@@ -298,14 +298,9 @@ impl Settings {
         self.epsilon.is_some() && self.insecure_noise_seed.is_none()
     }
 
-    /// Delta for `records` private records: `0.1/n`, and `1/n` in remark C.4.
+    /// Delta for `records` private records: `0.1/n` where none is given.
     pub fn delta_for(&self, records: usize) -> f64 {
-        let n = records.max(1) as f64;
-        self.delta.unwrap_or(match self.task {
-            // The accountant wants less than 1/n; this prints as 1/n.
-            Task::Regression1d => (1.0 - 1e-9) / n,
-            _ => 0.1 / n,
-        })
+        self.delta.unwrap_or(0.1 / records.max(1) as f64)
     }
 
     /// The radius of the ball in which activations are penalised; none in a run without privacy.

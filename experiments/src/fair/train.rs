@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
@@ -116,9 +117,9 @@ impl Run {
             return Ok(());
         };
         println!(
-            "privacy   epsilon {} at delta {:.3e}; neighbours: {}; accountant: {}",
+            "privacy   epsilon {} at delta {}; neighbours: {}; accountant: {}",
             upper(plan.epsilon_upper()),
-            plan.delta(),
+            upper(plan.delta()),
             report::neighbours(self.settings.notion),
             plan.accountant()
         );
@@ -127,11 +128,16 @@ impl Run {
                 "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
             );
         }
-        println!("noise     multiplier {:.3}", plan.noise_multiplier());
+        if let Some(told) = loose_delta(plan.delta(), self.tables.train.len() as f64) {
+            println!("delta     {told}");
+        }
+        println!("noise     multiplier {}", upper(plan.noise_multiplier()));
         let (own, paper) = self.sensitivities()?;
         println!(
-            "step      sensitivity {own:.5} (the paper's bound: {paper:.5}, ratio {:.3})",
-            own / paper
+            "step      sensitivity {} (the paper's bound: {}, ratio {})",
+            upper(own),
+            upper(paper),
+            upper(own / paper)
         );
         Ok(())
     }

@@ -4,6 +4,7 @@ use dp_core::accounting::{
     Accountant, Event, FdpAccountant, GaussianAccountant, GroupSize, Neighbours, Release, Sampler,
     is_as_planned, noise_multiplier_for, replay,
 };
+use dp_core::delta::check_delta;
 use dp_core::plan::{Noise, TrainingPlan};
 use lab::diagnostic::Failure;
 
@@ -50,13 +51,7 @@ pub fn promise(
     if settings.mechanism.releases_each_step() {
         each_step(settings, sizes, batches).map(Some)
     } else {
-        let limit = 1.0 / records as f64;
-        if settings.delta >= limit {
-            return Err(refuse(&format!(
-                "delta = {} must be below 1/n = {limit:.3e}, n = {records} private records",
-                settings.delta
-            )));
-        }
+        check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
         once(settings).map(Some)
     }
 }

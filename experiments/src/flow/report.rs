@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use dp_core::accounting::{Neighbours, read_ledger};
+use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
@@ -208,11 +209,16 @@ fn warnings(told: &Told) -> Vec<String> {
     let mut warnings = [told.elsewhere, &told.warnings].concat();
     if told.failure_probability > 0.0 {
         warnings.push(format!(
-            "The sensitivity is a paper's high-probability value, no bound: each release adds {:e} \
+            "The sensitivity is a paper's high-probability value, no bound: each release adds {} \
              to delta.",
-            told.failure_probability
+            upper(told.failure_probability)
         ));
     }
+    let records = told.sides.private.len() as f64;
+    warnings.extend(
+        told.promise
+            .and_then(|promise| loose_delta(promise.delta, records)),
+    );
     warnings
 }
 
@@ -227,11 +233,11 @@ fn privacy(told: &Told, spent: Option<&Spent>) -> String {
         ""
     };
     format!(
-        "{known}({}, {:e})-differentially private; neighbours: {}; {}; accountant: {} (upper bound); \
+        "{known}({}, {})-differentially private; neighbours: {}; {}; accountant: {} (upper bound); \
          {} releases in the ledger. Public: {}, the test records, class sizes. Not covered: the \
          choice of hyperparameters.{}",
         upper(spent.epsilon_upper),
-        spent.delta,
+        upper(spent.delta),
         neighbours(promise.neighbours),
         promise.sampler,
         promise.accountant,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use dp_core::delta::loose_delta;
 use dp_core::mechanism::NoiseSource;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
@@ -182,16 +183,19 @@ fn announce(
     println!("mechanism {}", settings.mechanism.name());
     match promise {
         Some(promise) => println!(
-            "privacy   epsilon {} at delta {:e}; neighbours: {}; {} releases, noise multiplier \
-             {:.3}; accountant: {}",
+            "privacy   epsilon {} at delta {}; neighbours: {}; {} releases, noise multiplier \
+             {}; accountant: {}",
             upper(promise.epsilon_upper),
-            promise.delta,
+            upper(promise.delta),
             report::neighbours(promise.neighbours),
             promise.releases,
-            promise.noise_multiplier,
+            upper(promise.noise_multiplier),
             promise.accountant
         ),
         None => println!("privacy   {}", report::no_privacy(settings)),
+    }
+    if let Some(told) = promise.and_then(|p| loose_delta(p.delta, sides.private.len() as f64)) {
+        println!("delta     {told}");
     }
     if settings.private() && settings.insecure_noise_seed.is_some() {
         println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
@@ -80,11 +81,7 @@ pub fn write(
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: [
-            run.elsewhere.clone(),
-            warnings(judging, labels_read_private),
-        ]
-        .concat(),
+        warnings: warnings(run, judging, labels_read_private),
         more: [
             ("epsilon_spent_upper".to_string(), json!(spent)),
             ("images".to_string(), json!(images)),
@@ -122,8 +119,15 @@ pub fn write(
 }
 
 /// What a reader must know before believing the scores.
-fn warnings(judging: &Judging, labels_read_private: bool) -> Vec<String> {
-    let mut warnings = crate::scores::warnings(&judging.score);
+fn warnings(run: &Run, judging: &Judging, labels_read_private: bool) -> Vec<String> {
+    let mut warnings = run.elsewhere.clone();
+    warnings.extend(crate::scores::warnings(&judging.score));
+    let records = run.data.train.len() as f64;
+    warnings.extend(
+        run.plan
+            .iter()
+            .filter_map(|plan| loose_delta(plan.delta(), records)),
+    );
     if labels_read_private {
         warnings.push(
             "Samples were labelled by their nearest private images, as in the paper: the accuracies \
@@ -249,12 +253,12 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         ""
     };
     format!(
-        "{known}({}, {:e})-differentially private; neighbours: {}; each batch of fixed size \
+        "{known}({}, {})-differentially private; neighbours: {}; each batch of fixed size \
          drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in the \
          ledger, which cover the training gradients{}. Not covered: the choice of \
          hyperparameters, and the test records, which are public.{}",
         upper(spent.unwrap_or(plan.epsilon_upper())),
-        plan.delta(),
+        upper(plan.delta()),
         neighbours(plan.neighbours()),
         plan.accountant(),
         if run.settings.conditional && run.settings.class_moments {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use data::Dataset;
+use dp_core::delta::loose_delta;
 use dp_core::mechanism::{GaussianMechanism, NoiseSource};
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
@@ -160,9 +161,9 @@ impl Run {
             return Ok(());
         };
         println!(
-            "privacy   epsilon {} at delta {:e}; neighbours: {}; accountant: {}",
+            "privacy   epsilon {} at delta {}; neighbours: {}; accountant: {}",
             upper(plan.epsilon_upper()),
-            plan.delta(),
+            upper(plan.delta()),
             neighbours(plan.neighbours()),
             plan.accountant()
         );
@@ -171,7 +172,10 @@ impl Run {
                 "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
             );
         }
-        println!("noise     multiplier {:.3}", plan.noise_multiplier());
+        if let Some(told) = loose_delta(plan.delta(), self.data.train.len() as f64) {
+            println!("delta     {told}");
+        }
+        println!("noise     multiplier {}", upper(plan.noise_multiplier()));
         // A draw of its own, so that the public stream of the run does not depend on a message.
         let public = self.public.clone();
         let matching = self.matching()?;
@@ -184,8 +188,10 @@ impl Run {
             * n;
         let paper = paper_sensitivity(&objective, self.settings.batch) * n;
         println!(
-            "step      batch times sensitivity {ours:.3} (the paper's bound: {paper:.3}, ratio {:.3})",
-            ours / paper
+            "step      batch times sensitivity {} (the paper's bound: {}, ratio {})",
+            upper(ours),
+            upper(paper),
+            upper(ours / paper)
         );
         Ok(())
     }

@@ -13,6 +13,7 @@ use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
+use lab::report::upper;
 use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use model::swae::{StepLosses, bounded_gradient, plain_gradient};
@@ -208,7 +209,7 @@ impl Run {
             let step = self.step;
             if step.is_multiple_of((steps / ACCOUNTED_POINTS).max(1)) || step == steps {
                 progress.message(match &self.plan {
-                    Some(plan) => format!("epsilon {:.3}", spent_so_far(plan, ledger)?),
+                    Some(plan) => format!("epsilon {}", upper(spent_so_far(plan, ledger)?)),
                     None => "not private".to_string(),
                 });
             }

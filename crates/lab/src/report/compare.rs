@@ -10,6 +10,7 @@ use super::privacy::{Standing, Statement};
 use super::record::RunRecord;
 use super::results::{Shown, results};
 use super::settings::Settings;
+use super::together::sentence;
 use crate::diagnostic::Failure;
 
 #[derive(Debug, Serialize)]
@@ -17,6 +18,7 @@ struct Page {
     title: String,
     runs: Vec<Run>,
     warnings: Vec<String>,
+    together: Option<String>,
     facts: Vec<Line>,
     results: Vec<Line>,
     differing: Vec<Line>,
@@ -125,6 +127,7 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
             title: format!("{} runs compared", records.len()),
             runs: runs.collect(),
             warnings: told,
+            together: sentence(records),
             facts: fact_lines(records),
             results: results(records).into_iter().map(Line::of_results).collect(),
             differing,

@@ -20,14 +20,15 @@ mod run_file;
 mod settings;
 mod sweep;
 mod timestamp;
+mod together;
 
 use std::path::{Path, PathBuf};
 
 pub use command::{command_line, this_command};
 pub use compare::compare;
+pub use dp_core::decimal::{lower, upper};
 pub use ledger::{Group, LedgerSummary, Span};
 pub use metrics::{Curve, Metrics};
-pub use number::upper;
 pub use privacy::{Standing, Statement};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};

@@ -1,5 +1,6 @@
 //! The page of one run.
 
+use dp_core::decimal::upper;
 use serde::Serialize;
 
 use super::event::{describe, noise_multiplier};
@@ -93,13 +94,17 @@ impl Release {
         if group.phases.len() > phases.len() {
             phases.push(format!("and {} more", group.phases.len() - phases.len()));
         }
-        let span = |s: super::ledger::Span| range(s.low, s.high);
         Self {
             event: describe(&group.event),
             count: group.count,
-            noise_multiplier: noise_multiplier(&group.event).map_or_else(missing, shown),
-            sensitivity: group.sensitivity.map_or_else(missing, span),
-            deviation: group.deviation.map_or_else(missing, span),
+            noise_multiplier: noise_multiplier(&group.event)
+                .map_or_else(missing, |z| z.to_string()),
+            sensitivity: group
+                .sensitivity
+                .map_or_else(missing, |s| range(s.low, s.high, upper)),
+            deviation: group
+                .deviation
+                .map_or_else(missing, |s| range(s.low, s.high, shown)),
             neighbours: group.neighbours.as_deref().map_or_else(missing, neighbours),
             phases: phases.join(", "),
             secret_noise: group.secret_noise,

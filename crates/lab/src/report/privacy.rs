@@ -1,9 +1,9 @@
 //! What a run promises, for the box at the head of its page.
 
+use dp_core::decimal::upper;
 use serde::Serialize;
 
 use super::event::first_sampler;
-use super::number::{shown, upper};
 use super::record::RunRecord;
 
 /// How a run stands.
@@ -128,24 +128,27 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
             .iter()
             .find_map(|g| first_sampler(&g.event))
     });
-    // A killed run makes steps again: what it has spent can be more than its plan.
-    let spent = record.more("epsilon_spent_upper");
-    let epsilon = match (spent, plan.epsilon_upper) {
-        (Some(spent), Some(planned)) => Some(spent.max(planned)),
-        (spent, planned) => spent.or(planned),
-    };
     [
-        (EPSILON, epsilon.map(upper)),
-        (DELTA, plan.delta.map(|delta| format!("{delta:e}"))),
+        (EPSILON, epsilon_upper(record).map(upper)),
+        (DELTA, plan.delta.map(upper)),
         ("neighbours", plan.neighbours.as_deref().map(neighbours)),
         ("sampler", sampler),
         ("accountant", plan.accountant.clone()),
-        ("noise multiplier", plan.noise_multiplier.map(shown)),
+        ("noise multiplier", plan.noise_multiplier.map(upper)),
         ("steps", plan.steps.map(|steps| steps.to_string())),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))
     .collect()
+}
+
+/// The epsilon of a finished run. A killed run makes steps again: what it has spent can be more than its plan.
+pub(super) fn epsilon_upper(record: &RunRecord) -> Option<f64> {
+    let planned = record.run.as_ref()?.plan.as_ref()?.epsilon_upper;
+    match (record.more("epsilon_spent_upper"), planned) {
+        (Some(spent), Some(planned)) => Some(spent.max(planned)),
+        (spent, planned) => spent.or(planned),
+    }
 }
 
 /// A neighbour relation in words.

@@ -10,6 +10,7 @@ use super::privacy::{Standing, Statement};
 use super::record::RunRecord;
 use super::run_file::Better;
 use super::settings::Settings;
+use super::together::{Together, sentence};
 use crate::figures::mean_and_deviation;
 
 /// Settings that tell repetitions apart, not cells.
@@ -33,8 +34,10 @@ pub struct Cell {
     pub experiment: String,
     /// The settings without the seeds.
     pub settings: Settings,
-    /// Epsilon and delta, or that nothing is promised, of the finished runs.
+    /// Epsilon and delta of one finished run, or that nothing is promised.
     pub privacy: String,
+    /// Those of all its runs together, if they are on the same private records.
+    pub privacy_of_all: String,
     /// Finished runs.
     pub finished: usize,
     /// Runs that did not finish; they are in no mean.
@@ -52,6 +55,8 @@ pub struct Sweep {
     pub results: Vec<(String, Option<Better>)>,
     /// The cells, by the settings that vary.
     pub cells: Vec<Cell>,
+    /// What all private runs spend together, in a sentence.
+    pub together: Option<String>,
 }
 
 impl Sweep {
@@ -94,6 +99,7 @@ impl Sweep {
             varying,
             results,
             cells,
+            together: sentence(records),
         }
     }
 }
@@ -136,6 +142,7 @@ fn cell(group: Group<'_>, results: &[(String, Option<Better>)]) -> Cell {
     if privacy.is_empty() {
         privacy.push(Standing::Unfinished.heading().to_string());
     }
+    let privacy = privacy.join("; ");
     let spreads = results
         .iter()
         .map(|(name, _)| {
@@ -161,7 +168,8 @@ fn cell(group: Group<'_>, results: &[(String, Option<Better>)]) -> Cell {
             .experiment
             .map_or_else(|| runs[0].experiment(), str::to_string),
         settings: group.settings,
-        privacy: privacy.join("; "),
+        privacy_of_all: Together::of(&runs).brief(runs.len(), &privacy),
+        privacy,
         finished: finished.len(),
         unfinished: runs.len() - finished.len(),
         spreads,

@@ -18,6 +18,7 @@ struct Page {
     rows: Vec<Row>,
     charts: Vec<Picture>,
     common: Vec<(String, String)>,
+    together: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,6 +62,7 @@ impl Sweep {
                 rows: rows.collect(),
                 charts: self.charts(),
                 common: common.collect(),
+                together: self.together.clone(),
             },
         )
     }

@@ -9,7 +9,15 @@ impl Sweep {
     /// Names of the columns before the results.
     pub(super) fn heading(&self) -> Vec<String> {
         let mut names = self.varying.clone();
-        names.extend(["privacy".into(), "runs".into(), "unfinished".into()]);
+        names.extend(
+            [
+                "privacy of one run",
+                "privacy of all its runs",
+                "runs",
+                "unfinished",
+            ]
+            .map(String::from),
+        );
         names
     }
 
@@ -18,6 +26,7 @@ impl Sweep {
         let mut row: Vec<String> = self.varying.iter().map(|name| value(cell, name)).collect();
         row.extend([
             cell.privacy.clone(),
+            cell.privacy_of_all.clone(),
             cell.finished.to_string(),
             cell.unfinished.to_string(),
         ]);
@@ -56,7 +65,7 @@ impl Sweep {
         text
     }
 
-    /// A Markdown table.
+    /// A Markdown table, and below it what all private runs spend together.
     pub fn markdown(&self) -> String {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
@@ -74,6 +83,9 @@ impl Sweep {
                     .map(|spread| words(*spread, cell.finished)),
             );
             text.push_str(&line(row));
+        }
+        if let Some(together) = &self.together {
+            let _ = write!(text, "\n{together}\n");
         }
         text
     }
