@@ -88,16 +88,20 @@ pub fn write(
         command: Some(folder.command(command)),
         figures,
         metrics: metrics(&scores),
-        warnings: run
-            .plan
-            .iter()
-            .filter_map(|plan| loose_delta(plan.delta(), run.tables.train.len() as f64))
-            .collect(),
         test: match json!(scores) {
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: run.elsewhere.clone(),
+        warnings: run
+            .elsewhere
+            .iter()
+            .cloned()
+            .chain(
+                run.plan
+                    .as_ref()
+                    .and_then(|plan| loose_delta(plan.delta(), run.tables.train.len() as f64)),
+            )
+            .collect(),
         finished: Some(timestamp(SystemTime::now())),
         more: [("epsilon_spent_upper".to_string(), json!(spent))]
             .into_iter()
