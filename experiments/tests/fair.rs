@@ -194,7 +194,9 @@ fn a_table_of_ones_own() {
         format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
     };
     let run = |csv: &Path, out: &Path| {
-        fair(&["--steps", "10", "--csv"])
+        fair(&["--steps", "10", "--cache-dir"])
+            .arg(keep.path().join("cache"))
+            .arg("--csv")
             .arg(csv)
             .arg("--schema")
             .arg(&schema)
@@ -216,7 +218,13 @@ fn a_table_of_ones_own() {
         ),
         (
             "other.csv",
-            rows(&|i| if i == 6 { "1,X,no".into() } else { line(i) }),
+            rows(&|i| {
+                if i == 6 {
+                    "1,Positive17,no".into()
+                } else {
+                    line(i)
+                }
+            }),
             "line 8",
         ),
         (
@@ -230,6 +238,7 @@ fn a_table_of_ones_own() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{name}: {said}");
         assert!(said.contains(says), "{name}: {said}");
+        assert!(!said.contains("Positive17"), "{said}");
         assert!(!out.exists());
     }
 }

@@ -94,7 +94,7 @@ pub enum DataError {
     },
 
     /// A label is not a class.
-    #[error("{file}: label {found} at index {index}: expected 0 to {max}; replace the file")]
+    #[error("{file}: the label at index {index}: expected 0 to {max}; replace the file")]
     Label {
         /// The file, or a word for where the labels came from.
         file: String,
@@ -102,8 +102,6 @@ pub enum DataError {
         index: usize,
         /// Largest label allowed.
         max: u8,
-        /// The label.
-        found: u8,
     },
 
     /// Images and labels do not belong together.
@@ -151,16 +149,14 @@ pub enum DataError {
 
     /// A file has not the pinned SHA-256.
     #[error(
-        "{path}: wrong SHA-256: expected {expected}, found {found}; remove the file, or replace it \
-         with the published one"
+        "{path}: wrong SHA-256: expected {expected}; remove the file, or replace it with the published \
+         one"
     )]
     Checksum {
         /// The file.
         path: PathBuf,
-        /// The pinned sum.
+        /// The pinned sum. That of the file is not said: it may be another one's records.
         expected: String,
-        /// The sum of the file.
-        found: String,
     },
 
     /// A file is nowhere on this machine and no mirror gave it.
@@ -278,7 +274,7 @@ pub enum DataError {
     Image {
         /// The file.
         path: PathBuf,
-        /// What the decoder said.
+        /// What is wrong with it, without what it holds.
         reason: String,
     },
 

@@ -187,12 +187,10 @@ fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> 
             sha256: file.sha256.to_string(),
         });
     }
-    let found = hex(Sha256::digest(bytes));
-    if found != file.sha256 {
+    if hex(Sha256::digest(bytes)) != file.sha256 {
         return Err(DataError::Checksum {
             path: path.into(),
             expected: file.sha256.to_string(),
-            found,
         });
     }
     Ok(())

@@ -58,7 +58,6 @@ impl LabelledImages {
                 file: "labelled images".into(),
                 index,
                 max: (classes - 1) as u8,
-                found: labels[index],
             });
         }
         Ok(Self {

@@ -69,11 +69,10 @@ fn image(file: &str, line: u64, fields: &[&str]) -> Result<(u8, Vec<f64>), Table
             found: fields.len(),
         });
     };
-    let bad = |column: String, value: &str, expected: &str| TableError::Field {
+    let bad = |column: String, expected: &str| TableError::Field {
         file: file.into(),
         line,
         column,
-        value: value.into(),
         expected: expected.into(),
         advice: "replace the file with the published one",
     };
@@ -81,17 +80,13 @@ fn image(file: &str, line: u64, fields: &[&str]) -> Result<(u8, Vec<f64>), Table
         .parse()
         .ok()
         .and_then(|value: f64| (0..CLASSES as u8).find(|&digit| f64::from(digit) == value));
-    let digit = digit.ok_or_else(|| bad("label".into(), label, "a digit, 0 to 9"))?;
+    let digit = digit.ok_or_else(|| bad("label".into(), "a digit, 0 to 9"))?;
     let mut greys = Vec::with_capacity(values.len());
     for (place, value) in values.iter().enumerate() {
         match value.parse() {
             Ok(grey) if (-1.0..=1.0).contains(&grey) => greys.push(grey),
             _ => {
-                return Err(bad(
-                    format!("pixel {place}"),
-                    value,
-                    "a number from -1 to 1",
-                ));
+                return Err(bad(format!("pixel {place}"), "a number from -1 to 1"));
             }
         }
     }

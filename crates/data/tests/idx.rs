@@ -187,12 +187,11 @@ fn a_label_that_is_no_digit_is_refused() {
         error,
         DataError::Label {
             index: 1,
-            found: 10,
             max: 9,
             ..
         }
     ));
-    says(&error, &["labels.gz", "label 10", "index 1", "0 to 9"]);
+    says(&error, &["labels.gz", "label at index 1", "0 to 9"]);
 }
 
 #[test]

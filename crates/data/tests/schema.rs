@@ -138,7 +138,7 @@ fn headers_that_do_not_fit_are_refused() {
         ),
         (
             "age,colour,side,id,sex,income,more",
-            "'more' is not in the schema",
+            "field 7 names no column of the schema",
         ),
         ("age,colour,side,id,sex,income,age", "'age' is there twice"),
         ("10,red,left,a,F,low", "header = false"),
@@ -146,6 +146,32 @@ fn headers_that_do_not_fit_are_refused() {
         let text = format!("| a comment\n\n{header}\n{GOOD}");
         let error = schema().decode("toy.csv", text.as_bytes()).unwrap_err();
         says(&error.to_string(), &["toy.csv, line 3", words]);
+    }
+}
+
+/// A private record has no place in a message: wherever a field is wrong, what it holds is not said.
+#[test]
+fn no_message_quotes_a_record() {
+    let secret = "123.456789";
+    let good = ["12", "red", "left", "a", "F", "low"];
+    for column in [0, 1, 2, 4, 5] {
+        let mut fields = good;
+        fields[column] = secret;
+        for rule in [Missing::Refuse, Missing::Drop, Missing::Level] {
+            let schema = schema().with_missing(rule);
+            let error = refused(&schema, &format!("{GOOD}{}\n", fields.join(",")));
+            says(&error.to_string(), &["line 4, column"]);
+            assert!(!format!("{error} {error:?}").contains(secret), "{error:?}");
+        }
+    }
+    // The first record of a file whose header is missing, and a quote that swallows the rest.
+    for text in [
+        format!("{secret},red,left,a,F,low\n"),
+        format!("{HEADER}{GOOD}12,red,left,,F,\"low\n{secret},red,left,a,F,low\n"),
+        format!("{HEADER}{GOOD}{secret},red\n"),
+    ] {
+        let error = schema().decode("toy.csv", text.as_bytes()).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains(secret), "{error:?}");
     }
 }
 
@@ -157,16 +183,16 @@ fn missing_values_follow_the_columns_rule() {
     for index in [2, 3] {
         assert_eq!(table.row(index).unwrap()[1..5], [0.0, 0.0, 0.0, 1.0]);
     }
-    for (line, column, value) in [
-        ("?,red,left,,F,low", "age", "'?'"),
-        ("12,red,left,,?,low", "sex", "'?'"),
-        ("12,red,left,,F,", "income", "''"),
+    for (line, column) in [
+        ("?,red,left,,F,low", "age"),
+        ("12,red,left,,?,low", "sex"),
+        ("12,red,left,,F,", "income"),
     ] {
         let error = refused(&schema(), &format!("{GOOD}{line}"));
         let column = format!("line 4, column {column}");
         says(
             &error.to_string(),
-            &["toy.csv", &column, value, "expected a value", "drop"],
+            &["toy.csv", &column, "expected a value", "drop"],
         );
     }
     // One rule for all: sensitive attributes and labels have no level of their own.
@@ -199,12 +225,10 @@ fn missing_values_follow_the_columns_rule() {
 fn numbers_outside_their_range_are_refused_or_clamped() {
     for value in ["9.99", "20.001", "-1e300"] {
         let error = refused(&schema(), &format!("{GOOD}{value},red,left,,F,low\n"));
-        let value = format!("'{value}'");
         says(
             &error.to_string(),
             &[
                 "toy.csv, line 4, column age",
-                &value,
                 "a number from 10 to 20",
                 "clamp",
             ],
@@ -222,7 +246,7 @@ fn numbers_outside_their_range_are_refused_or_clamped() {
             let error = refused(&schema, &line);
             says(
                 &error.to_string(),
-                &["line 4, column age", value, "a number from 10 to 20"],
+                &["line 4, column age", "a number from 10 to 20"],
             );
         }
     }
@@ -235,19 +259,19 @@ fn unknown_values_are_refused() {
             "12,blue,left,,F,low",
             [
                 "column colour",
-                "'blue'",
+                "add the level",
                 "one of 'red', 'green', 'light blue'",
             ],
         ),
         (
             "12,Red,left,,F,low",
-            ["column colour", "'Red'", "add the level"],
+            ["column colour", "'red'", "add the level"],
         ),
         (
             "12,red,left,,F,middle",
             [
                 "column income",
-                "'middle'",
+                "add the class",
                 "'low', 'low.', 'high', 'high.'",
             ],
         ),
@@ -255,7 +279,7 @@ fn unknown_values_are_refused() {
             "12,red,left,,X,low",
             [
                 "column sex",
-                "'X'",
+                "two groups",
                 "one of 'F', 'female' (group 0) or 'M' (group 1)",
             ],
         ),
@@ -279,7 +303,7 @@ fn ragged_lines_are_refused() {
             &["toy.csv, line 4", &format!("{count} fields, expected 6")],
         );
     }
-    // An open quote swallows the rest: the line where it opens is named, and the message stays short.
+    // An open quote swallows the rest: the line where it opens is named.
     let error = refused(
         &schema(),
         &format!("{GOOD}12,\"red,left,,F,low\n{}", GOOD.repeat(100)),
@@ -289,8 +313,7 @@ fn ragged_lines_are_refused() {
         &schema(),
         &format!("{GOOD}12,red,left,,F,\"low\n{}", GOOD.repeat(100)),
     );
-    says(&error.to_string(), &["line 4, column income", "..."]);
-    assert!(error.to_string().len() < 400);
+    says(&error.to_string(), &["line 4, column income"]);
 }
 
 /// Line numbers, with blank lines, comments, breaks inside quotes, and either kind of line break.
@@ -370,11 +393,7 @@ fn another_column_can_be_sensitive() {
     let error = refused(&by_side, &format!("{GOOD}12,red,middle,,F,low\n"));
     says(
         &error.to_string(),
-        &[
-            "column side",
-            "'middle'",
-            "'left' (group 0) or 'right' (group 1)",
-        ],
+        &["column side", "'left' (group 0) or 'right' (group 1)"],
     );
     assert_eq!(by_side.with_sensitive("sex").unwrap(), schema());
     for name in ["colour", "age", "nothing"] {
@@ -400,7 +419,7 @@ fn a_label_can_be_a_number() {
     assert_eq!(table.labels(), &labels);
     says(
         &refused(&schema, GOOD).to_string(),
-        &["column income", "'low'", "from -1 to 1"],
+        &["column income", "from -1 to 1"],
     );
 }
 

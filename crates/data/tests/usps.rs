@@ -87,14 +87,14 @@ fn bad_lines_are_named() {
             message.contains("usps/zip.gz, line 1, column label"),
             "{message}"
         );
-        assert!(message.contains(&format!("'{label}'")) && message.contains("0 to 9"));
+        assert!(message.contains("0 to 9"));
     }
     for value in ["1.001", "-2", "inf", "NaN", "x"] {
         let mut text = line("3", "0");
         text.replace_range(text.len() - 1.., value);
         let message = refused(&format!("{good}\n{text}")).to_string();
         assert!(message.contains("line 2, column pixel 255"), "{message}");
-        assert!(message.contains(&format!("'{value}'")) && message.contains("-1 to 1"));
+        assert!(message.contains("-1 to 1"));
     }
     let bytes = gzip(&[good.as_bytes(), b"\n\xff\n"].concat());
     let error = usps::decode("f", &bytes, 16).unwrap_err();

@@ -26,9 +26,8 @@ pub enum DpError {
         records: u64,
     },
     /// The gradient that reached the mechanism holds a NaN or an infinity.
-    #[error(
-        "the clipped gradient is not finite in {count} of {total} entries: nothing was released"
-    )]
+    // How many are not is a function of private records.
+    #[error("the clipped gradient is not finite in some of {total} entries: nothing was released")]
     NotFinite {
         /// How many entries are not finite.
         count: usize,

@@ -3,7 +3,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use image::imageops::{self, FilterType};
-use image::{ImageFormat, ImageReader, RgbImage};
+use image::{ImageError, ImageFormat, ImageReader, RgbImage};
 
 use super::PixelRange;
 use crate::DataError;
@@ -24,8 +24,17 @@ pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
     }
     let image = reader
         .decode()
-        .map_err(|error| unreadable(error.to_string()))?;
+        .map_err(|error| unreadable(told(&error).into()))?;
     Ok(image.into_rgb8())
+}
+
+/// What a decoder complains of, without its words: they may quote the file.
+fn told(error: &ImageError) -> &'static str {
+    match error {
+        ImageError::Unsupported(_) => "it is of no format that is known here",
+        ImageError::Limits(_) => "it is larger than a decoder may make it",
+        _ => "its content is damaged or cut off",
+    }
 }
 
 /// Whether a JPEG's last scan is followed by the end-of-image marker.

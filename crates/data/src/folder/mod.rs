@@ -205,9 +205,24 @@ impl Records for ImageFolder {
     }
 
     fn sha256(&self) -> Result<String, DataError> {
-        let sums: Vec<Result<Vec<u8>, DataError>> = self
-            .files
+        self.sha256_of(&(0..self.len()).collect::<Vec<_>>())
+    }
+
+    fn strata(&self) -> Option<Vec<usize>> {
+        None
+    }
+}
+
+impl ImageFolder {
+    /// The SHA-256 of the images at `indices` as if they were the folder: of their paths and contents,
+    /// in that order, and of nothing else. Indices past the end are passed over.
+    ///
+    /// # Errors
+    /// [`DataError::Io`] for a file that cannot be read.
+    pub fn sha256_of(&self, indices: &[usize]) -> Result<String, DataError> {
+        let sums: Vec<Result<Vec<u8>, DataError>> = indices
             .par_iter()
+            .filter_map(|&index| self.files.get(index))
             .map(|file| {
                 let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
                 let name = parts.join("/");
@@ -219,11 +234,7 @@ impl Records for ImageFolder {
             .collect();
         let entries = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
         let parts: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
-        Ok(digest("sliver folder 1", &[self.len()], &parts))
-    }
-
-    fn strata(&self) -> Option<Vec<usize>> {
-        None
+        Ok(digest("sliver folder 1", &[parts.len()], &parts))
     }
 }
 

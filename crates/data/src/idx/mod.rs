@@ -114,7 +114,6 @@ pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError
             file: file.into(),
             index,
             max: MAX_LABEL,
-            found: labels[index],
         }),
     }
 }

@@ -47,16 +47,12 @@ pub enum SplitError {
 
     /// A split file that is not as it was written.
     #[error(
-        "{path}: changed since it was written: the file says checksum {stated}, its content has \
-         {found}; restore the file that was written there"
+        "{path}: changed since it was written: its checksum is not that of its content; restore the \
+         file that was written there"
     )]
     Edited {
         /// The file.
         path: PathBuf,
-        /// The checksum in the file.
-        stated: String,
-        /// The checksum of its content.
-        found: String,
     },
 
     /// A split file of other data.
@@ -73,6 +69,16 @@ pub enum SplitError {
         file: String,
         /// As the data has it.
         data: String,
+    },
+
+    /// A split file of other records. Their checksums are not said: they are as secret as the records.
+    #[error(
+        "{path}: made for records that hold something else; each data set, whole, has one name and one \
+         split: give the data and the name that belong together"
+    )]
+    OtherRecords {
+        /// The file.
+        path: PathBuf,
     },
 
     /// A request that the split file was not made for.

@@ -77,21 +77,16 @@ impl Content {
                 });
             }
         };
-        let content: Self =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        // What the file holds is not said.
+        let content: Self = serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            damaged(format!("line {line}, column {column} is not as it was"))
+        })?;
         if content.format != FORMAT {
-            return Err(damaged(format!(
-                "expected format '{FORMAT}', found '{}'",
-                content.format
-            )));
+            return Err(damaged(format!("it is not of the format '{FORMAT}'")));
         }
-        let found = content.sum();
-        if content.checksum != found {
-            return Err(DataError::from(SplitError::Edited {
-                path: path.into(),
-                stated: content.checksum,
-                found,
-            }));
+        if content.checksum != content.sum() {
+            return Err(DataError::from(SplitError::Edited { path: path.into() }));
         }
         if content.text() != text {
             return Err(damaged("it is not laid out as it was written".into()));

@@ -92,7 +92,8 @@ impl Split {
     /// For a plan that no data set could meet, [`SplitError::Fraction`], [`SplitError::TooFew`],
     /// [`SplitError::NoClasses`], [`SplitError::Name`] and [`DataError::Records`]; for a file that is
     /// not what was written, [`SplitError::Damaged`] and [`SplitError::Edited`]; for one that was made
-    /// for something else, [`SplitError::OtherData`] and [`SplitError::OtherPlan`];
+    /// for something else, [`SplitError::OtherData`], [`SplitError::OtherRecords`] and
+    /// [`SplitError::OtherPlan`];
     /// [`DataError::Io`].
     pub fn load_or_create(
         folder: &Path,
@@ -176,7 +177,6 @@ impl Split {
                 file.records.to_string(),
                 asked.records.to_string(),
             ),
-            ("SHA-256", file.sha256.clone(), asked.sha256.clone()),
         ];
         if let Some((what, file, data)) = data.into_iter().find(|(_, file, data)| file != data) {
             return Err(DataError::from(SplitError::OtherData {
@@ -185,6 +185,9 @@ impl Split {
                 file,
                 data,
             }));
+        }
+        if file.sha256 != asked.sha256 {
+            return Err(DataError::from(SplitError::OtherRecords { path }));
         }
         let sizes = |content: &Content| {
             format!(

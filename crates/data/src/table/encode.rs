@@ -1,7 +1,7 @@
 use sha2::{Digest, Sha256};
 
 use super::column::{Column, Role};
-use super::field::{Field, one_of, shown};
+use super::field::{Field, one_of};
 use super::lines::{Line, Lines};
 use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
 use crate::DataError;
@@ -54,14 +54,14 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, Ta
         line: line.number,
         problem,
     };
-    for name in &line.fields {
-        if !schema.columns.iter().any(|column| column.name == *name) {
-            return Err(refuse(format!(
-                "column '{}' is not in the schema: add it there, with kind = \"ignore\" if it is not \
-                 needed, or say header = false if this line is a record",
-                shown(name)
-            )));
-        }
+    // Its name is not said: where the header is missing, it is a field of a record.
+    let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
+    if let Some(place) = line.fields.iter().position(|name| !known(name)) {
+        return Err(refuse(format!(
+            "field {} names no column of the schema: add it there, with kind = \"ignore\" if it is not \
+             needed, or say header = false if this line is a record",
+            place + 1
+        )));
     }
     let place = |column: &Column| {
         let mut places = (0..line.fields.len()).filter(|&i| line.fields[i] == column.name);

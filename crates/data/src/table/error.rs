@@ -14,8 +14,9 @@ pub enum TableError {
         found: usize,
     },
 
-    /// A field that does not hold what its column may hold.
-    #[error("{file}, line {line}, column {column}: '{value}': expected {expected}; {advice}")]
+    /// A field that does not hold what its column may hold. What it holds is not said: a private
+    /// record has no place in a message.
+    #[error("{file}, line {line}, column {column}: expected {expected}; {advice}")]
     Field {
         /// The file.
         file: String,
@@ -23,8 +24,6 @@ pub enum TableError {
         line: u64,
         /// The column.
         column: String,
-        /// What it holds.
-        value: String,
         /// What it may hold.
         expected: String,
         /// What to do.

@@ -75,7 +75,6 @@ impl Field<'_> {
             file: self.file.into(),
             line: self.line,
             column: self.column.into(),
-            value: shown(self.value),
             expected,
             advice,
         }
@@ -95,14 +94,5 @@ pub(super) fn one_of(values: &[String]) -> String {
         1 => list,
         count if count <= SHOWN => format!("one of {list}"),
         count => format!("one of {count}: {list}, ..."),
-    }
-}
-
-/// A value short enough for a message: one behind a stray quote may be the rest of the file.
-pub(super) fn shown(value: &str) -> String {
-    const SHOWN: usize = 60;
-    match value.char_indices().nth(SHOWN) {
-        None => value.into(),
-        Some((end, _)) => format!("{}...", &value[..end]),
     }
 }

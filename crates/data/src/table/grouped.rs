@@ -64,8 +64,9 @@ impl GroupedTable {
             } => {
                 check("number of classes", *classes, 1..=Self::MAX_CLASSES)?;
                 check("number of labels", values.len(), count..=count)?;
-                for &class in values {
-                    check("class", class, 0..=classes - 1)?;
+                let most = classes - 1;
+                if values.iter().any(|&class| class > most) {
+                    return Err(value("class", format!("0 to {most}")).into());
                 }
             }
             Labels::Values { width, values } => {
@@ -75,8 +76,8 @@ impl GroupedTable {
                 check_finite("label value", values)?;
             }
         }
-        for &group in &groups {
-            check("group", group.into(), 0..=1)?;
+        if groups.iter().any(|&group| group > 1) {
+            return Err(value("group", "0 to 1").into());
         }
         for group in 0..2 {
             if !groups.contains(&group) {
@@ -260,12 +261,17 @@ fn check(
 }
 
 fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TableError> {
-    match values.iter().find(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(value) => Err(TableError::Shape {
-            what,
-            expected: "a finite number".into(),
-            found: value.to_string(),
-        }),
+    match values.iter().all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(value(what, "a finite number")),
+    }
+}
+
+/// A value of a record, which is not said, out of its bounds.
+fn value(what: &'static str, expected: impl Into<String>) -> TableError {
+    TableError::Shape {
+        what,
+        expected: expected.into(),
+        found: "another value".into(),
     }
 }

@@ -211,7 +211,7 @@ impl Schema {
 
     /// Reads the bytes of a file; `file` is the name to use in errors.
     ///
-    /// Errors quote the line at fault: they are for the owner of the data.
+    /// Errors name the line at fault, its column and what was expected, never what it holds.
     ///
     /// # Errors
     /// [`TableError::Fields`] for a line with too few or too many fields; [`TableError::Field`] for a

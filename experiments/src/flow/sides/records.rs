@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use data::split::Records as _;
 use data::{ImageFolder, LabelledImages};
 use lab::diagnostic::Failure;
 use model::latent::ImageShape;
@@ -95,7 +94,8 @@ impl Records {
         }
     }
 
-    /// A checksum of all records: of bytes and labels, or of the names and contents of files.
+    /// A checksum of these records and of no others: of bytes and labels, or of the names and contents
+    /// of files. That of private records is as secret as they are.
     ///
     /// # Errors
     ///
@@ -110,13 +110,47 @@ impl Records {
                 }
             }
             Source::Folder(folder) => {
-                bytes.extend(folder.sha256().map_err(Failure::run)?.bytes());
+                let sum = folder.sha256_of(&self.indices).map_err(Failure::run)?;
+                bytes.extend(sum.bytes());
                 let shape = self.shape().side as u64;
                 bytes.extend(shape.to_le_bytes());
-                let indices = self.indices.iter().map(|&i| i as u64);
-                bytes.extend(indices.flat_map(u64::to_le_bytes));
             }
         }
         Ok(lab::checkpoint::hex(&bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use data::ImageFolderOptions;
+
+    use super::*;
+
+    /// The autoencoder's file is named after it, and the name is printed.
+    #[test]
+    fn the_checksum_of_public_photographs_tells_nothing_of_private_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let save = |name: &str, red| {
+            let picture = image::RgbImage::from_pixel(4, 4, image::Rgb([red, 0, 0]));
+            picture.save(folder.path().join(name)).unwrap();
+        };
+        let sums = || {
+            let options = ImageFolderOptions::default();
+            let all = Arc::new(ImageFolder::scan(folder.path(), &options).unwrap());
+            [vec![0, 2], vec![1]].map(|indices| {
+                let side = Records::new(Source::Folder(all.clone()), indices, None);
+                side.fingerprint().unwrap()
+            })
+        };
+        for name in ["0.png", "1.png", "2.png"] {
+            save(name, 1);
+        }
+        let [public, private] = sums();
+        save("1.png", 9);
+        let [same, other] = sums();
+        assert_eq!(same, public);
+        assert_ne!(other, private);
+        save("2.png", 9);
+        assert_ne!(sums()[0], public);
     }
 }
