@@ -214,7 +214,9 @@ fn a_table_of_ones_own() {
         format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
     };
     let run = |csv: &Path, out: &Path| {
-        fair(&["--steps", "10", "--csv"])
+        fair(&["--steps", "10", "--cache-dir"])
+            .arg(keep.path().join("cache"))
+            .arg("--csv")
             .arg(csv)
             .arg("--schema")
             .arg(&schema)

@@ -27,6 +27,8 @@ fn small(out: &Path, more: &[&str]) -> Output {
         "1e-3",
         "--slices",
         "12",
+        "--cache-dir",
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/swae-cache"),
         "--out",
     ];
     let out = out.to_str().expect("a path in UTF-8");

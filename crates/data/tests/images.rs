@@ -91,7 +91,6 @@ fn parts_that_do_not_fit_are_refused() {
         error,
         DataError::Label {
             index: 1,
-            found: 5,
             max: 4,
             ..
         }

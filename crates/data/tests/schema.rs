@@ -393,11 +393,7 @@ fn another_column_can_be_sensitive() {
     let error = refused(&by_side, &format!("{GOOD}12,red,middle,,F,low\n"));
     says(
         &error.to_string(),
-        &[
-            "column side",
-            "'middle'",
-            "'left' (group 0) or 'right' (group 1)",
-        ],
+        &["column side", "'left' (group 0) or 'right' (group 1)"],
     );
     assert_eq!(by_side.with_sensitive("sex").unwrap(), schema());
     for name in ["colour", "age", "nothing"] {
@@ -423,7 +419,7 @@ fn a_label_can_be_a_number() {
     assert_eq!(table.labels(), &labels);
     says(
         &refused(&schema, GOOD).to_string(),
-        &["column income", "'low'", "from -1 to 1"],
+        &["column income", "from -1 to 1"],
     );
 }
 

@@ -38,7 +38,7 @@ impl fmt::Display for Use {
             Self::AllPrivate => "all private",
             Self::AllPublic => "all public",
             Self::Split => "split into a public and a private half",
-            Self::TestRows => "public in one row of five, private in the others",
+            Self::TestRows => "public in one row of five",
         })
     }
 }

@@ -142,7 +142,9 @@ mod tests {
                 side.fingerprint().unwrap()
             })
         };
-        ["0.png", "1.png", "2.png"].map(|name| save(name, 1));
+        for name in ["0.png", "1.png", "2.png"] {
+            save(name, 1);
+        }
         let [public, private] = sums();
         save("1.png", 9);
         let [same, other] = sums();
