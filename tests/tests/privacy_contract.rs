@@ -343,7 +343,7 @@ fn release_once(seed: u64, deviation: f64, device: &Device) -> Vec<f32> {
     )
     .unwrap();
     let released = mechanism.release(bounded, &mut ledger).unwrap();
-    assert_eq!(ledger.entries(), 1);
+    assert_eq!(ledger.releases(), 1);
     released.gradient().to_host()
 }
 
@@ -396,7 +396,7 @@ fn only_what_is_finite_is_released() {
             .unwrap();
             let released = mechanism.release(bounded, &mut ledger);
             assert_eq!(released.is_ok(), leaves, "{}: {values:?}", place.name);
-            assert_eq!(ledger.entries(), u64::from(leaves));
+            assert_eq!(ledger.releases(), u64::from(leaves));
         }
     }
 }
