@@ -55,7 +55,7 @@ fn widths(criterion: &mut Criterion) {
                 b.iter(|| {
                     let step =
                         bounded_gradient(&stages(), &batch, terms, &objective, engine, &device);
-                    black_box(step.unwrap().0.before_noise().to_host())
+                    black_box(step.unwrap().0.before_noise())
                 })
             });
         }

@@ -57,7 +57,7 @@ fn steps(criterion: &mut Criterion) {
                 b.iter(|| {
                     let step =
                         bounded_gradient(&model, &batch, &matching, &objective, engine, &device);
-                    black_box(step.unwrap().0.before_noise().to_host())
+                    black_box(step.unwrap().0.before_noise())
                 });
             });
         }

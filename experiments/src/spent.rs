@@ -5,8 +5,8 @@ use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 
-/// An upper bound on the epsilon of everything in a run's ledger, which is more than planned where a
-/// killed run made steps again; none without privacy.
+/// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run
+/// made steps again, and never less; none without privacy.
 ///
 /// # Errors
 ///

@@ -95,6 +95,35 @@ fn the_paper_s_delta_says_what_it_lets_through() {
 }
 
 #[test]
+fn histograms_tell_of_a_release_that_the_ledger_lost() {
+    let (_keep, out) = folder();
+    let flags = ["--task", "regression1d", "--post-process", "0.1"];
+    let output = small(&out, &flags);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // As where it was killed before its last line.
+    std::fs::remove_file(out.join("run.json")).expect("removed");
+    let ledger = out.join("ledger.jsonl");
+    let whole = std::fs::read_to_string(&ledger).expect("readable");
+    let steps: Vec<&str> = whole.lines().take(12).collect();
+    std::fs::write(&ledger, steps.join("\n") + "\n").expect("written");
+    let refused = small(&out, &flags);
+    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("ledger.jsonl") && said.contains("histograms.json"),
+        "{said}"
+    );
+    std::fs::write(&ledger, &whole).expect("written");
+    let output = small(&out, &flags);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Its steps were made again; its histograms were not.
+    assert_eq!(Ledger::read(&ledger).expect("a ledger").len(), 13 + 12);
+    let run = json(&out.join("run.json"));
+    let planned = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+    assert!(run["epsilon_spent_upper"].as_f64().expect("a number") > planned);
+}
+
+#[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
     // Paper 004, C.6: with the same weight they are the same run, whatever else is told of them.
     let result = |more: &[&str]| {

@@ -381,6 +381,100 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
     }
 }
 
+/// What a program said, on one line.
+fn line(bytes: &[u8]) -> String {
+    let said = text(bytes).replace('│', " ");
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_stored_release_tells_of_a_ledger_that_was_lost() {
+    let (_keep, out) = folder();
+    let settings = [MARGINALS, &["--epsilon", "2", "--steps", "3"]].concat();
+    let output = small(&out, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let before = json(&out.join("run.json"));
+    // As where it was killed before its last line.
+    std::fs::remove_file(out.join("run.json")).expect("removed");
+    let (ledger, hidden) = (out.join("ledger.jsonl"), out.join("hidden"));
+    std::fs::rename(&ledger, &hidden).expect("moved");
+    for lost in [true, false] {
+        if !lost {
+            std::fs::write(&ledger, "").expect("written");
+        }
+        let refused = small(&out, &settings);
+        let said = line(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("release.bin tells of 1"), "{said}");
+        assert_eq!(ledger.exists(), !lost);
+    }
+    std::fs::rename(&hidden, &ledger).expect("moved");
+    let output = small(&out, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(Ledger::read(&ledger).expect("a ledger").len(), 1);
+    let after = json(&out.join("run.json"));
+    assert_eq!(after["epsilon_spent_upper"], before["epsilon_spent_upper"]);
+}
+
+#[test]
+fn noise_never_meets_the_latents_of_another_autoencoder() {
+    let (keep, out) = folder();
+    let cache = keep.path().join("cache");
+    let mine = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        command.args(["--backend", "flex", "--quick-scores", "--cache-dir"]);
+        command.arg(&cache).args(arguments).arg(&out);
+        command
+    };
+    let settings = [
+        "--records",
+        "400",
+        "--public-records",
+        "200",
+        "--delta",
+        "1e-4",
+    ];
+    let more = [
+        "--public-epochs",
+        "1",
+        "--steps",
+        "300",
+        "--checkpoint-every",
+        "7",
+        "--run",
+    ];
+    kill_at(&mut mine(&[&settings, RESAMPLED, &more].concat()), &out, 20);
+    let resume = || mine(&["--resume"]).output().expect("the binary starts");
+
+    let weights = std::fs::read_dir(cache.join("autoencoders")).expect("a folder");
+    let weights = weights.map(|entry| entry.expect("an entry").path()).next();
+    let weights = weights.expect("an autoencoder");
+    let bytes = std::fs::read(&weights).expect("readable");
+    let mut other = bytes[64..].to_vec();
+    other[400] ^= 1;
+    let sum = lab::checkpoint::hex(&other).into_bytes();
+    std::fs::write(&weights, [sum, other].concat()).expect("written");
+    let refused = resume();
+    let said = line(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("other weights of the autoencoder"), "{said}");
+    std::fs::write(&weights, bytes).expect("written");
+
+    // A checkpoint whose key went goes on with new noise, and says so.
+    let checkpoints = std::fs::read_dir(out.join("checkpoints")).expect("a folder");
+    let paths = checkpoints.map(|entry| entry.expect("an entry").path());
+    let whole = paths.filter(|path| path.join("manifest.json").exists());
+    let last = whole.max().expect("a checkpoint");
+    std::fs::remove_file(last.join("noise.json")).expect("a key");
+    let output = resume();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        line(&output.stdout).contains("new noise"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
 #[test]
 fn bad_input_is_refused_by_name() {
     for (more, says) in [

@@ -50,8 +50,12 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, out)
 }
 
-fn weights(out: &Path) -> Vec<u8> {
-    std::fs::read(out.join("class-moments.json")).expect("released moments")
+/// The moments that were released; how many releases came before them is no result.
+fn weights(out: &Path) -> serde_json::Value {
+    let moments = std::fs::read_to_string(out.join("class-moments.json")).expect("moments");
+    let mut moments: serde_json::Value = serde_json::from_str(&moments).expect("JSON");
+    moments["releases"].take();
+    moments
 }
 
 fn lines(out: &Path) -> usize {
@@ -256,18 +260,79 @@ fn no_space_is_an_error_that_keeps_what_was_reached() {
 #[test]
 fn two_processes_cannot_be_at_one_run() {
     let (_keep, out) = folder();
-    let mut child = start(&out, &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    assert!(grown(&mut child, &out, 1));
+    stopped(&out, &[]);
+    let held = lab::run_folder::RunFolder::open(&out).expect("this process's own");
     let second = resume(&out).output().expect("the binary starts");
     assert_eq!(second.status.code(), Some(2));
     let said = text(&second.stderr);
     assert!(said.contains("another process"), "{said}");
-    child.kill().expect("killed");
-    child.wait().expect("a child");
+    assert!(said.contains("waiting up to"), "{said}");
+    drop(held);
+    done(resume(&out));
+}
+
+/// What is refused for its ledger, and leaves everything as it was.
+fn refused_for_its_ledger(mut command: Command, out: &Path, needles: &[&str]) {
+    let files = || {
+        let entries = std::fs::read_dir(out).expect("a folder");
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.is_file())
+            .map(|path| (std::fs::read(&path).expect("readable"), path))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    let refused = command.output().expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    for needle in needles {
+        assert!(said.contains(needle), "no {needle} in {said}");
+    }
+    assert!(files() == before);
+}
+
+#[test]
+fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
+    let (_keep, out) = folder();
+    stopped(&out, &[]);
+    let ledger = out.join("ledger.jsonl");
+    let whole = std::fs::read_to_string(&ledger).expect("readable");
+    let made = whole.lines().count();
+    let shorter =
+        |text: &str| text[..text[..text.len() - 1].rfind('\n').expect("lines") + 1].to_string();
+    let told = format!("tells of {made}");
+    std::fs::remove_file(&ledger).expect("removed");
+    refused_for_its_ledger(
+        resume(&out),
+        &out,
+        &["ledger is missing", "checkpoints/step-", &told],
+    );
+    for (text, holds) in [(String::new(), 0), (shorter(&whole), made - 1)] {
+        std::fs::write(&ledger, text).expect("written");
+        let holds = format!("holds {holds} releases");
+        refused_for_its_ledger(resume(&out), &out, &[&holds, "checkpoints/step-", &told]);
+    }
+    std::fs::write(&ledger, &whole).expect("written");
+    done(resume(&out));
+
+    let rescore = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+        command.args(["--backend", "flex", "--quick-scores", "--rescore"]);
+        command.arg(&out);
+        command
+    };
+    let whole = std::fs::read_to_string(&ledger).expect("readable");
+    std::fs::write(&ledger, shorter(&whole)).expect("written");
+    refused_for_its_ledger(rescore(), &out, &["run.json", "tells of 41"]);
+    std::fs::rename(out.join("run.json"), out.join("hidden")).expect("moved");
+    refused_for_its_ledger(rescore(), &out, &["class-moments.json tells of 41"]);
+    std::fs::remove_file(&ledger).expect("removed");
+    refused_for_its_ledger(rescore(), &out, &["ledger is missing", "tells of 41"]);
+    std::fs::write(&ledger, &whole).expect("written");
+    done(rescore());
 }
 
 #[test]

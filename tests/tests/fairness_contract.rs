@@ -7,7 +7,7 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, TensorData};
-use dp_core::mechanism::{BoundedGradient, ParameterGradient};
+use dp_core::mechanism::BoundedGradient;
 use dp_core::per_sample::{JacobianClip, Layer, Stack};
 use model::fairness::{
     Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
@@ -137,7 +137,7 @@ impl Trial {
     fn ratio(&self, engine: Engine, device: &Device) -> f64 {
         let [first, second] = self.bounded(engine, device);
         assert_eq!(first.sensitivity(), second.sensitivity());
-        distance(first.before_noise(), second.before_noise()) / first.sensitivity().l2_upper()
+        distance(&first.before_noise(), &second.before_noise()) / first.sensitivity().l2_upper()
     }
 
     fn ratio_without_clipping(&self, engine: Engine, device: &Device) -> f64 {
@@ -148,16 +148,18 @@ impl Trial {
         });
         let declared = sensitivity(&self.objective, &self.parity).unwrap();
         match gradients {
-            [Ok(first), Ok(second)] => distance(&first, &second) / declared.l2_upper(),
+            [Ok(first), Ok(second)] => {
+                distance(&first.to_host(), &second.to_host()) / declared.l2_upper()
+            }
             // A record that is not finite: an error tells of it.
             _ => f64::INFINITY,
         }
     }
 }
 
-fn distance(a: &ParameterGradient, b: &ParameterGradient) -> f64 {
-    let pairs = a.to_host().into_iter().zip(b.to_host());
-    let squares = pairs.map(|(x, y)| (f64::from(x) - f64::from(y)).powi(2));
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
     squares.sum::<f64>().sqrt()
 }
 
@@ -255,7 +257,7 @@ fn tied(n: usize, both_ends: bool, order: &[usize], device: &Device) -> f64 {
             .unwrap()
             .0
     });
-    distance(first.before_noise(), second.before_noise()) / first.sensitivity().l2_upper()
+    distance(&first.before_noise(), &second.before_noise()) / first.sensitivity().l2_upper()
 }
 
 #[test]
@@ -286,13 +288,13 @@ fn host_and_tensors_agree() {
         let trial = Trial::new(index, &device);
         let [host, _] = trial.bounded(Engine::Host { chunk: 4 }, &device);
         let [tensor, _] = trial.bounded(Engine::Tensor { chunk: 3 }, &device);
-        let norm = host.before_noise().to_host();
+        let norm = host.before_noise();
         let norm = norm
             .iter()
             .map(|x| f64::from(*x).powi(2))
             .sum::<f64>()
             .sqrt();
-        let off = distance(host.before_noise(), tensor.before_noise());
+        let off = distance(&host.before_noise(), &tensor.before_noise());
         assert!(
             off <= 1e-3 * norm.max(1e-3),
             "trial {index}: {off} of {norm}"
@@ -337,7 +339,7 @@ fn the_bound_is_attained_in_the_smaller_group() {
             .unwrap()
             .0
     });
-    let moved = distance(first.before_noise(), second.before_noise());
+    let moved = distance(&first.before_noise(), &second.before_noise());
     let theorem = 8.0 * 1.5 * 2.0 / 3.0;
     let declared = first.sensitivity().l2_upper();
     assert!((moved / theorem - 1.0).abs() < 1e-3, "{moved} of {theorem}");

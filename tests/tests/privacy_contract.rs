@@ -126,7 +126,7 @@ impl Trial {
             .0
         });
         assert_eq!(first.sensitivity(), second.sensitivity());
-        distance(first.before_noise(), second.before_noise()) / first.sensitivity().l2_upper()
+        distance(&first.before_noise(), &second.before_noise()) / first.sensitivity().l2_upper()
     }
 
     /// The same with the clipping taken out.
@@ -144,7 +144,7 @@ impl Trial {
             .0
         });
         let declared = model::swae::sensitivity(&self.objective, &self.matching).unwrap();
-        distance(&first, &second) / declared.l2_upper()
+        distance(&first.to_host(), &second.to_host()) / declared.l2_upper()
     }
 }
 
@@ -165,12 +165,9 @@ fn images(count: usize, rng: &mut impl Rng) -> Vec<f32> {
     pixels
 }
 
-fn distance(a: &ParameterGradient, b: &ParameterGradient) -> f64 {
-    let squares = a
-        .to_host()
-        .into_iter()
-        .zip(b.to_host())
-        .map(|(x, y)| (f64::from(x) - f64::from(y)).powi(2));
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
     squares.sum::<f64>().sqrt()
 }
 
@@ -346,7 +343,7 @@ fn release_once(seed: u64, deviation: f64, device: &Device) -> Vec<f32> {
     )
     .unwrap();
     let released = mechanism.release(bounded, &mut ledger).unwrap();
-    assert_eq!(ledger.entries(), 1);
+    assert_eq!(ledger.releases(), 1);
     released.gradient().to_host()
 }
 
@@ -399,7 +396,7 @@ fn only_what_is_finite_is_released() {
             .unwrap();
             let released = mechanism.release(bounded, &mut ledger);
             assert_eq!(released.is_ok(), leaves, "{}: {values:?}", place.name);
-            assert_eq!(ledger.entries(), u64::from(leaves));
+            assert_eq!(ledger.releases(), u64::from(leaves));
         }
     }
 }

@@ -102,7 +102,7 @@ fn the_noise_on_a_vector_has_the_declared_size_and_is_new_each_time() {
         let released = mechanism
             .release_vector(&values, sensitivity, &mut ledger)
             .unwrap();
-        assert_eq!(ledger.entries(), line);
+        assert_eq!(ledger.releases(), line);
         released.iter().map(|x| x - 0.25).collect::<Vec<f64>>()
     };
     let (first, second) = (release(1), release(2));
@@ -128,7 +128,7 @@ fn laplace_noise_has_the_declared_scale_and_is_new_each_time() {
     let values = vec![3.0; 20_000];
     let mut release = |line| {
         let released = mechanism.release_vector(&values, 2.0, &mut ledger).unwrap();
-        assert_eq!(ledger.entries(), line);
+        assert_eq!(ledger.releases(), line);
         released.iter().map(|x| x - 3.0).collect::<Vec<f64>>()
     };
     let (first, second) = (release(1), release(2));
@@ -155,5 +155,5 @@ fn laplace_noise_has_the_declared_scale_and_is_new_each_time() {
             .is_err()
     );
     assert!(mechanism.release_vector(&values, 0.0, &mut ledger).is_err());
-    assert_eq!(ledger.entries(), 2);
+    assert_eq!(ledger.releases(), 2);
 }

@@ -5,7 +5,7 @@
 //! made. Lines hold public values only: the event, the sensitivity and the noise.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -49,11 +49,12 @@ fn yes() -> bool {
 pub struct Ledger {
     file: File,
     path: PathBuf,
-    entries: u64,
+    releases: u64,
 }
 
 impl Ledger {
-    /// Creates a new ledger; an existing file is refused, never overwritten.
+    /// Creates a new ledger; an existing file is refused, never overwritten. Its name is flushed with
+    /// its folder, so that a power loss after a release cannot take the whole file.
     ///
     /// # Errors
     ///
@@ -64,10 +65,17 @@ impl Ledger {
             .create_new(true)
             .open(path)
             .map_err(|source| ledger_error(path, source))?;
+        #[cfg(unix)]
+        {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            File::open(folder.unwrap_or(Path::new(".")))
+                .and_then(|folder| folder.sync_all())
+                .map_err(|source| ledger_error(path, source))?;
+        }
         Ok(Self {
             file,
             path: path.to_path_buf(),
-            entries: 0,
+            releases: 0,
         })
     }
 
@@ -76,24 +84,20 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`DpError::Ledger`] where the file cannot be read or written.
+    /// [`DpError::Ledger`] where the file cannot be read or written, [`DpError::LedgerFormat`] names
+    /// the first line that cannot be read.
     pub fn open(path: &Path) -> Result<Self, DpError> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .open(path)
-            .map_err(|source| ledger_error(path, source))?;
-        let mut text = String::new();
-        file.read_to_string(&mut text)
-            .map_err(|source| ledger_error(path, source))?;
+        let failed = |source| ledger_error(path, source);
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let releases = entries(path, &text)?.iter().map(|entry| entry.count).sum();
+        let mut file = OpenOptions::new().append(true).open(path).map_err(failed)?;
         if !text.is_empty() && !text.ends_with('\n') {
-            file.write_all(b"\n")
-                .map_err(|source| ledger_error(path, source))?;
+            file.write_all(b"\n").map_err(failed)?;
         }
         Ok(Self {
             file,
             path: path.to_path_buf(),
-            entries: text.lines().count() as u64,
+            releases,
         })
     }
 
@@ -110,13 +114,13 @@ impl Ledger {
             .write_all(line.as_bytes())
             .and_then(|()| self.file.sync_data())
             .map_err(|source| ledger_error(&self.path, source))?;
-        self.entries += 1;
+        self.releases += entry.count;
         Ok(())
     }
 
-    /// Lines written so far, those found at opening included.
-    pub fn entries(&self) -> u64 {
-        self.entries
+    /// Releases recorded so far, those found at opening included.
+    pub fn releases(&self) -> u64 {
+        self.releases
     }
 
     /// The ledger's file.
@@ -134,22 +138,26 @@ impl Ledger {
     /// [`DpError::LedgerFormat`] names the first line that cannot be read.
     pub fn read(path: &Path) -> Result<Vec<LedgerEntry>, DpError> {
         let text = std::fs::read_to_string(path).map_err(|source| ledger_error(path, source))?;
-        let mut entries: Vec<LedgerEntry> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            match serde_json::from_str(line) {
-                Ok(entry) => entries.push(entry),
-                Err(error) if error.is_eof() => {}
-                Err(error) => {
-                    return Err(DpError::LedgerFormat {
-                        path: path.display().to_string(),
-                        line: index + 1,
-                        reason: error.to_string(),
-                    });
-                }
+        entries(path, &text)
+    }
+}
+
+fn entries(path: &Path, text: &str) -> Result<Vec<LedgerEntry>, DpError> {
+    let mut entries: Vec<LedgerEntry> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(entry) => entries.push(entry),
+            Err(error) if error.is_eof() => {}
+            Err(error) => {
+                return Err(DpError::LedgerFormat {
+                    path: path.display().to_string(),
+                    line: index + 1,
+                    reason: error.to_string(),
+                });
             }
         }
-        Ok(entries)
     }
+    Ok(entries)
 }
 
 fn ledger_error(path: &Path, source: std::io::Error) -> DpError {

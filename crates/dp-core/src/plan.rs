@@ -179,9 +179,10 @@ impl CheckedPlan {
         Ok(self.accountant.epsilon(event, self.delta)?)
     }
 
-    /// An upper bound on the epsilon of what a ledger holds: that of the plan where it holds the plan's
-    /// releases, and that of its own lines where a killed run made steps again or another plan wrote
-    /// some of them.
+    /// An upper bound on the epsilon of a finished run, by its ledger: that of the plan where it holds
+    /// the plan's releases, and that of its own lines where that is more, because a killed run made
+    /// steps again or another plan wrote some of them. Never less than planned: a finished run has
+    /// released it all, whatever its ledger has lost.
     ///
     /// # Errors
     ///
@@ -192,7 +193,8 @@ impl CheckedPlan {
         if is_as_planned(releases, &planned) {
             return Ok(self.epsilon_upper);
         }
-        self.epsilon_of(&replay(releases)?)
+        let found = self.epsilon_of(&replay(releases)?)?;
+        Ok(found.max(self.epsilon_upper))
     }
 
     /// What is released besides the steps.

@@ -61,6 +61,15 @@ fn steps_made_again_cost_more() {
     assert!(spent > plan.epsilon_upper() * 1.05, "{spent}");
 }
 
+#[test]
+fn a_finished_run_never_costs_less_than_planned() {
+    let plan = plan(Noise::Multiplier(0.8));
+    for made in [vec![], vec![release(plan.step_event(), 12)]] {
+        let spent = plan.epsilon_spent(&made).expect("an epsilon");
+        assert_eq!(spent, plan.epsilon_upper());
+    }
+}
+
 /// As many lines as planned, but of another plan: the number of lines says nothing.
 #[test]
 fn a_ledger_with_less_noise_costs_its_own_noise() {

@@ -5,8 +5,11 @@ use std::path::Path;
 use dp_core::ledger::Ledger;
 use serde::Serialize;
 
+use crate::checkpoint::Checkpoints;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
+
+const LEDGER: &str = "ledger.jsonl";
 
 /// The settings of a run, and its folder where it was started before; nothing where it is done.
 ///
@@ -68,26 +71,75 @@ pub fn create(
     command: &str,
 ) -> Result<(RunFolder, Ledger), Failure> {
     let folder = RunFolder::create(path)?;
-    let ledger = ledger(&folder)?;
+    let path = folder.file(LEDGER);
+    // Empty where it is there: the folder holds no run.
+    let ledger = if path.exists() {
+        Ledger::open(&path)
+    } else {
+        Ledger::create(&path)
+    };
+    let ledger = ledger.map_err(Failure::run)?;
     folder.note_command(command)?;
     let text = toml::to_string_pretty(settings).map_err(Failure::run)?;
     folder.write("config.toml", text.as_bytes())?;
     Ok((folder, ledger))
 }
 
-/// The ledger of a run, opened or begun.
+/// The ledger of a run that goes on or is judged again. A private one must hold what else lies in the
+/// folder tells of: with a ledger that was lost or shortened, less would be said to be spent than was.
+///
+/// - `private`: whether the run adds noise; one without has nothing to record.
+/// - `told`: what else tells of releases, by name, and of how many; checkpoints and `run.json` are
+///   asked here.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where it can be neither read nor written.
-pub fn ledger(folder: &RunFolder) -> Result<Ledger, Failure> {
-    let path = folder.file("ledger.jsonl");
-    if path.exists() {
-        Ledger::open(&path)
-    } else {
-        Ledger::create(&path)
+/// [`Failure::BadInput`] for a ledger that is missing, cannot be read, or holds fewer releases.
+pub fn ledger(
+    folder: &RunFolder,
+    private: bool,
+    told: impl IntoIterator<Item = (String, u64)>,
+) -> Result<Ledger, Failure> {
+    let path = folder.file(LEDGER);
+    let refuse = |why: String| {
+        Failure::input(
+            format!("{}: {why}", path.display()),
+            "put the whole ledger of this run back and try again; without it nothing says what was \
+             spent, and all that is left is to start the run anew in another folder, on top of what \
+             this one spent",
+        )
+    };
+    if !path.exists() && !private {
+        return Ledger::create(&path).map_err(Failure::run);
     }
-    .map_err(Failure::run)
+    let (by, least) = told
+        .into_iter()
+        .chain(told_by(folder.path()))
+        .max_by_key(|&(_, releases)| releases)
+        .unwrap_or(("config.toml".into(), 0));
+    if !path.exists() {
+        return Err(refuse(format!(
+            "the ledger is missing: 0 releases are found, and {by} tells of {least}"
+        )));
+    }
+    let ledger = Ledger::open(&path).map_err(|e| refuse(e.to_string()))?;
+    let found = ledger.releases();
+    if private && found < least {
+        return Err(refuse(format!(
+            "the ledger holds {found} releases, and {by} tells of {least}"
+        )));
+    }
+    Ok(ledger)
+}
+
+/// What the checkpoints and `run.json` in a folder tell of releases, by name.
+pub(crate) fn told_by(folder: &Path) -> Vec<(String, u64)> {
+    let mut told = Checkpoints::of(folder).releases();
+    let run = std::fs::read(folder.join("run.json")).ok();
+    let run: Option<serde_json::Value> = run.and_then(|run| serde_json::from_slice(&run).ok());
+    let releases = run.and_then(|run| run["releases"].as_u64());
+    told.extend(releases.map(|releases| ("run.json".to_string(), releases)));
+    told
 }
 
 /// A failure in the middle of a run says how to go on.
@@ -104,5 +156,71 @@ pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
             }
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use dp_core::accounting::{Event, Neighbours};
+    use dp_core::ledger::LedgerEntry;
+
+    use super::*;
+
+    fn release() -> LedgerEntry {
+        LedgerEntry {
+            event: Event::Gaussian {
+                noise_multiplier: 1.0,
+            },
+            count: 1,
+            neighbours: Neighbours::ReplaceOne,
+            sensitivity: None,
+            deviation: None,
+            failure_probability: 0.0,
+            secret_noise: true,
+        }
+    }
+
+    #[test]
+    fn a_ledger_that_lost_a_release_is_refused_and_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mut new) =
+            create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        for _ in 0..3 {
+            new.append(&release()).unwrap();
+        }
+        let path = folder.file(LEDGER);
+        let whole = fs::read_to_string(&path).unwrap();
+        let stored = |releases| [("release.bin".to_string(), releases)];
+        assert_eq!(ledger(&folder, true, stored(3)).unwrap().releases(), 3);
+        let refusal = ledger(&folder, true, stored(4)).err().unwrap().to_string();
+        for needle in ["ledger.jsonl", "holds 3 releases", "release.bin tells of 4"] {
+            assert!(refusal.contains(needle), "{refusal}");
+        }
+        // A line that a kill cut off is no release.
+        let torn = &whole[..whole.len() - 9];
+        fs::write(&path, torn).unwrap();
+        assert!(ledger(&folder, true, stored(3)).is_err());
+        fs::write(&path, &whole).unwrap();
+        fs::write(folder.file("run.json"), r#"{"releases": 5}"#).unwrap();
+        let refusal = ledger(&folder, true, []).err().unwrap().to_string();
+        assert!(refusal.contains("run.json tells of 5"), "{refusal}");
+        assert!(ledger(&folder, false, []).is_ok());
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+        fs::write(&path, "no line of a ledger\n").unwrap();
+        let refusal = ledger(&folder, true, []).err().unwrap().to_string();
+        assert!(refusal.contains("line 1"), "{refusal}");
+    }
+
+    #[test]
+    fn a_private_run_needs_a_ledger_whatever_it_has_made() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, _) = create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        fs::remove_file(folder.file(LEDGER)).unwrap();
+        let refusal = ledger(&folder, true, []).err().unwrap().to_string();
+        assert!(refusal.contains("the ledger is missing"), "{refusal}");
+        assert!(!folder.file(LEDGER).exists());
+        assert_eq!(ledger(&folder, false, []).unwrap().releases(), 0);
     }
 }

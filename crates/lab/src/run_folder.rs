@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -10,6 +11,9 @@ use crate::diagnostic::Failure;
 
 /// The command that started the run.
 const COMMAND: &str = "command.txt";
+/// How often, and how many times, a lock that is taken is tried again.
+const RETRY: Duration = Duration::from_millis(100);
+const RETRIES: u32 = 30;
 
 /// A folder that belongs to one run, and to one process at a time.
 #[derive(Debug)]
@@ -62,6 +66,22 @@ impl RunFolder {
     }
 
     fn locked(path: &Path) -> Result<Self, Failure> {
+        Self::locked_after(path, |attempt| {
+            if attempt == 0 {
+                eprintln!(
+                    "{}: another process is at this run, or is just ending; waiting up to {} s",
+                    path.display(),
+                    (RETRY * RETRIES).as_secs()
+                );
+            }
+            std::thread::sleep(RETRY);
+            attempt + 1 < RETRIES
+        })
+    }
+
+    /// Locks the folder, for as many attempts as `wait` says: a process that was killed holds its lock
+    /// until the system has taken it down.
+    fn locked_after(path: &Path, mut wait: impl FnMut(u32) -> bool) -> Result<Self, Failure> {
         let file = path.join(".lock");
         let refuse = |e: &dyn std::fmt::Display| {
             Failure::input(
@@ -70,8 +90,13 @@ impl RunFolder {
             )
         };
         let lock = fs::File::create(&file).map_err(|e| refuse(&e))?;
-        lock.try_lock()
-            .map_err(|e| refuse(&format!("another process is at this run ({e})")))?;
+        for attempt in 0.. {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(fs::TryLockError::WouldBlock) if wait(attempt) => {}
+                Err(e) => return Err(refuse(&format!("another process is at this run ({e})"))),
+            }
+        }
         Ok(Self {
             path: path.to_path_buf(),
             _lock: lock,
@@ -249,4 +274,33 @@ fn readable() -> tempfile::Builder<'static, 'static> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_and_then_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let mut held = Some(RunFolder::create(&path).unwrap());
+        let mut asked = Vec::new();
+        let refused = RunFolder::locked_after(&path, |attempt| {
+            asked.push(attempt);
+            attempt < 2
+        });
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("another process is at this run"), "{said}");
+        assert_eq!(asked, [0, 1, 2]);
+        // The other one ends while this one waits.
+        let taken = RunFolder::locked_after(&path, |attempt| {
+            assert!(attempt <= 1);
+            if attempt == 1 {
+                held.take();
+            }
+            true
+        });
+        assert_eq!(taken.unwrap().path(), path);
+    }
 }

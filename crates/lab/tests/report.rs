@@ -2,9 +2,12 @@
 
 mod runs;
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use lab::backend::Backend;
+use lab::checkpoint::{Checkpoints, Identity};
 use lab::report::{RunRecord, Standing, Statement, Sweep, compare, find_runs, page, upper};
 use runs::{finished, step, write};
 use serde_json::{Value, json};
@@ -113,6 +116,28 @@ fn a_run_that_was_cut_off_shows_what_is_known() {
     ] {
         assert!(html.contains(needle), "no {needle}");
     }
+}
+
+#[test]
+fn a_lost_ledger_is_not_taken_for_nothing_released() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = write(&root.path().join("swae/cut"), None);
+    let identity = Identity::of("swae", "", String::new(), Backend::Flex).expect("an identity");
+    Checkpoints::of(&folder)
+        .write(4, 4, &identity, None, &BTreeMap::new())
+        .expect("written");
+    let sentence = || {
+        let record = RunRecord::read(&folder).expect("readable");
+        Statement::of(&record).sentence
+    };
+    assert!(sentence().contains("4 releases are in its ledger"));
+    fs::remove_file(folder.join("ledger.jsonl")).expect("removed");
+    let said = sentence();
+    assert!(said.contains("more is spent than it shows"), "{said}");
+    assert!(!said.contains("Nothing was released"), "{said}");
+    fs::remove_dir_all(folder.join("checkpoints")).expect("removed");
+    let said = sentence();
+    assert!(said.contains("nothing says what was released"), "{said}");
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn check(case: &Case, mode: JacobianClip, tolerance: f64) {
             &device,
         )
         .unwrap();
-        let error = relative_error(&bounded.before_noise().to_host(), &expected);
+        let error = relative_error(&bounded.before_noise(), &expected);
         assert!(error < tolerance, "{engine:?} {mode:?}: {error:e}");
     }
 }

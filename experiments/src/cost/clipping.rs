@@ -87,7 +87,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
             let stages = Stages::of(vec![&first, &act, &last]);
             let gradient = if mode.is_some() {
                 let bounded = bounded_gradient(&stages, &batch, terms, &objective, engine, device);
-                bounded.map_err(Failure::run)?.0.before_noise().to_host()
+                bounded.map_err(Failure::run)?.0.before_noise()
             } else {
                 let plain = plain_gradient(&stages, &batch, terms, &objective, engine, device);
                 plain.map_err(Failure::run)?.0.to_host()

@@ -84,7 +84,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             median(repeat, || {
                 let gradient = if mode.is_some() {
                     bounded_gradient(&model, &batch, &matching, &objective, engine, device)
-                        .map(|(bounded, _)| bounded.before_noise().to_host())
+                        .map(|(bounded, _)| bounded.before_noise())
                 } else {
                     plain_gradient(&model, &batch, &matching, &objective, engine, device)
                         .map(|(gradient, _)| gradient.to_host())

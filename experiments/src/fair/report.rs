@@ -58,7 +58,7 @@ pub fn write(
         figures.push(FigureFile::new(name, caption));
     }
     let spent = spent(run.plan.as_ref(), ledger)?;
-    let privacy = privacy(run, ledger.entries(), spent);
+    let privacy = privacy(run, ledger.releases(), spent);
     let settings = serde_json::to_value(&run.settings).map_err(Failure::run)?;
     let file = RunFile {
         experiment: "fair".into(),
@@ -83,7 +83,7 @@ pub fn write(
             .into_iter()
             .collect(),
         }),
-        releases: Some(ledger.entries()),
+        releases: Some(ledger.releases()),
         training_seconds: Some(run.seconds),
         command: Some(folder.command(command)),
         figures,

@@ -60,10 +60,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;
+            let ledger = ledger(&folder, run.plan.is_some(), postprocess::told(&folder)?)?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
-            let ledger = ledger(&folder)?;
             (folder, ledger)
         }
         None => create(&place(&arguments, &run.settings), &run.settings, COMMAND)?,
@@ -167,7 +167,7 @@ impl Run {
             self.seconds += start.elapsed().as_secs_f64();
             let stop = interrupt.asked();
             if stop || step.is_multiple_of(every) || step == steps {
-                self.kept().save(folder, identity)?;
+                self.kept().save(folder, identity, ledger.releases())?;
             }
             if stop && step < steps {
                 progress.finish();

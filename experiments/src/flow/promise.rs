@@ -156,8 +156,8 @@ fn refuse(why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// The epsilon of everything in the ledger: that of the promise where it holds what was planned, and of
-/// its own lines where a killed run made releases again or another plan wrote some of them.
+/// The epsilon of a finished flow, by its ledger: that of the promise where it holds what was planned,
+/// and of its own lines where that is more, as [`dp_core::plan::CheckedPlan::epsilon_spent`].
 ///
 /// # Errors
 ///
@@ -167,9 +167,10 @@ pub fn spent(promise: &Promise, releases: &[Release]) -> Result<f64, Failure> {
         return Ok(promise.epsilon_upper);
     }
     let event = replay(releases).map_err(Failure::run)?;
-    FdpAccountant::default()
+    let found = FdpAccountant::default()
         .epsilon(&event, promise.delta)
-        .map_err(Failure::run)
+        .map_err(Failure::run)?;
+    Ok(found.max(promise.epsilon_upper))
 }
 
 #[cfg(test)]
@@ -178,6 +179,16 @@ mod tests {
 
     use super::super::Arguments;
     use super::*;
+
+    #[test]
+    fn a_finished_flow_never_costs_less_than_promised() {
+        for mechanism in ["resampled", "marginals"] {
+            let arguments = ["flow", "--mechanism", mechanism, "--epsilon", "2"];
+            let settings = Settings::resolve(&Arguments::parse_from(arguments)).unwrap();
+            let promise = promise(&settings, &[3000], &[60]).unwrap().unwrap();
+            assert_eq!(spent(&promise, &[]).unwrap(), promise.epsilon_upper);
+        }
+    }
 
     /// Paper 000, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
     /// claims epsilon 10 and 5.

@@ -128,7 +128,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
             .promise
             .zip(spent.as_ref())
             .map(|(promise, spent)| plan(promise, spent)),
-        releases: Some(told.ledger.entries()),
+        releases: Some(told.ledger.releases()),
         training_seconds: Some(told.seconds),
         command: Some(
             told.folder
@@ -183,9 +183,10 @@ impl Spent {
             .iter()
             .map(|line| line.failure_probability * line.count as f64)
             .sum();
+        let planned = told.failure_probability * promise.releases as f64;
         Ok(Some(Self {
             epsilon_upper: super::promise::spent(promise, &lines)?,
-            delta: promise.delta + failure,
+            delta: promise.delta + failure.max(planned),
             releases: lines.iter().map(|line| line.count).sum(),
         }))
     }

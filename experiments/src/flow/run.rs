@@ -18,7 +18,7 @@ use crate::uses::noted;
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes, declared};
+use super::mechanisms::{Flow, batch_sizes, declared, told};
 use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     announce(&settings, &sides, &chosen.description, promise.as_ref());
     let (folder, ledger) = match folder {
         Some(folder) => {
-            let ledger = ledger(&folder)?;
+            let ledger = ledger(&folder, promise.is_some(), told(&folder)?)?;
             (folder, ledger)
         }
         None => create(&place(arguments, &settings), &settings, COMMAND)?,
@@ -84,7 +84,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     public.set_stream(6);
     let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
     let records = sides.private.fingerprint()?;
-    let identity = Identity::of("flow", &text, records, chosen.backend)?;
+    let identity = Identity::of("flow", &text, records, chosen.backend)?
+        .encoded(&space.weights(), &groups.latents);
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,

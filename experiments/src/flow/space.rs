@@ -78,6 +78,14 @@ impl Space {
         Ok(latents)
     }
 
+    /// Its weights, one after the other.
+    pub fn weights(&self) -> Vec<f32> {
+        match self {
+            Self::Small(space) => to_host(space.as_ref()),
+            Self::Dcgan(space) => to_host(space.as_ref()),
+        }
+    }
+
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
     pub fn decode_as(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
         cropped(&self.decode_host(latents, device), self.shape(), shape)

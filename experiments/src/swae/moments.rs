@@ -16,6 +16,9 @@ const FILE: &str = "class-moments.json";
 /// The moments as released: with noise, so that they may be kept and used at will.
 #[derive(Debug, Serialize, Deserialize)]
 struct Released {
+    /// How many releases the ledger held with this one; 0 without privacy.
+    #[serde(default)]
+    releases: u64,
     released: Vec<f64>,
     sizes: Vec<usize>,
     latent: usize,
@@ -35,14 +38,27 @@ impl Released {
 ///
 /// [`Failure::Failed`] for a file that cannot be read.
 pub fn read(folder: &RunFolder) -> Result<Option<ClassLatents>, Failure> {
+    stored(folder)?.as_ref().map(Released::latents).transpose()
+}
+
+/// How many releases the moments tell of, where there are any.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn told(folder: &RunFolder) -> Result<Option<(String, u64)>, Failure> {
+    Ok(stored(folder)?.map(|moments| (FILE.to_string(), moments.releases)))
+}
+
+fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
     let path = folder.file(FILE);
     if !path.exists() {
         return Ok(None);
     }
     let text = std::fs::read_to_string(&path).map_err(Failure::run)?;
-    let released: Released = serde_json::from_str(&text)
-        .map_err(|e| Failure::run(format!("{}: {e}", path.display())))?;
-    released.latents().map(Some)
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|e| Failure::run(format!("{}: {e}", path.display())))
 }
 
 impl Run {
@@ -97,6 +113,7 @@ impl Run {
             _ => sums,
         };
         let released = Released {
+            releases: ledger.releases(),
             released,
             sizes: self.batches.class_sizes.clone(),
             latent: self.settings.latent,

@@ -71,10 +71,10 @@ pub fn write(
     };
     let labels_read_private = judging.paper_labels && classes.is_none();
     let spent = spent(run.plan.as_ref(), ledger)?;
-    let privacy = privacy(run, ledger.entries(), spent);
+    let privacy = privacy(run, ledger.releases(), spent);
     let file = RunFile {
         privacy: privacy.clone(),
-        releases: Some(ledger.entries()),
+        releases: Some(ledger.releases()),
         figures,
         metrics: metrics(&scores, images.as_ref(), rebuilt, run, labels_read_private),
         test: match serde_json::to_value(scores).map_err(Failure::run)? {

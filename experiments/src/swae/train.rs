@@ -71,10 +71,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;
+            let ledger = ledger(&folder, run.plan.is_some(), moments::told(&folder)?)?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
-            let ledger = ledger(&folder)?;
             (folder, ledger)
         }
         None => create(&unused(&arguments, &run.settings), &run.settings, COMMAND)?,
@@ -107,6 +107,12 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan(&settings, &batches)?;
     let cache = arguments.score.cache_dir.as_deref();
     let elsewhere = noted(cache, &[used], settings.promises())?;
+    let planned = plan.iter().map(|plan| {
+        let planned = plan.steps() + plan.besides().len() as u64;
+        ("the plan of a finished run".to_string(), planned)
+    });
+    let told = planned.chain(moments::told(&folder)?);
+    let mut ledger = ledger(&folder, plan.is_some(), told)?;
     let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
     run.model = run.model.try_load_file(&weights).map_err(|e| {
         Failure::input(
@@ -118,7 +124,6 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     run.ema = None;
     run.step = run.settings.steps;
     run.seconds = report::seconds_before(&folder);
-    let mut ledger = ledger(&folder)?;
     if run.settings.class_moments && run.settings.conditional && moments::read(&folder)?.is_none() {
         return Err(Failure::input(
             format!("{}: its class moments were not released", path.display()),
@@ -219,7 +224,7 @@ impl Run {
             self.seconds += start.elapsed().as_secs_f64();
             let stop = interrupt.asked();
             if stop || step.is_multiple_of(arguments.checkpoint_every) || step == steps {
-                self.kept().save(folder, identity)?;
+                self.kept().save(folder, identity, ledger.releases())?;
             }
             if stop && step < steps {
                 progress.finish();

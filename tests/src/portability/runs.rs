@@ -124,7 +124,7 @@ pub fn autoencoder(
         average.update(&model);
         after();
     }
-    assert_eq!(ledger.entries(), STEPS as u64);
+    assert_eq!(ledger.releases(), STEPS as u64);
     change(&before, &average.apply(model).expect("weights"))
 }
 

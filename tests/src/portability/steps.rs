@@ -65,7 +65,7 @@ impl Bounds {
 }
 
 fn numbers(bounded: &BoundedGradient) -> Vec<f64> {
-    wide(bounded.before_noise().to_host())
+    wide(bounded.before_noise())
 }
 
 /// A step of the autoencoder, which has records of two classes or none.

@@ -91,7 +91,7 @@ impl GaussianMechanism {
         ledger: &mut Ledger,
     ) -> Result<ReleasedGradient, DpError> {
         let sensitivity = bounded.sensitivity();
-        let gradient = bounded.before_noise();
+        let gradient = bounded.gradient();
         let total = gradient.len();
         let mut noisy = Vec::with_capacity(gradient.parts().len());
         let deviation = self.deviation(sensitivity);
@@ -159,7 +159,7 @@ impl GaussianMechanism {
             secret_noise: self.noise.is_secret(),
         })?;
         self.releases += 1;
-        // The key that made this noise is gone before the value leaves.
+        // The key that made this noise is gone from memory before the value leaves.
         self.noise.advance();
         Ok(())
     }

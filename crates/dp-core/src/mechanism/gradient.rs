@@ -170,6 +170,14 @@ fn register(params: &mut GradientsParams, id: ParamId, shape: &[usize], value: T
 /// Whoever builds one claims that for any two neighbouring batches and the same public randomness
 /// the gradients differ by at most `sensitivity` in L2 norm. The mechanism trusts that claim; the
 /// privacy contract tests check it for the gradients of this workspace.
+///
+/// Only a mechanism turns one into what an optimizer takes, with noise in it:
+///
+/// ```compile_fail
+/// # fn step(bounded: dp_core::mechanism::BoundedGradient) -> burn::optim::GradientsParams {
+/// bounded.before_noise().clone().into_params_without_privacy()
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct BoundedGradient {
     gradient: ParameterGradient,
@@ -190,8 +198,13 @@ impl BoundedGradient {
         self.sensitivity
     }
 
-    /// The gradient **before** any noise: private data, for tests and audits only.
-    pub fn before_noise(&self) -> &ParameterGradient {
+    /// The scalars **before** any noise, parameter after parameter: private data, for tests and audits
+    /// only. They are plain numbers, which no optimizer takes.
+    pub fn before_noise(&self) -> Vec<f32> {
+        self.gradient.to_host()
+    }
+
+    pub(super) fn gradient(&self) -> &ParameterGradient {
         &self.gradient
     }
 }

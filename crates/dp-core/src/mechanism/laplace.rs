@@ -78,7 +78,7 @@ impl<'a> LaplaceMechanism<'a> {
             failure_probability: 0.0,
             secret_noise: self.noise.is_secret(),
         })?;
-        // The key that made this noise is gone before the value leaves.
+        // The key that made this noise is gone from memory before the value leaves.
         self.noise.advance();
         Ok(noisy)
     }

@@ -17,12 +17,14 @@ const NOISE: u64 = 2;
 /// that no backend's generator, whose seed is global and public, is ever trusted with it.
 ///
 /// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and the old
-/// key, with which released noise could be subtracted, is gone. A checkpoint holds the key of what
-/// comes next, never of what has left. Noise and other draws are separate streams of a key, so that
-/// the noise of a step does not depend on how many other numbers the step drew.
+/// key, with which released noise could be subtracted, is gone from memory. A key opens all noise that
+/// comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
+/// is removed. Noise and other draws are separate streams of a key, so that the noise of a step does
+/// not depend on how many other numbers the step drew.
 ///
-/// The samples are `f64` rounded to `f32` when they are added. Floating-point noise is not the
-/// continuous Gaussian of the theory; see `docs/privacy.md` for what that leaves open.
+/// The samples are `f64`. A gradient's are rounded to `f32` and added in `f32`; those of vectors and
+/// all Laplace noise are added in `f64`. Floating-point noise is not the continuous noise of the
+/// theory; see `docs/privacy.md` for what that leaves open.
 pub struct NoiseSource {
     key: [u8; 32],
     draws: ChaCha20Rng,
@@ -31,7 +33,7 @@ pub struct NoiseSource {
 }
 
 /// A noise source between two releases, as a checkpoint keeps it. **Secret**: whoever reads it knows
-/// the noise to come.
+/// the noise of everything released from then on.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseState {
     key: [u8; 32],

@@ -18,8 +18,12 @@ pub struct Identity {
     pub settings: String,
     /// SHA-256 of the private records.
     pub records: String,
-    /// SHA-256 of the program, the device and the processor. Another program may go on with a run, but
-    /// not with the same noise.
+    /// SHA-256 of the weights that they pass before they meet the noise; empty where they meet it as
+    /// they are.
+    #[serde(default)]
+    pub encoder: String,
+    /// SHA-256 of the program, the device and the processor, and of the latents that came of them.
+    /// Another program may go on with a run, but not with the same noise.
     pub program: String,
 }
 
@@ -45,8 +49,30 @@ impl Identity {
             experiment: experiment.into(),
             settings: hex(settings.as_bytes()),
             records,
+            encoder: String::new(),
             program: hex(program.as_bytes()),
         })
+    }
+
+    /// The identity of a run whose records are `latents` of an encoder of some `weights` when they meet
+    /// the noise. With other weights the run is another one; other latents of the same weights, as by
+    /// another device, need new noise.
+    pub fn encoded<'l>(
+        mut self,
+        weights: &[f32],
+        latents: impl IntoIterator<Item = &'l Vec<f32>>,
+    ) -> Self {
+        let bytes = |values: &[f32]| -> Vec<u8> {
+            values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect()
+        };
+        self.encoder = hex(&bytes(weights));
+        let groups = latents.into_iter().map(|group| hex(&bytes(group)));
+        let met: String = std::iter::once(self.program).chain(groups).collect();
+        self.program = hex(met.as_bytes());
+        self
     }
 
     /// Whether a step that `there` made is made again to the last bit here, on `backend`.
@@ -61,7 +87,7 @@ impl Identity {
     /// Puts `noise` back where `kept` of the run `there` stopped, if that may be: where the steps are
     /// made again to the last bit, or where the noise is known anyway. Otherwise it stays new, and the
     /// answer is `false`.
-    pub fn take_up(
+    pub(super) fn take_up(
         &self,
         there: &Self,
         backend: Backend,
@@ -110,6 +136,25 @@ mod tests {
         let gpu = of(Backend::Wgpu);
         assert!(!gpu.repeats(&of(Backend::Wgpu), Backend::Wgpu));
         assert!(!flex.repeats(&other, Backend::Flex));
+    }
+
+    #[test]
+    fn the_same_noise_never_meets_other_latents() {
+        let of = |weight: f32, groups: &[Vec<f32>]| {
+            let identity = Identity::of("test", "s", "r".into(), Backend::Flex).unwrap();
+            identity.encoded(&[weight], groups)
+        };
+        let here = of(1.0, &[vec![0.5], vec![0.25, 0.0]]);
+        let again = of(1.0, &[vec![0.5], vec![0.25, 0.0]]);
+        assert!(here.repeats(&again, Backend::Flex));
+        for other in [
+            of(1.0, &[vec![0.5], vec![0.25, 1e-45]]),
+            of(1.0, &[vec![0.5, 0.25], vec![0.0]]),
+        ] {
+            assert_eq!(other.encoder, here.encoder);
+            assert!(!here.repeats(&other, Backend::Flex));
+        }
+        assert_ne!(of(2.0, &[]).encoder, here.encoder);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `RUN/checkpoints/`: from where a killed run goes on.
 //!
 //! A checkpoint is a folder of named files with a manifest that holds their checksums. It is written
-//! under a temporary name, flushed, and renamed, so a checkpoint is there whole or not at all. It may
-//! hold the key of the noise to come, so it is readable by its owner alone, and it is deleted when
-//! the run is done.
+//! under a temporary name, flushed, and renamed, so a checkpoint is there whole or not at all. The last
+//! one holds the key of the noise of every release after it, in a file of its own; that key goes as soon
+//! as the next one is written, before anything more is released. So what lies here opens the noise made
+//! since the last checkpoint, and no other. It is readable by its owner alone, and deleted when the run
+//! is done.
 
 mod generator;
 mod identity;
@@ -14,6 +16,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use dp_core::mechanism::{NoiseSource, NoiseState};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -21,20 +24,30 @@ pub use generator::GeneratorState;
 pub use identity::Identity;
 pub use training::Training;
 
+use crate::backend::Backend;
 use crate::diagnostic::Failure;
 
 /// The form of the manifest; another number is refused.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// How many checkpoints are kept: the last one, and one before it in case that one is damaged.
 const KEPT: usize = 2;
 const MANIFEST: &str = "manifest.json";
+/// Secret: the noise of all releases after the checkpoint. The last one alone has it.
+const NOISE: &str = "noise.json";
+/// A checkpoint that is being written.
+const HALF: &str = ".part-";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     format: u32,
     step: u64,
+    #[serde(default)]
+    releases: u64,
     identity: Identity,
     files: BTreeMap<String, String>,
+    /// Of [`NOISE`], where there was any.
+    #[serde(default)]
+    noise: Option<String>,
 }
 
 /// A checkpoint that was read back and checked.
@@ -47,6 +60,17 @@ pub struct Checkpoint {
     /// Where it was read from.
     pub path: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
+    noise: Kept,
+}
+
+/// The noise of a checkpoint.
+#[derive(Debug)]
+enum Kept {
+    /// The run had none.
+    None,
+    /// Its key was removed when a later checkpoint was written.
+    Removed,
+    Key(NoiseState),
 }
 
 impl Checkpoint {
@@ -83,15 +107,26 @@ impl Checkpoint {
             ("experiment", &here.experiment, &there.experiment),
             ("settings", &here.settings, &there.settings),
             ("private records", &here.records, &there.records),
+            ("weights of the autoencoder", &here.encoder, &there.encoder),
         ] {
             if ours != its {
-                return Err(refused(
-                    &self.path,
-                    &format!("it belongs to a run with other {what}: {its}, here {ours}"),
-                ));
+                // Without the checksums: those of private records are no one's business.
+                let why = format!("it belongs to a run with other {what}");
+                return Err(refused(&self.path, &why));
             }
         }
         Ok(())
+    }
+
+    /// Puts `noise` back where it was, if that may be, and says where it may not.
+    fn take_up_noise(&self, here: &Identity, backend: Backend, noise: &mut NoiseSource) {
+        let why = match &self.noise {
+            Kept::None => return,
+            Kept::Key(kept) if here.take_up(&self.identity, backend, noise, kept) => return,
+            Kept::Key(_) => "another program or device, or other latents",
+            Kept::Removed => "its key went when a later checkpoint was written",
+        };
+        println!("resume    {why}: new noise, so not the same result to the last bit");
     }
 }
 
@@ -109,7 +144,10 @@ impl Checkpoints {
         }
     }
 
-    /// Writes the checkpoint of `step` whole or not at all, and removes all but the last two.
+    /// Writes the checkpoint of `step` whole or not at all, removes all but the last two, and the key
+    /// of the noise from the one before it. Where this fails nothing more may be released.
+    ///
+    /// - `releases`: how many the ledger holds.
     ///
     /// # Errors
     ///
@@ -117,24 +155,32 @@ impl Checkpoints {
     pub fn write(
         &self,
         step: u64,
+        releases: u64,
         identity: &Identity,
+        noise: Option<&NoiseState>,
         files: &BTreeMap<String, Vec<u8>>,
     ) -> Result<(), Failure> {
-        let target = self.folder.join(format!("step-{step:09}"));
+        let target = self.at(step);
         let attempt = || -> std::io::Result<()> {
             private_folder(&self.folder)?;
             let half = tempfile::Builder::new()
-                .prefix(".part-")
+                .prefix(HALF)
                 .tempdir_in(&self.folder)?;
+            let noise = noise.map(serde_json::to_vec).transpose()?;
             let manifest = Manifest {
                 format: FORMAT,
                 step,
+                releases,
                 identity: identity.clone(),
                 files: files.iter().map(|(n, b)| (n.clone(), hex(b))).collect(),
+                noise: noise.as_deref().map(hex),
             };
             let manifest = serde_json::to_vec_pretty(&manifest).map_err(std::io::Error::other)?;
             for (name, bytes) in files {
                 flushed(&half.path().join(name), bytes)?;
+            }
+            if let Some(noise) = noise {
+                flushed(&half.path().join(NOISE), &noise)?;
             }
             flushed(&half.path().join(MANIFEST), &manifest)?;
             File::open(half.path())?.sync_all()?;
@@ -142,7 +188,8 @@ impl Checkpoints {
                 fs::remove_dir_all(&target)?;
             }
             fs::rename(half.keep(), &target)?;
-            File::open(&self.folder)?.sync_all()
+            File::open(&self.folder)?.sync_all()?;
+            self.forget()
         };
         attempt().map_err(|e| Failure::Failed {
             message: format!(
@@ -150,13 +197,75 @@ impl Checkpoints {
                 target.display()
             ),
             help: Some("free some space, then go on from the last checkpoint with --resume".into()),
-        })?;
+        })
+    }
+
+    /// Removes all but the last [`KEPT`] checkpoints, and every key of noise but that of the last: what
+    /// a kill left half written may hold one too.
+    fn forget(&self) -> std::io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(HALF) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
         let steps = self.steps();
-        for old in &steps[..steps.len().saturating_sub(KEPT)] {
-            // A checkpoint that cannot be removed does no harm.
-            let _ = fs::remove_dir_all(self.folder.join(format!("step-{old:09}")));
+        for (place, &step) in steps.iter().enumerate() {
+            let (path, later) = (self.at(step), steps.len() - 1 - place);
+            let key = path.join(NOISE);
+            // What is known anyway stays, so that the run can be repeated.
+            let kept: Option<NoiseState> = fs::read(&key)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let known = kept.is_some_and(|kept| !kept.is_secret());
+            if later > 0 && !known && key.exists() {
+                fs::remove_file(&key)?;
+                File::open(&path)?.sync_all()?;
+            }
+            if later >= KEPT {
+                // What is left of it does no harm.
+                let _ = fs::remove_dir_all(&path);
+            }
         }
         Ok(())
+    }
+
+    /// The last checkpoint, if there is one, with `noise` put back where it was: it must be one of this
+    /// run, and says from where the run goes on, and whether with new noise.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a checkpoint that is damaged or of another run; [`Failure::Failed`]
+    /// where a key that a kill left in an older one cannot be removed.
+    pub fn resume(
+        &self,
+        here: &Identity,
+        backend: Backend,
+        noise: Option<&mut NoiseSource>,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let Some(checkpoint) = self.last()? else {
+            return Ok(None);
+        };
+        checkpoint.check(here)?;
+        self.forget()
+            .map_err(|e| Failure::run(format!("{}: {e}", self.folder.display())))?;
+        if let Some(noise) = noise {
+            checkpoint.take_up_noise(here, backend, noise);
+        }
+        println!("resume    from step {}", checkpoint.step);
+        Ok(Some(checkpoint))
+    }
+
+    /// How many releases the ledger held when each checkpoint was written, with its name. One that
+    /// cannot be read is passed over; whoever resumes from it is told.
+    pub fn releases(&self) -> Vec<(String, u64)> {
+        let told = |step: u64| {
+            let path = self.at(step);
+            let manifest = manifest(&path).ok()?;
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            Some((format!("checkpoints/{name}"), manifest.releases))
+        };
+        self.steps().into_iter().filter_map(told).collect()
     }
 
     /// The last checkpoint, checked against its checksums; none in a run that has not come so far.
@@ -164,17 +273,12 @@ impl Checkpoints {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a damaged checkpoint.
-    pub fn last(&self) -> Result<Option<Checkpoint>, Failure> {
+    fn last(&self) -> Result<Option<Checkpoint>, Failure> {
         let Some(&step) = self.steps().last() else {
             return Ok(None);
         };
-        let path = self.folder.join(format!("step-{step:09}"));
-        let read = |name: &str| {
-            fs::read(path.join(name))
-                .map_err(|e| refused(&path, &format!("{name} cannot be read: {e}")))
-        };
-        let manifest: Manifest = serde_json::from_slice(&read(MANIFEST)?)
-            .map_err(|e| refused(&path, &format!("{MANIFEST} cannot be read: {e}")))?;
+        let path = self.at(step);
+        let manifest = manifest(&path)?;
         if manifest.format != FORMAT {
             let found = manifest.format;
             return Err(refused(
@@ -186,23 +290,35 @@ impl Checkpoints {
             let found = manifest.step;
             return Err(refused(&path, &format!("its manifest says step {found}")));
         }
+        let checked = |name: &str, expected: &str| {
+            let bytes = read(&path, name)?;
+            if hex(&bytes) == expected {
+                return Ok(bytes);
+            }
+            Err(refused(
+                &path,
+                &format!("{name} does not have the SHA-256 that its manifest says"),
+            ))
+        };
         let mut files = BTreeMap::new();
         for (name, expected) in manifest.files {
-            let bytes = read(&name)?;
-            let found = hex(&bytes);
-            if found != expected {
-                return Err(refused(
-                    &path,
-                    &format!("{name} has the SHA-256 {found}, its manifest says {expected}"),
-                ));
-            }
+            let bytes = checked(&name, &expected)?;
             files.insert(name, bytes);
         }
+        let noise = match manifest.noise {
+            None => Kept::None,
+            Some(_) if !path.join(NOISE).exists() => Kept::Removed,
+            Some(expected) => Kept::Key(
+                serde_json::from_slice(&checked(NOISE, &expected)?)
+                    .map_err(|e| refused(&path, &format!("{NOISE} cannot be read: {e}")))?,
+            ),
+        };
         Ok(Some(Checkpoint {
             step,
             identity: manifest.identity,
             path,
             files,
+            noise,
         }))
     }
 
@@ -219,6 +335,10 @@ impl Checkpoints {
             ))),
             _ => Ok(()),
         }
+    }
+
+    fn at(&self, step: u64) -> PathBuf {
+        self.folder.join(format!("step-{step:09}"))
     }
 
     /// The steps of the checkpoints that are there, in order.
@@ -240,6 +360,15 @@ pub fn hex(bytes: &[u8]) -> String {
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect()
+}
+
+fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+    fs::read(path.join(name)).map_err(|e| refused(path, &format!("{name} cannot be read: {e}")))
+}
+
+fn manifest(path: &Path) -> Result<Manifest, Failure> {
+    serde_json::from_slice(&read(path, MANIFEST)?)
+        .map_err(|e| refused(path, &format!("{MANIFEST} cannot be read: {e}")))
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
@@ -272,6 +401,7 @@ mod tests {
             experiment: "test".into(),
             settings: "s".into(),
             records: "r".into(),
+            encoder: String::new(),
             program: "p".into(),
         }
     }
@@ -287,9 +417,15 @@ mod tests {
         assert!(checkpoints.last().unwrap().is_none());
         for step in [9, 10, 200] {
             let text = step.to_string();
-            checkpoints.write(step, &identity(), &files(&text)).unwrap();
+            checkpoints
+                .write(step, step + 1, &identity(), None, &files(&text))
+                .unwrap();
         }
         assert_eq!(checkpoints.steps(), [10, 200]);
+        assert_eq!(
+            checkpoints.releases(),
+            [10, 200].map(|step| (format!("checkpoints/step-{step:09}"), step + 1))
+        );
         let last = checkpoints.last().unwrap().unwrap();
         assert_eq!((last.step, last.file("a.bin").unwrap()), (200, &b"200"[..]));
         assert!(last.file("b.bin").is_err());
@@ -301,7 +437,9 @@ mod tests {
     fn damage_and_foreign_checkpoints_are_named() {
         let run = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::of(run.path());
-        checkpoints.write(1, &identity(), &files("one")).unwrap();
+        checkpoints
+            .write(1, 1, &identity(), None, &files("one"))
+            .unwrap();
         let last = checkpoints.last().unwrap().unwrap();
         let mut other = identity();
         other.program = "q".into();
@@ -309,12 +447,98 @@ mod tests {
         other.records = "x".into();
         let refusal = last.check(&other).unwrap_err().to_string();
         assert!(refusal.contains("other private records"), "{refusal}");
+        assert!(
+            refusal.ends_with("records"),
+            "no checksum of theirs: {refusal}"
+        );
+        other = identity();
+        other.encoder = "e".into();
+        let refusal = last.check(&other).unwrap_err().to_string();
+        assert!(
+            refusal.contains("other weights of the autoencoder"),
+            "{refusal}"
+        );
         fs::write(last.path.join("a.bin"), "two").unwrap();
         let refusal = checkpoints.last().unwrap_err().to_string();
-        assert!(refusal.contains("a.bin has the SHA-256"), "{refusal}");
+        assert!(
+            refusal.contains("a.bin does not have the SHA-256"),
+            "{refusal}"
+        );
         fs::write(last.path.join(MANIFEST), "{").unwrap();
         let refusal = checkpoints.last().unwrap_err().to_string();
         assert!(refusal.contains(MANIFEST), "{refusal}");
+    }
+
+    /// Text of what lies in a folder, at any depth.
+    fn everything(folder: &Path) -> String {
+        let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        entries
+            .map(|path| match path.is_dir() {
+                true => everything(&path),
+                false => String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_key_of_noise_that_has_left_goes_with_the_next_checkpoint() {
+        let run = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::of(run.path());
+        let mut noise = NoiseSource::secret().unwrap();
+        let mut keys = Vec::new();
+        for step in 1..=3 {
+            let state = noise.state();
+            keys.push(serde_json::to_string(&state).unwrap());
+            let half = run.path().join("checkpoints/.part-killed");
+            if step == 3 {
+                fs::create_dir(&half).unwrap();
+                fs::write(half.join(NOISE), &keys[1]).unwrap();
+            }
+            checkpoints
+                .write(step, step, &identity(), Some(&state), &files("one"))
+                .unwrap();
+            noise.advance();
+        }
+        let found = everything(run.path());
+        assert!(found.contains(&keys[2]));
+        assert!(!found.contains(&keys[0]) && !found.contains(&keys[1]));
+
+        // As by a kill between the new checkpoint and the removal of the old one's key.
+        let old = checkpoints.at(2).join(NOISE);
+        fs::write(&old, &keys[1]).unwrap();
+        let mut again = NoiseSource::secret().unwrap();
+        let resume = |noise: &mut NoiseSource| {
+            let resumed = checkpoints.resume(&identity(), Backend::Flex, Some(noise));
+            resumed.unwrap().unwrap().step
+        };
+        assert_eq!(resume(&mut again), 3);
+        assert_eq!(serde_json::to_string(&again.state()).unwrap(), keys[2]);
+        assert!(!old.exists());
+
+        // The one before it is whole, and goes on with noise of its own.
+        fs::remove_dir_all(checkpoints.at(3)).unwrap();
+        let mut fresh = NoiseSource::secret().unwrap();
+        let own = fresh.state();
+        assert_eq!(resume(&mut fresh), 2);
+        assert!(fresh.state() == own);
+    }
+
+    #[test]
+    fn a_known_key_stays_so_that_a_run_can_be_repeated() {
+        let run = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::of(run.path());
+        let known = NoiseSource::insecure(4).state();
+        for step in 1..=2 {
+            checkpoints
+                .write(step, step, &identity(), Some(&known), &files("one"))
+                .unwrap();
+        }
+        fs::remove_dir_all(checkpoints.at(2)).unwrap();
+        let mut noise = NoiseSource::insecure(5);
+        checkpoints
+            .resume(&identity(), Backend::Flex, Some(&mut noise))
+            .unwrap();
+        assert!(noise.state() == known);
     }
 
     #[test]
@@ -331,7 +555,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let run = tempfile::tempdir().unwrap();
         Checkpoints::of(run.path())
-            .write(1, &identity(), &files("one"))
+            .write(1, 1, &identity(), None, &files("one"))
             .unwrap();
         let mode = fs::metadata(run.path().join("checkpoints"))
             .unwrap()

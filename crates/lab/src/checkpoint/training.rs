@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::Module;
-use dp_core::mechanism::{NoiseSource, NoiseState};
+use dp_core::mechanism::NoiseSource;
 use model::ModelError;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
@@ -48,23 +48,26 @@ struct State {
     seconds: f64,
     public: GeneratorState,
     plain: GeneratorState,
-    /// Secret: the noise to come.
-    noise: Option<NoiseState>,
 }
 
 impl<M: Module> Training<'_, M> {
-    /// Writes a checkpoint of the present step.
+    /// Writes a checkpoint of the present step, when the ledger holds so many `releases`.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where it cannot be written.
-    pub fn save(&self, folder: &RunFolder, identity: &Identity) -> Result<(), Failure> {
+    pub fn save(
+        &self,
+        folder: &RunFolder,
+        identity: &Identity,
+        releases: u64,
+    ) -> Result<(), Failure> {
         let state = State {
             seconds: *self.seconds,
             public: GeneratorState::of(self.public),
             plain: GeneratorState::of(self.plain),
-            noise: self.noise.as_ref().map(|noise| noise.state()),
         };
+        let noise = self.noise.as_ref().map(|noise| noise.state());
         let weights = to_host(self.network);
         let mut files = BTreeMap::from([
             (
@@ -80,7 +83,7 @@ impl<M: Module> Training<'_, M> {
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());
         }
-        Checkpoints::of(folder.path()).write(*self.step, identity, &files)
+        Checkpoints::of(folder.path()).write(*self.step, releases, identity, noise.as_ref(), &files)
     }
 
     /// Takes the place of the last checkpoint in `folder`; at the start where there is none.
@@ -89,11 +92,12 @@ impl<M: Module> Training<'_, M> {
     ///
     /// [`Failure::BadInput`] names a checkpoint that is damaged or of another run.
     pub fn restore(self, folder: &RunFolder, identity: &Identity) -> Result<(), Failure> {
-        let Some(checkpoint) = Checkpoints::of(folder.path()).last()? else {
+        let checkpoints = Checkpoints::of(folder.path());
+        let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, self.noise)?
+        else {
             println!("resume    no checkpoint was reached: from the first step");
             return Ok(());
         };
-        checkpoint.check(identity)?;
         let damaged = |e: ModelError| {
             Failure::input(
                 format!("the checkpoint {}: {e}", checkpoint.path.display()),
@@ -114,16 +118,6 @@ impl<M: Module> Training<'_, M> {
         *self.plain = state.plain.generator()?;
         *self.seconds = state.seconds;
         *self.step = checkpoint.step;
-        let backend = self.chosen.backend;
-        if let (Some(noise), Some(kept)) = (self.noise, &state.noise)
-            && !identity.take_up(&checkpoint.identity, backend, noise, kept)
-        {
-            println!(
-                "resume    another program or device: new noise, so not the same result to the \
-                 last bit"
-            );
-        }
-        println!("resume    from step {}", self.step);
         Ok(())
     }
 }
@@ -195,7 +189,7 @@ mod tests {
         let (mut next, mut stopped) = (Run::after(1), Run::after(7));
         next.kept().restore(&folder, &identity).unwrap();
         assert_eq!(next.step, 1, "without a checkpoint it stays where it is");
-        stopped.kept().save(&folder, &identity).unwrap();
+        stopped.kept().save(&folder, &identity, 7).unwrap();
         next.kept().restore(&folder, &identity).unwrap();
         assert_eq!(to_host(&next.network), to_host(&stopped.network));
         assert_eq!(next.ema.to_bytes(), stopped.ema.to_bytes());

@@ -73,8 +73,6 @@ pub struct Group {
 pub struct LedgerSummary {
     /// Groups in the order in which they first appear.
     pub groups: Vec<Group>,
-    /// Lines read.
-    pub lines: u64,
     /// Releases: the sum of the lines' counts.
     pub releases: u64,
     /// Lines that a kill cut off; what they announced never left.
@@ -102,7 +100,6 @@ impl LedgerSummary {
     }
 
     fn add(&mut self, number: usize, line: Line) {
-        self.lines += 1;
         self.releases += line.count;
         let same = |group: &&mut Group| {
             group.event == line.event

@@ -264,12 +264,12 @@ pub(super) fn warnings(record: &RunRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(run) = &record.run {
         warnings.extend(run.warnings.iter().cloned());
-        let lines = record.ledger.lines;
+        let held = record.ledger.releases;
         if let Some(releases) = run.releases
-            && releases != lines
+            && releases != held
         {
             warnings.push(format!(
-                "run.json speaks of {releases} lines in the ledger, but it has {lines}."
+                "run.json speaks of {releases} releases in the ledger, but it holds {held}."
             ));
         }
     }

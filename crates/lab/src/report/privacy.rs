@@ -98,6 +98,22 @@ fn standing(record: &RunRecord) -> Standing {
 
 fn unfinished(record: &RunRecord) -> String {
     let ledger = &record.ledger;
+    let told = crate::resume::told_by(&record.folder).into_iter();
+    if let Some((by, least)) = told.max_by_key(|&(_, releases)| releases)
+        && ledger.releases < least
+    {
+        return format!(
+            "There is no run.json in the folder: the run was cut off or is still going. Its ledger \
+             holds {} releases, but {by} tells of {least}: some of it was lost, and more is spent than \
+             it shows.",
+            ledger.releases
+        );
+    }
+    if !record.folder.join("ledger.jsonl").exists() {
+        return "There is no run.json in the folder: the run was cut off or is still going. There is no \
+                ledger either: nothing says what was released."
+            .into();
+    }
     if ledger.releases == 0 {
         return "There is no run.json in the folder: the run was cut off or is still going. \
                 Nothing was released so far."

@@ -16,6 +16,7 @@ use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
 
 use super::metrics::Outputs;
 use super::run::Run;
@@ -25,6 +26,36 @@ const BINS: usize = 36;
 const RANGE: (f64, f64) = (-1.0, 1.0);
 /// The release, kept so that a run that was killed afterwards does not make it again.
 const FILE: &str = "histograms.json";
+
+/// The histograms as released.
+#[derive(Serialize, Deserialize)]
+struct Released {
+    /// How many releases the ledger held with this one; 0 without privacy.
+    releases: u64,
+    /// Each with mass 1.
+    histograms: [Vec<f64>; 2],
+}
+
+/// How many releases the histograms tell of, where there are any.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a file that cannot be read.
+pub fn told(folder: &RunFolder) -> Result<Option<(String, u64)>, Failure> {
+    Ok(stored(folder)?.map(|released| (FILE.to_string(), released.releases)))
+}
+
+fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
+    let Ok(text) = std::fs::read_to_string(folder.file(FILE)) else {
+        return Ok(None);
+    };
+    serde_json::from_str(&text).map(Some).map_err(|e| {
+        Failure::input(
+            format!("{}: {e}", folder.file(FILE).display()),
+            "start the run anew: what was released is in the ledger and is spent",
+        )
+    })
+}
 
 /// The centre of a bin.
 fn centre(bin: usize) -> f64 {
@@ -92,13 +123,8 @@ fn release(
     folder: &RunFolder,
     ledger: &mut Ledger,
 ) -> Result<[Vec<f64>; 2], Failure> {
-    if let Ok(text) = std::fs::read_to_string(folder.file(FILE)) {
-        return serde_json::from_str(&text).map_err(|e| {
-            Failure::input(
-                format!("{}: {e}", folder.file(FILE).display()),
-                "start the run anew: what was released is in the ledger and is spent",
-            )
-        });
+    if let Some(released) = stored(folder)? {
+        return Ok(released.histograms);
     }
     let train = &run.tables.train;
     let said = Outputs::of(&run.evaluated()?, train, &run.chosen.device);
@@ -116,7 +142,7 @@ fn release(
         _ => counts,
     };
     let (first, second) = noisy.split_at(BINS);
-    let released = [first, second].map(|counts| {
+    let histograms = [first, second].map(|counts| {
         let positive: Vec<f64> = counts.iter().map(|c| c.max(0.0)).collect();
         let mass: f64 = positive.iter().sum();
         if mass > 0.0 {
@@ -125,6 +151,11 @@ fn release(
             vec![1.0 / BINS as f64; BINS]
         }
     });
+    let releases = ledger.releases();
+    let released = Released {
+        releases,
+        histograms,
+    };
     folder.write_json(FILE, &released)?;
-    Ok(released)
+    Ok(released.histograms)
 }

@@ -3,6 +3,7 @@
 use lab::diagnostic::Failure;
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 
+use super::once::{FILE, stored};
 use super::{Flow, Generated};
 
 /// Latents lie on the unit sphere.
@@ -11,7 +12,7 @@ const RADIUS: f64 = 1.0;
 impl Flow<'_> {
     pub(super) fn gaussian(&mut self) -> Result<Generated, Failure> {
         let d = self.groups.dim;
-        let latents = self.moments("release.bin")?;
+        let latents = self.moments(FILE)?;
         let mut rows = Vec::new();
         for (group, &n) in self.particles.iter().enumerate() {
             rows.extend(latents.sample(group, n, &mut self.public));
@@ -32,8 +33,8 @@ impl Flow<'_> {
     /// The Gaussian of each group, from moments that are released once.
     pub(super) fn moments(&mut self, file: &str) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
-        let released = match self.stored(file)? {
-            Some(released) => released,
+        let released = match stored(&self.folder.file(file))? {
+            Some((_, released)) => released,
             None => {
                 let sums: Vec<Vec<f64>> = self
                     .groups

@@ -1,6 +1,10 @@
 //! One release, stored; then any number of steps.
 
+use std::path::Path;
+
+use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, Unreleased};
@@ -8,8 +12,57 @@ use swd::{Region, Unreleased};
 use super::super::release::Released;
 use super::{Flow, Generated};
 
-/// The release, in `f64` little-endian after its deviation: already private.
-const FILE: &str = "release.bin";
+/// The one release: already private.
+pub(super) const FILE: &str = "release.bin";
+/// The moments that a release is measured around.
+const MOMENTS: &str = "moments.bin";
+
+/// How many releases the ledger held when each stored one was made, by name.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a file that is damaged.
+pub fn told(folder: &RunFolder) -> Result<Vec<(String, u64)>, Failure> {
+    let mut told = Vec::new();
+    for file in [MOMENTS, FILE] {
+        let stored = stored(&folder.file(file))?;
+        told.extend(stored.map(|(releases, _)| (file.to_string(), releases)));
+    }
+    Ok(told)
+}
+
+/// What a file holds of a release, and of how many in the ledger it was the last; none where it is not
+/// there.
+pub(super) fn stored(path: &Path) -> Result<Option<(u64, Released)>, Failure> {
+    let Ok(bytes) = std::fs::read(path) else {
+        return Ok(None);
+    };
+    let damaged = || {
+        Failure::input(
+            format!("{}: it is damaged", path.display()),
+            "start the run anew: what was released is in the ledger and is spent",
+        )
+    };
+    let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
+    if hex(body).as_bytes() != sum {
+        return Err(damaged());
+    }
+    let (words, _) = body.as_chunks::<8>();
+    let [releases, deviation, rest @ ..] = words else {
+        return Err(damaged());
+    };
+    let mut rest = rest;
+    let mut groups = Vec::new();
+    while let Some((&length, values)) = rest.split_first() {
+        let length = u64::from_le_bytes(length) as usize;
+        let (group, after) = values.split_at_checked(length).ok_or_else(damaged)?;
+        groups.push(group.iter().map(|&v| f64::from_le_bytes(v)).collect());
+        rest = after;
+    }
+    let deviation = f64::from_le_bytes(*deviation);
+    let released = Released { groups, deviation };
+    Ok(Some((u64::from_le_bytes(*releases), released)))
+}
 
 impl Flow<'_> {
     /// Private sliced marginals, counted around the private Gaussian of each group where a share of the
@@ -19,7 +72,7 @@ impl Flow<'_> {
         let share = self.settings.moments_share;
         let around = if self.settings.moments_first() {
             self.releaser.spend(self.promise, share)?;
-            let moments = self.moments("moments.bin")?;
+            let moments = self.moments(MOMENTS)?;
             self.releaser.spend(self.promise, 1.0 - share)?;
             Some(moments)
         } else {
@@ -90,7 +143,7 @@ impl Flow<'_> {
         &mut self,
         measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<Unreleased>, Failure>,
     ) -> Result<Released, Failure> {
-        if let Some(released) = self.stored(FILE)? {
+        if let Some((_, released)) = stored(&self.folder.file(FILE))? {
             return Ok(released);
         }
         let values = measure(&self.groups.latents)?;
@@ -100,44 +153,17 @@ impl Flow<'_> {
         Ok(released)
     }
 
+    /// Keeps a release, little-endian in words of 8 bytes behind their checksum: how many the ledger
+    /// holds with it, the deviation, and each group behind its length.
     pub(super) fn store(&self, file: &str, released: &Released) -> Result<(), Failure> {
-        let mut bytes = released.deviation.to_le_bytes().to_vec();
+        let mut bytes = self.releaser.ledger().releases().to_le_bytes().to_vec();
+        bytes.extend(released.deviation.to_le_bytes());
         for group in &released.groups {
             bytes.extend((group.len() as u64).to_le_bytes());
             bytes.extend(group.iter().flat_map(|v| v.to_le_bytes()));
         }
-        let sum = lab::checkpoint::hex(&bytes);
+        let sum = hex(&bytes);
         let bytes = [sum.into_bytes(), bytes].concat();
         self.folder.write(file, &bytes).map(|_| ())
-    }
-
-    pub(super) fn stored(&self, file: &str) -> Result<Option<Released>, Failure> {
-        let path = self.path().join(file);
-        let Ok(bytes) = std::fs::read(&path) else {
-            return Ok(None);
-        };
-        let damaged = || {
-            Failure::input(
-                format!("{}: it is damaged", path.display()),
-                "start the run anew: what was released is in the ledger and is spent",
-            )
-        };
-        let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
-        if lab::checkpoint::hex(body).as_bytes() != sum {
-            return Err(damaged());
-        }
-        let (words, _) = body.as_chunks::<8>();
-        let (&deviation, mut rest) = words.split_first().ok_or_else(damaged)?;
-        let mut groups = Vec::new();
-        while let Some((&length, values)) = rest.split_first() {
-            let length = u64::from_le_bytes(length) as usize;
-            let (group, after) = values.split_at_checked(length).ok_or_else(damaged)?;
-            groups.push(group.iter().map(|&v| f64::from_le_bytes(v)).collect());
-            rest = after;
-        }
-        Ok(Some(Released {
-            groups,
-            deviation: f64::from_le_bytes(deviation),
-        }))
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use data::{GroupSampler, split_batch};
-use dp_core::mechanism::NoiseState;
 use lab::checkpoint::{Checkpoint, Checkpoints, GeneratorState};
 use lab::diagnostic::Failure;
 use rand::SeedableRng;
@@ -25,7 +24,6 @@ pub(super) struct PrivateBatches {
 struct State {
     public: GeneratorState,
     plain: GeneratorState,
-    noise: Option<NoiseState>,
     distances: Vec<(u64, f64)>,
     strip: Vec<(u64, Vec<f32>)>,
 }
@@ -130,7 +128,6 @@ impl Course {
         let state = State {
             public: GeneratorState::of(&flow.public),
             plain: GeneratorState::of(&batches.plain),
-            noise: flow.releaser.noise().map(|n| n.state()),
             distances: self.distances.clone(),
             strip: self
                 .strip
@@ -140,7 +137,15 @@ impl Course {
         };
         let state = serde_json::to_vec(&state).map_err(Failure::run)?;
         files.insert("state.json".into(), state);
-        Checkpoints::of(flow.path()).write(self.step, flow.identity, &files)
+        let noise = flow.releaser.noise().map(|noise| noise.state());
+        let releases = flow.releaser.ledger().releases();
+        Checkpoints::of(flow.path()).write(
+            self.step,
+            releases,
+            flow.identity,
+            noise.as_ref(),
+            &files,
+        )
     }
 
     /// The last checkpoint, with this course put back where it was.
@@ -149,18 +154,15 @@ impl Course {
         flow: &mut Flow,
         batches: &mut PrivateBatches,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let Some(checkpoint) = Checkpoints::of(flow.path()).last()? else {
+        let checkpoints = Checkpoints::of(flow.path());
+        // The latents come from the device, and the generator computes on it.
+        let (backend, noise) = (flow.chosen.backend, flow.releaser.noise());
+        let Some(checkpoint) = checkpoints.resume(flow.identity, backend, noise)? else {
             return Ok(None);
         };
-        checkpoint.check(flow.identity)?;
         let state: State = checkpoint.json("state.json")?;
         flow.public = state.public.generator()?;
         batches.plain = state.plain.generator()?;
-        // The latents come from the device, and the generator computes on it.
-        if let (Some(noise), Some(kept)) = (flow.releaser.noise(), &state.noise) {
-            let (there, backend) = (&checkpoint.identity, flow.chosen.backend);
-            flow.identity.take_up(there, backend, noise, kept);
-        }
         self.step = checkpoint.step;
         self.distances = state.distances;
         self.strip = state
@@ -168,7 +170,6 @@ impl Course {
             .into_iter()
             .map(|(step, rows)| Snapshot { step, rows })
             .collect();
-        println!("resume    from step {}", self.step);
         Ok(Some(checkpoint))
     }
 
