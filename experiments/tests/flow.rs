@@ -307,31 +307,94 @@ fn a_folder_of_photographs_flows() {
 }
 
 #[test]
-fn a_papers_sensitivity_puts_its_failure_into_the_ledger() {
-    let (_keep, out) = folder();
-    let more = [
-        "--steps",
-        "4",
-        "--frame",
-        "iid",
-        "--sensitivity",
-        "paper-clt",
-    ];
-    let output = small(&out, &[RESAMPLED, &more].concat());
+fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise() {
+    let papers = |sensitivity: &str, delta: &str| {
+        let (keep, out) = folder();
+        let more = [
+            "--steps",
+            "4",
+            "--frame",
+            "iid",
+            "--sensitivity",
+            sensitivity,
+        ];
+        let mut command = flow(&[
+            "--records",
+            "400",
+            "--public-records",
+            "200",
+            "--quick-scores",
+        ]);
+        command.args(["--public-epochs", "1", "--delta", delta]);
+        command
+            .args([RESAMPLED, &more].concat())
+            .arg("--run")
+            .arg(&out);
+        (keep, out, command.output().expect("the binary starts"))
+    };
+    // The noise's own delta and four failures: 5e-4 of at most 1/400.
+    let (_keep, out, output) = papers("paper-bernstein", "1e-4");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
     assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
     let said = text(&output.stdout);
-    // The noise's own delta, and four failures.
+    let first = said
+        .lines()
+        .find(|l| l.starts_with("privacy"))
+        .expect("a promise");
+    let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
+    assert!(first.contains(parts), "{first}");
     assert!(said.contains(", 5e-4)-differentially private"), "{said}");
     let run = json(&out.join("run.json"));
-    assert_eq!(run["plan"]["delta"], 5e-4);
+    assert_eq!(
+        (&run["plan"]["delta"], &run["private"]),
+        (&5e-4.into(), &true.into())
+    );
     assert!(
         run["warnings"][0]
             .as_str()
             .expect("text")
             .contains("no bound")
     );
+
+    // Below 1/n by itself, and not with the failures of the steps.
+    let (_keep, out, output) = papers("paper-bernstein", "2e-3");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let said = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "1.000e-2 in all",
+        "2e-3 of the noise",
+        "each of 4 releases",
+        "1/n = 2.500e-3",
+        "5.00e-4",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!out.exists());
+
+    let (_keep, out, output) = papers("paper-clt", "1e-4");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    assert!(entries.iter().all(|e| e.failure_probability == 1.0));
+    let said = text(&output.stdout);
+    let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+    assert!(
+        promises.all(|l| l.starts_with("privacy   NOT PRIVATE, because")),
+        "{said}"
+    );
+    let run = json(&out.join("run.json"));
+    assert_eq!(
+        (&run["plan"]["delta"], &run["private"]),
+        (&1.0.into(), &false.into())
+    );
+    let sentence = run["privacy"].as_str().expect("text");
+    assert!(
+        sentence.starts_with("NOT PRIVATE, because the sensitivity"),
+        "{sentence}"
+    );
+    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(page.contains("Not private: the sensitivity is no bound"));
 }
 
 #[test]

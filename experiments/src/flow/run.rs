@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes, declared};
+use super::mechanisms::{Flow, batch_sizes};
 use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
@@ -51,7 +51,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let promise = promise(&settings, &sizes, &batches)?;
-    let norm = declared(&settings, settings.latent)?;
     announce(&settings, &sides, &chosen.description, promise.as_ref());
     let (folder, ledger) = match folder {
         Some(folder) => {
@@ -74,8 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(seed) => NoiseSource::insecure(seed),
         None => NoiseSource::secret().map_err(Failure::run)?,
     };
-    let failure = norm.map_or(0.0, |n| n.failure_probability(1));
-    let releaser = Releaser::new(promise.as_ref(), noise, failure, ledger)?;
+    let releaser = Releaser::new(promise.as_ref(), noise, ledger)?;
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
     let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
@@ -114,7 +112,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         sides: &sides,
         device: &chosen.description,
         promise: promise.as_ref(),
-        failure_probability: failure,
         ledger: releaser.ledger(),
         generated: &generated,
         outcome: &outcome,
@@ -178,18 +175,17 @@ fn announce(
     println!("mechanism {}", settings.mechanism.name());
     match promise {
         Some(promise) => println!(
-            "privacy   epsilon {} at delta {:e}; neighbours: {}; {} releases, noise multiplier \
-             {:.3}; accountant: {}",
+            "privacy   {}epsilon {} at {}; neighbours: {}; {} releases, noise multiplier {:.3}; \
+             accountant: {}",
+            report::not_private(settings, promise, promise.releases, sides.private.len())
+                .unwrap_or_default(),
             upper(promise.epsilon_upper),
-            promise.delta,
+            report::delta(promise, promise.releases),
             report::neighbours(promise.neighbours),
             promise.releases,
             promise.noise_multiplier,
             promise.accountant
         ),
         None => println!("privacy   {}", report::no_privacy(settings)),
-    }
-    if settings.private() && settings.insecure_noise_seed.is_some() {
-        println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
     }
 }

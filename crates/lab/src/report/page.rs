@@ -76,6 +76,7 @@ struct Release {
     deviation: String,
     neighbours: String,
     phases: String,
+    failure_probability: f64,
     secret_noise: bool,
 }
 
@@ -102,6 +103,7 @@ impl Release {
             deviation: group.deviation.map_or_else(missing, span),
             neighbours: group.neighbours.as_deref().map_or_else(missing, neighbours),
             phases: phases.join(", "),
+            failure_probability: group.failure_probability,
             secret_noise: group.secret_noise,
         }
     }
