@@ -2,8 +2,9 @@
 
 mod program;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
@@ -442,6 +443,47 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
                 >= 60
         );
     }
+}
+
+/// The longest part of a flow stops too, keeps its training, and goes on with it.
+#[cfg(unix)]
+#[test]
+fn a_signal_stops_the_autoencoder_which_goes_on_where_it_was() {
+    let (keep, out) = folder();
+    let cache = keep.path().join("cache");
+    let cache = cache.to_str().expect("UTF-8");
+    let out = out.to_str().expect("UTF-8");
+    let start = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_flow"))
+            .args(["--backend", "flex", "--cache-dir", cache])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts")
+    };
+    // Minutes of training, if nothing stops it.
+    let epochs = ["--public-records", "200", "--public-epochs", "2000"];
+    let more = ["--records", "400", "--delta", "1e-4", "--run", out];
+    let mut child = start(&[FIXED, &epochs, &more].concat());
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.any(|l| l.expect("text").contains("training an autoencoder")));
+    let id = child.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.expect("kill").success());
+    lines.for_each(drop);
+    let output = child.wait_with_output().expect("a child");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    for words in ["the autoencoder was trained, after step", "--resume"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let mut child = start(&["--resume", out]);
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let line = lines.find_map(|l| Some(l.expect("text")).filter(|l| l.contains("training an")));
+    assert!(line.expect("a line").contains(", from step "));
+    child.kill().expect("killed");
+    child.wait().expect("a child");
 }
 
 #[test]

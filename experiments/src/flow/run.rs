@@ -29,7 +29,6 @@ const COMMAND: &str = "cargo run --release --locked --bin flow --";
 ///
 /// As [`super::run`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen()?;
     let begun = begin(
         arguments.resume.as_deref(),
         arguments.run.as_deref(),
@@ -52,6 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let promise = promise(&settings, &sizes, &batches)?;
     announce(&settings, &sides, &chosen.description, promise.as_ref());
+    let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
+    let records = sides.private.fingerprint()?;
+    let identity = Identity::of("flow", &text, records, chosen.backend)?;
+    let public_records = sides.public.fingerprint()?;
+    let interrupt = Interrupt::listen()?;
     let (folder, ledger) = match folder {
         Some(folder) => {
             let ledger = ledger(&folder)?;
@@ -60,9 +64,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => create(&place(arguments, &settings), &settings, COMMAND)?,
     };
     let start = Instant::now();
-    let space = space::autoencoder(&settings, &sides, &cache, &chosen.device)?;
+    let space = space::autoencoder(
+        &settings,
+        &sides,
+        &public_records,
+        &cache,
+        &chosen.device,
+        &interrupt,
+    )
+    .map_err(|failure| resumable(failure, &folder))?;
     let public_seconds = start.elapsed().as_secs_f64();
-    let latents = space.encode_records(&sides.private, &chosen.device)?;
+    let latents = space
+        .encode_records(&sides.private, &chosen.device, &interrupt)
+        .map_err(|failure| resumable(failure, &folder))?;
     let groups = Groups::new(
         &latents,
         &sides.private,
@@ -76,9 +90,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let releaser = Releaser::new(promise.as_ref(), noise, ledger)?;
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
-    let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
-    let records = sides.private.fingerprint()?;
-    let identity = Identity::of("flow", &text, records, chosen.backend)?;
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,
@@ -93,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         checkpoint_every: arguments.checkpoint_every,
         chosen: &chosen,
     };
-    let public_latents = || space.encode_records(&sides.public, &chosen.device);
+    let public_latents = || space.encode_records(&sides.public, &chosen.device, &interrupt);
     let (generated, releaser) = flow
         .generate(public_latents, &sides.public.labels())
         .map_err(|failure| resumable(failure, &folder))?;
@@ -104,8 +115,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         private: &sides.private,
         device: &chosen.device,
         score: &arguments.score,
+        interrupt: &interrupt,
     };
-    let outcome = judge.look(&generated)?;
+    let outcome = judge
+        .look(&generated)
+        .map_err(|failure| resumable(failure, &folder))?;
     report::write(&report::Told {
         folder: &folder,
         settings: &settings,

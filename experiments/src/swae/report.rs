@@ -6,6 +6,7 @@ use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 use lab::evaluate::downstream::{Learner, Settings as Learning};
+use lab::interrupt::Interrupt;
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use model::swae::{ClassLatents, Swae};
@@ -28,6 +29,8 @@ pub struct Judging {
     pub score: ScoreFlags,
     /// Label samples by their nearest private images, as the paper does: **not private**.
     pub paper_labels: bool,
+    /// Whether to stop.
+    pub interrupt: Interrupt,
 }
 
 /// The training time that an earlier `run.json` tells, 0 without one.
@@ -43,7 +46,7 @@ pub fn seconds_before(folder: &RunFolder) -> f64 {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] names the file that could not be written.
+/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub fn write(
     folder: &RunFolder,
     run: &Run,
@@ -53,7 +56,10 @@ pub fn write(
 ) -> Result<(), Failure> {
     let model = run.evaluated()?;
     let evaluator = Evaluator::new(run.data.clone(), run.settings.latent, &run.chosen.device)?;
+    let stop = || judging.interrupt.check("the run was judged");
+    stop()?;
     let scores = evaluator.scores(&model, true)?;
+    stop()?;
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(2);
     let mut figures = Vec::new();
@@ -143,7 +149,12 @@ fn judge(
     let samples = evaluator.scored(model, classes, count, &mut generator)?;
     let unlabelled = samples.labels.is_none();
     let labels = match samples.labels {
-        None if judging.paper_labels => Some(paper_labels(run, model, &samples.latents)),
+        None if judging.paper_labels => Some(paper_labels(
+            run,
+            model,
+            &samples.latents,
+            &judging.interrupt,
+        )?),
         labels => labels,
     };
     let scored = crate::scores::score(
@@ -153,15 +164,20 @@ fn judge(
         &run.data.train,
         &judging.score,
         &run.chosen.device,
+        &judging.interrupt,
     )?;
     // A conditional decoder is told the label of what it rebuilds, so only the other is asked.
     let rebuilt = match labels.filter(|_| unlabelled) {
         Some(labels) => {
             let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
             let test = evaluator.rebuilt_test(model)?;
-            let accuracy = Learner::Mlp
-                .accuracy(&samples.pixels, &labels, &test, &Learning::default())
-                .map_err(Failure::run)?;
+            let accuracy = Learner::Mlp.accuracy(
+                &samples.pixels,
+                &labels,
+                &test,
+                &Learning::default(),
+                &judging.interrupt,
+            )?;
             Some(accuracy.accuracy)
         }
         None => None,
@@ -171,17 +187,24 @@ fn judge(
 
 /// Labels as in paper 004, table 1: each sample has that of the private record whose latent is
 /// nearest. **Not private.**
-fn paper_labels(run: &Run, model: &Swae, latents: &[f32]) -> Vec<usize> {
+fn paper_labels(
+    run: &Run,
+    model: &Swae,
+    latents: &[f32],
+    interrupt: &Interrupt,
+) -> Result<Vec<usize>, Failure> {
     let (train, d) = (&run.data.train, run.settings.latent);
     let all: Vec<usize> = (0..train.len()).collect();
     let mut private = Vec::with_capacity(train.len() * d);
     for part in all.chunks(500) {
+        interrupt.check("samples were labelled")?;
         let images = train.gather(part).unwrap_or_default();
         private.extend(encode(model, images, &run.chosen.device));
     }
     latents
         .par_chunks_exact(d)
         .map(|row| {
+            interrupt.check("samples were labelled")?;
             let distance = |other: &[f32]| -> f32 {
                 row.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
             };
@@ -190,9 +213,9 @@ fn paper_labels(run: &Run, model: &Swae, latents: &[f32]) -> Vec<usize> {
                 .map(distance)
                 .enumerate()
                 .min_by(|(_, a), (_, b)| a.total_cmp(b));
-            nearest
+            Ok(nearest
                 .and_then(|(index, _)| train.label(index))
-                .unwrap_or(0)
+                .unwrap_or(0))
         })
         .collect()
 }
