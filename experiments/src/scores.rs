@@ -10,6 +10,7 @@ use lab::evaluate::frechet::frechet_distance;
 use lab::evaluate::inception::Inception;
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
+use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::{Better, Metric};
 use rand::SeedableRng;
@@ -84,7 +85,7 @@ pub struct Scored {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for weights that cannot be read; [`Failure::Failed`] for images that are no
-/// images.
+/// images; [`Failure::Interrupted`].
 pub fn score(
     test: &LabelledImages,
     pixels: &[f32],
@@ -92,6 +93,7 @@ pub fn score(
     private: &LabelledImages,
     flags: &ScoreFlags,
     device: &Device,
+    interrupt: &Interrupt,
 ) -> Result<Scored, Failure> {
     let labels: Option<Vec<u8>> = labels.map(|l| l.iter().map(|&label| label as u8).collect());
     let generated = GeneratedImages {
@@ -108,8 +110,8 @@ pub fn score(
         let most = test.len().min(flags.scored as usize);
         let first: Vec<usize> = (0..most).collect();
         let seen = test.gather(&first).unwrap_or_default();
-        let frechet = inception([&seen, pixels], (1, test.width()), flags, device)?;
-        let mut images = evaluate_images(&real, &generated, &options).map_err(Failure::run)?;
+        let frechet = inception([&seen, pixels], (1, test.width()), flags, device, interrupt)?;
+        let mut images = evaluate_images(&real, &generated, &options, interrupt)?;
         images.frechet = Some(frechet);
         return Ok(Scored {
             features: "Inception",
@@ -119,12 +121,11 @@ pub fn score(
     let settings = Settings::default();
     let folder = cache(flags.cache_dir.as_deref())?.join("classifiers");
     let mut say = |line: &str| println!("features  {line}");
-    let classifier =
-        Classifier::load_or_train(&folder, test, &settings, &mut say).map_err(Failure::run)?;
+    let classifier = Classifier::load_or_train(&folder, test, &settings, &mut say, interrupt)?;
     real.classifier = Some(&classifier);
     Ok(Scored {
         features: "LeNet",
-        images: evaluate_images(&real, &generated, &options).map_err(Failure::run)?,
+        images: evaluate_images(&real, &generated, &options, interrupt)?,
     })
 }
 
@@ -134,6 +135,7 @@ fn inception(
     (channels, side): (usize, usize),
     flags: &ScoreFlags,
     device: &Device,
+    interrupt: &Interrupt,
 ) -> Result<f64, Failure> {
     let path = flags.weights.as_deref().unwrap_or(Path::new(""));
     let network = Inception::load(path, None, device).map_err(|e| {
@@ -147,6 +149,7 @@ fn inception(
     let mut both = [Vec::new(), Vec::new()];
     for (features, images) in both.iter_mut().zip([real, made]) {
         for part in images.chunks(20 * size) {
+            interrupt.check("samples were scored")?;
             let found = network.features(part, channels, side);
             features.extend(found.map_err(Failure::run)?);
             (0..part.len() / size).for_each(|_| progress.step());
@@ -167,13 +170,14 @@ pub fn score_photographs(
     (channels, side): (usize, usize),
     flags: &ScoreFlags,
     device: &Device,
+    interrupt: &Interrupt,
 ) -> Result<Scored, Failure> {
     let size = channels * side * side;
     let options = ImageOptions::default();
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
     let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::run)?;
     let frechet = (flags.features == Features::Inception)
-        .then(|| inception([real, made], (channels, side), flags, device))
+        .then(|| inception([real, made], (channels, side), flags, device, interrupt))
         .transpose()?;
     Ok(Scored {
         features: "Inception",

@@ -2,8 +2,9 @@
 
 mod program;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
@@ -132,6 +133,22 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
     }
 }
 
+/// What the folder of a flow of many releases holds at its end.
+const PUBLISHED: &[&str] = &[
+    ".lock",
+    "labels.u8",
+    "command.txt",
+    "config.toml",
+    "ledger.jsonl",
+    "metrics.jsonl",
+    "latents.f32",
+    "samples.png",
+    "reconstructions.png",
+    "strip.png",
+    "run.json",
+    "report.html",
+];
+
 #[test]
 fn every_mechanism_leaves_everything_behind() {
     for (mechanism, form) in [
@@ -164,6 +181,13 @@ fn every_mechanism_leaves_everything_behind() {
             / 8;
         assert!((400..=420).contains(&rows), "{rows}");
         assert_eq!(out.join("labels.u8").exists(), form == "--conditional");
+        if ["resampled", "generator"].contains(&mechanism[1]) {
+            // The rows of a release lie in the order of the records: none of them is published.
+            let files = std::fs::read_dir(&out).expect("a folder");
+            let names = files.map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"));
+            let others: Vec<String> = names.filter(|n| !PUBLISHED.contains(&&**n)).collect();
+            assert!(others.is_empty(), "{others:?}");
+        }
         let entries = Ledger::read(&out.join("ledger.jsonl"))
             .expect("a ledger")
             .len();
@@ -307,31 +331,94 @@ fn a_folder_of_photographs_flows() {
 }
 
 #[test]
-fn a_papers_sensitivity_puts_its_failure_into_the_ledger() {
-    let (_keep, out) = folder();
-    let more = [
-        "--steps",
-        "4",
-        "--frame",
-        "iid",
-        "--sensitivity",
-        "paper-clt",
-    ];
-    let output = small(&out, &[RESAMPLED, &more].concat());
+fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise() {
+    let papers = |sensitivity: &str, delta: &str| {
+        let (keep, out) = folder();
+        let more = [
+            "--steps",
+            "4",
+            "--frame",
+            "iid",
+            "--sensitivity",
+            sensitivity,
+        ];
+        let mut command = flow(&[
+            "--records",
+            "400",
+            "--public-records",
+            "200",
+            "--quick-scores",
+        ]);
+        command.args(["--public-epochs", "1", "--delta", delta]);
+        command
+            .args([RESAMPLED, &more].concat())
+            .arg("--run")
+            .arg(&out);
+        (keep, out, command.output().expect("the binary starts"))
+    };
+    // The noise's own delta and four failures: 5e-4 of at most 1/400.
+    let (_keep, out, output) = papers("paper-bernstein", "1e-4");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
     assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
     let said = text(&output.stdout);
-    // The noise's own delta, and four failures.
+    let first = said
+        .lines()
+        .find(|l| l.starts_with("privacy"))
+        .expect("a promise");
+    let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
+    assert!(first.contains(parts), "{first}");
     assert!(said.contains(", 5e-4)-differentially private"), "{said}");
     let run = json(&out.join("run.json"));
-    assert_eq!(run["plan"]["delta"], 5e-4);
+    assert_eq!(
+        (&run["plan"]["delta"], &run["private"]),
+        (&5e-4.into(), &true.into())
+    );
     assert!(
         run["warnings"][0]
             .as_str()
             .expect("text")
             .contains("no bound")
     );
+
+    // Below 1/n by itself, and not with the failures of the steps.
+    let (_keep, out, output) = papers("paper-bernstein", "2e-3");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let said = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "1.000e-2 in all",
+        "2e-3 of the noise",
+        "each of 4 releases",
+        "1/n = 2.500e-3",
+        "5.00e-4",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!out.exists());
+
+    let (_keep, out, output) = papers("paper-clt", "1e-4");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    assert!(entries.iter().all(|e| e.failure_probability == 1.0));
+    let said = text(&output.stdout);
+    let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+    assert!(
+        promises.all(|l| l.starts_with("privacy   NOT PRIVATE, because")),
+        "{said}"
+    );
+    let run = json(&out.join("run.json"));
+    assert_eq!(
+        (&run["plan"]["delta"], &run["private"]),
+        (&1.0.into(), &false.into())
+    );
+    let sentence = run["privacy"].as_str().expect("text");
+    assert!(
+        sentence.starts_with("NOT PRIVATE, because the sensitivity"),
+        "{sentence}"
+    );
+    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(page.contains("Not private: the sensitivity is no bound"));
 }
 
 #[test]
@@ -473,6 +560,47 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
         "{}",
         text(&output.stdout)
     );
+}
+
+/// The longest part of a flow stops too, keeps its training, and goes on with it.
+#[cfg(unix)]
+#[test]
+fn a_signal_stops_the_autoencoder_which_goes_on_where_it_was() {
+    let (keep, out) = folder();
+    let cache = keep.path().join("cache");
+    let cache = cache.to_str().expect("UTF-8");
+    let out = out.to_str().expect("UTF-8");
+    let start = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_flow"))
+            .args(["--backend", "flex", "--cache-dir", cache])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts")
+    };
+    // Minutes of training, if nothing stops it.
+    let epochs = ["--public-records", "200", "--public-epochs", "2000"];
+    let more = ["--records", "400", "--delta", "1e-4", "--run", out];
+    let mut child = start(&[FIXED, &epochs, &more].concat());
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.any(|l| l.expect("text").contains("training an autoencoder")));
+    let id = child.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.expect("kill").success());
+    lines.for_each(drop);
+    let output = child.wait_with_output().expect("a child");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    for words in ["the autoencoder was trained, after step", "--resume"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let mut child = start(&["--resume", out]);
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let line = lines.find_map(|l| Some(l.expect("text")).filter(|l| l.contains("training an")));
+    assert!(line.expect("a line").contains(", from step "));
+    child.kill().expect("killed");
+    child.wait().expect("a child");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct LedgerEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     /// The probability, over public randomness, that the sensitivity is exceeded: a guarantee holds
-    /// with a delta that is larger by as much for each release. 0 for a proved bound.
+    /// with a delta that is larger by as much for each release. 0 for a proved bound, 1 where nothing is proved.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failure_probability: f64,
     /// False where the noise came from a known seed, so that nothing was private.

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diagnostic::Failure;
 
-/// Whether somebody asked the program to stop.
-#[derive(Debug, Clone)]
+/// Whether somebody asked the program to stop; by default nobody can but [`Interrupt::ask`].
+#[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on.
+    /// Listens from now on. Before, a signal ends the program at once: so a program listens as soon as it
+    /// has something to keep, and then looks here at least once a second.
     ///
     /// # Errors
     ///
@@ -26,8 +27,45 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
+    /// Asks as a signal does.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Whether to stop now.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends what keeps nothing of its own; [`crate::resume::resumable`] says how to go on.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] where somebody asked.
+    pub fn check(&self, doing: &str) -> Result<(), Failure> {
+        if !self.asked() {
+            return Ok(());
+        }
+        Err(Failure::Interrupted {
+            message: format!("stopped while {doing}"),
+            help: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asked_is_asked_for_all_that_share_it() {
+        let interrupt = Interrupt::default();
+        let other = interrupt.clone();
+        assert!(other.check("waiting").is_ok());
+        interrupt.ask();
+        let Err(Failure::Interrupted { message, .. }) = other.check("waiting") else {
+            panic!("it must end");
+        };
+        assert_eq!(message, "stopped while waiting");
     }
 }

@@ -145,6 +145,13 @@ pub(crate) fn told_by(folder: &Path) -> Vec<(String, u64)> {
 /// A failure in the middle of a run says how to go on.
 pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
     match failure {
+        Failure::Interrupted {
+            message,
+            help: None,
+        } => Failure::Interrupted {
+            message,
+            help: Some(format!("go on with --resume {}", folder.path().display())),
+        },
         Failure::Failed { message, help } => {
             let go_on = format!(
                 "what was reached is kept: go on with --resume {}",

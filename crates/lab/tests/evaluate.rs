@@ -5,9 +5,11 @@ use std::time::Instant;
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::{self, Learner, nearest_neighbour_labels};
+use lab::evaluate::memorisation::memorisation;
 use lab::evaluate::{
     EvaluateError, GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images,
 };
+use lab::interrupt::Interrupt;
 
 fn glyphs(train: usize, test: usize) -> Dataset {
     let options = LoadOptions {
@@ -43,9 +45,15 @@ fn a_classifier_learns_is_kept_and_does_not_depend_on_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut notes = Vec::new();
     let load = |notes: &mut Vec<String>| {
-        Classifier::load_or_train(folder.path(), &data.train, &quick(), &mut |line| {
-            notes.push(line.to_string());
-        })
+        Classifier::load_or_train(
+            folder.path(),
+            &data.train,
+            &quick(),
+            &mut |line| {
+                notes.push(line.to_string());
+            },
+            &Interrupt::default(),
+        )
         .unwrap()
     };
     let images = pixels(&data.test);
@@ -147,7 +155,13 @@ fn samples_teach_as_much_as_they_know() {
     for learner in [Learner::Mlp, Learner::Logistic] {
         let run = || {
             learner
-                .accuracy(&samples, data.train.labels(), &data.test, &settings)
+                .accuracy(
+                    &samples,
+                    data.train.labels(),
+                    &data.test,
+                    &settings,
+                    &Interrupt::default(),
+                )
                 .unwrap()
         };
         let good = threads(1).install(run);
@@ -157,18 +171,30 @@ fn samples_teach_as_much_as_they_know() {
         // Labels moved by one teach the wrong thing.
         let wrong: Vec<u8> = data.train.labels().iter().map(|l| (l + 1) % 10).collect();
         let bad = learner
-            .accuracy(&samples, &wrong, &data.test, &settings)
+            .accuracy(
+                &samples,
+                &wrong,
+                &data.test,
+                &settings,
+                &Interrupt::default(),
+            )
             .unwrap();
         assert!(bad.accuracy < 0.25, "{learner:?}: {bad:?}");
     }
-    let refused = Learner::Mlp.accuracy(&samples[..784], &[10], &data.test, &settings);
+    let refused = Learner::Mlp.accuracy(
+        &samples[..784],
+        &[10],
+        &data.test,
+        &settings,
+        &Interrupt::default(),
+    );
     assert!(matches!(
         refused,
         Err(EvaluateError::Label { found: 10, .. })
     ));
     assert!(
         Learner::Mlp
-            .accuracy(&[], &[], &data.test, &settings)
+            .accuracy(&[], &[], &data.test, &settings, &Interrupt::default())
             .is_err()
     );
 }
@@ -180,7 +206,7 @@ fn labels_of_the_nearest_images() {
         .iter()
         .map(|x| 0.98 * x + 0.01)
         .collect();
-    let labels = nearest_neighbour_labels(&noisy, &data.train).unwrap();
+    let labels = nearest_neighbour_labels(&noisy, &data.train, &Interrupt::default()).unwrap();
     assert_eq!(labels, data.train.labels());
 }
 
@@ -204,12 +230,15 @@ fn all_scores_of_a_generator() {
         pixels: &copies,
         labels: Some(data.train.labels()),
     };
-    let good = evaluate_images(&real, &generated, &options).unwrap();
+    let good = evaluate_images(&real, &generated, &options, &Interrupt::default()).unwrap();
     assert_eq!((good.generated_records, good.test_records), (1200, 600));
     assert_eq!(good.exact_points, 200);
     assert_eq!(good.memorisation.unwrap().generated_median, 0.0);
     assert!(good.downstream_mlp.unwrap().accuracy > 0.6);
-    assert_eq!(good, evaluate_images(&real, &generated, &options).unwrap());
+    assert_eq!(
+        good,
+        evaluate_images(&real, &generated, &options, &Interrupt::default()).unwrap()
+    );
     let text = serde_json::to_string(&good).unwrap();
     let parsed: ImageScores = serde_json::from_str(&text).unwrap();
     assert_eq!(parsed.downstream_mlp, good.downstream_mlp);
@@ -221,7 +250,7 @@ fn all_scores_of_a_generator() {
         pixels: &grey,
         labels: None,
     };
-    let bad = evaluate_images(&real, &poor, &options).unwrap();
+    let bad = evaluate_images(&real, &poor, &options, &Interrupt::default()).unwrap();
     assert!(bad.frechet.unwrap() > 10.0 * good.frechet.unwrap());
     assert!(bad.sliced_w2_squared > 10.0 * good.sliced_w2_squared);
     assert!(bad.exact_w2_squared.unwrap() > good.exact_w2_squared.unwrap());
@@ -238,7 +267,7 @@ fn all_scores_of_a_generator() {
         classifier: None,
         ..real
     };
-    let few = evaluate_images(&public, &generated, &least).unwrap();
+    let few = evaluate_images(&public, &generated, &least, &Interrupt::default()).unwrap();
     assert_eq!(few.sliced_w2_squared, good.sliced_w2_squared);
     assert_eq!((few.exact_points, few.exact_w2_squared), (0, None));
     assert_eq!((few.frechet, few.memorisation), (None, None));
@@ -255,7 +284,13 @@ fn what_the_scores_refuse() {
     let options = ImageOptions::default();
     let images = pixels(&data.train);
     let refused = |pixels: &[f32], labels: Option<&[u8]>, options: &ImageOptions| {
-        evaluate_images(&real, &GeneratedImages { pixels, labels }, options).unwrap_err()
+        evaluate_images(
+            &real,
+            &GeneratedImages { pixels, labels },
+            options,
+            &Interrupt::default(),
+        )
+        .unwrap_err()
     };
     refused(&images[1..], None, &options);
     refused(&images[..784], None, &options);
@@ -274,6 +309,37 @@ fn what_the_scores_refuse() {
     ] {
         refused(&images, None, &options);
     }
+}
+
+#[test]
+fn a_score_stops_when_it_is_asked() {
+    let data = glyphs(20, 20);
+    let samples = pixels(&data.train);
+    let asked = Interrupt::default();
+    asked.ask();
+    let settings = downstream::Settings::default();
+    let taught =
+        Learner::Mlp.accuracy(&samples, data.train.labels(), &data.test, &settings, &asked);
+    assert!(matches!(taught, Err(EvaluateError::Interrupted)));
+    let folder = tempfile::tempdir().unwrap();
+    let mut quiet = |_: &str| {};
+    let trained =
+        Classifier::load_or_train(folder.path(), &data.test, &quick(), &mut quiet, &asked);
+    assert!(matches!(trained, Err(EvaluateError::Interrupted)));
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+    let real = RealImages {
+        test: &data.test,
+        classifier: None,
+        private: Some(&data.train),
+    };
+    let generated = GeneratedImages {
+        pixels: &samples,
+        labels: None,
+    };
+    let scored = evaluate_images(&real, &generated, &ImageOptions::default(), &asked);
+    assert!(matches!(scored, Err(EvaluateError::Interrupted)));
+    let near = memorisation(&samples, &samples, &data.train, &asked);
+    assert!(matches!(near, Err(EvaluateError::Interrupted)));
 }
 
 fn mnist() -> Option<Dataset> {
@@ -322,6 +388,12 @@ fn mnist_at_full_size() {
         classifier: Some(&classifier),
         private: Some(&data.train),
     };
-    let scores = evaluate_images(&real, &generated, &ImageOptions::default()).unwrap();
+    let scores = evaluate_images(
+        &real,
+        &generated,
+        &ImageOptions::default(),
+        &Interrupt::default(),
+    )
+    .unwrap();
     eprintln!("{scores:#?} in {:?}", start.elapsed());
 }

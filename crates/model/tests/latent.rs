@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use model::ModelError;
-use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training};
+use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training, TrainingState};
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -35,8 +35,11 @@ fn four_images_come_back() {
             4,
             |places| Ok(places.iter().flat_map(|&p| corner(p)).collect()),
             &mut rng,
-            &device,
-            |step| losses.push(step.loss),
+            None,
+            |step, _| {
+                losses.push(step.loss);
+                Ok(())
+            },
         )
         .unwrap()
         .valid();
@@ -64,6 +67,59 @@ fn four_images_come_back() {
         mean < 0.05,
         "mean {mean}, worst {worst}, brightest {brightest}"
     );
+}
+
+/// A training that is told to stop ends with that step, and one that goes on from there comes to the
+/// same weights, with batch norms and without.
+#[test]
+fn a_stopped_training_goes_on_to_the_same_weights() {
+    fn check<M: LatentSpace + Module>(fresh: impl Fn(&mut ChaCha20Rng) -> M) {
+        let training = Training {
+            epochs: 3,
+            batch: 2,
+            learning_rate: 2e-3,
+        };
+        // Six steps.
+        let run = |from: Option<&TrainingState>, stop_at: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(7);
+            let space = fresh(&mut rng);
+            let size = space.shape().values();
+            let image = |i: usize| (0..size).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
+            let mut steps = Vec::new();
+            let mut kept = None;
+            let trained = training.run::<_, ModelError>(
+                space,
+                4,
+                |places| Ok(places.iter().copied().flat_map(image).collect()),
+                &mut rng,
+                from,
+                |step, state| {
+                    steps.push(step.done);
+                    if step.done < stop_at {
+                        return Ok(());
+                    }
+                    kept = Some(state());
+                    Err(ModelError::OutOfRange {
+                        name: "a step after the stop",
+                        value: step.done as f64,
+                        bound: "none".into(),
+                    })
+                },
+            );
+            (trained.map(|space| to_host(&space.valid())), steps, kept)
+        };
+        let (whole, steps, _) = run(None, 7);
+        assert_eq!(steps, [1, 2, 3, 4, 5, 6]);
+        let (stopped, steps, kept) = run(None, 3);
+        assert!(stopped.is_err());
+        assert_eq!(steps, [1, 2, 3]);
+        let (went_on, steps, _) = run(kept.as_ref(), 7);
+        assert_eq!(steps, [4, 5, 6]);
+        assert_eq!(went_on.unwrap(), whole.unwrap());
+    }
+    let autodiff = Device::flex().autodiff();
+    check(|rng| SmallAutoencoder::new(1, 8, rng, &autodiff));
+    check(|rng| DcganAutoencoder::new(3, 8, 2, rng, &autodiff));
 }
 
 #[test]
@@ -98,8 +154,8 @@ fn the_larger_one_comes_back_from_its_weights() {
             4,
             |places| Ok(places.iter().copied().flat_map(picture).collect()),
             &mut rng,
-            &device,
-            |_| {},
+            None,
+            |_, _| Ok(()),
         )
         .unwrap()
         .valid();

@@ -49,7 +49,11 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
         answer.push("delta_in_all", json!((asked.delta + failure).min(1.0)));
         answer.push(
             "sensitivity",
-            json!("a high-probability value of the papers, no bound: its failure adds to delta"),
+            json!(if failure < 1.0 {
+                "a high-probability value of the papers, no bound: its failure adds to delta"
+            } else {
+                "no bound, with any probability: this run is not private"
+            }),
         );
     }
     let secret = found.releases.iter().all(|release| release.secret_noise);

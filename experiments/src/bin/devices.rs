@@ -1,6 +1,7 @@
 //! `devices`: which backends this build has, and which devices they find here.
 
 fn main() {
+    lab::backend::quiet_drivers();
     for listed in lab::backend::devices() {
         match listed.devices {
             None => println!(

@@ -6,6 +6,7 @@ use clap::Parser;
 use experiments::flow::{Arguments, run};
 
 fn main() -> ExitCode {
+    lab::backend::quiet_drivers();
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -35,7 +35,6 @@ const COMMAND: &str = "cargo run --release --locked --bin fair --";
 /// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards;
 /// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen()?;
     let begun = begin(
         arguments.resume.as_deref(),
         arguments.run.as_deref(),
@@ -57,6 +56,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut run = Run::new(settings, chosen, tables, sampler, checked, elsewhere)?;
     run.announce()?;
     let identity = run.identity()?;
+    let interrupt = Interrupt::listen()?;
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;

@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::figures::Grid;
+use lab::interrupt::Interrupt;
 use model::latent::{ImageShape, LatentSpace};
 use rand::SeedableRng;
 use rand::seq::index::sample;
@@ -43,6 +44,8 @@ pub struct Judge<'a> {
     pub device: &'a Device,
     /// How samples are scored.
     pub score: &'a ScoreFlags,
+    /// Whether to stop.
+    pub interrupt: &'a Interrupt,
 }
 
 impl Judge<'_> {
@@ -50,10 +53,11 @@ impl Judge<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept.
+    /// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept;
+    /// [`Failure::Interrupted`].
     pub fn look(&self, generated: &Generated) -> Result<Outcome, Failure> {
         let d = self.space.latent();
-        let test = self.space.encode_records(self.test, self.device)?;
+        let test = self.encode(self.test)?;
         let latent_sliced = sliced(&generated.rows, &test, d)?;
         let total = generated.rows.len() / d;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
@@ -67,8 +71,7 @@ impl Judge<'_> {
             .labels
             .as_ref()
             .map(|labels| chosen.iter().map(|&i| labels[i]).collect());
-        let shape = self.test.shape();
-        let images = self.space.decode_as(&rows, shape, self.device);
+        let images = self.decode(&rows)?;
         let scores = if self.score.quick_scores {
             None
         } else {
@@ -83,7 +86,15 @@ impl Judge<'_> {
 
     fn scores(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Scored, Failure> {
         if let (Some(test), Some(private)) = (self.test.labelled()?, self.private.labelled()?) {
-            return crate::scores::score(&test, images, labels, &private, self.score, self.device);
+            return crate::scores::score(
+                &test,
+                images,
+                labels,
+                &private,
+                self.score,
+                self.device,
+                self.interrupt,
+            );
         }
         let shape = self.test.shape();
         let most = self.test.len().min(self.score.scored as usize);
@@ -93,7 +104,19 @@ impl Judge<'_> {
             (shape.channels, shape.side),
             self.score,
             self.device,
+            self.interrupt,
         )
+    }
+
+    fn encode(&self, records: &Records) -> Result<Vec<f32>, Failure> {
+        self.space
+            .encode_records(records, self.device, self.interrupt)
+    }
+
+    fn decode(&self, latents: &[f32]) -> Result<Vec<f32>, Failure> {
+        let shape = self.test.shape();
+        self.space
+            .decode_as(latents, shape, self.device, self.interrupt)
     }
 
     fn pictures(
@@ -142,7 +165,7 @@ impl Judge<'_> {
                 let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
                 row.iter_mut().for_each(|x| *x /= norm);
             }
-            let decoded = self.space.decode_as(&rows, shape, self.device);
+            let decoded = self.decode(&rows)?;
             let columns = rows.len() / self.space.latent() / generated.strip.len();
             pictures.push((
                 "strip.png",
@@ -174,8 +197,8 @@ impl Judge<'_> {
         };
         let first = self.test.only(&firsts);
         let originals = first.gather(&(0..first.len()).collect::<Vec<_>>())?;
-        let latents = self.space.encode_records(&first, self.device)?;
-        let rebuilt = self.space.decode_as(&latents, shape, self.device);
+        let latents = self.encode(&first)?;
+        let rebuilt = self.decode(&latents)?;
         drawn(&[originals, rebuilt].concat(), shape, firsts.len())
     }
 }

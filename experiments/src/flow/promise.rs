@@ -4,19 +4,24 @@ use dp_core::accounting::{
     Accountant, Event, FdpAccountant, GaussianAccountant, GroupSize, Neighbours, Release, Sampler,
     is_as_planned, noise_multiplier_for, replay,
 };
+use dp_core::decimal::{lower, upper};
 use dp_core::delta::check_delta;
 use dp_core::plan::{Noise, TrainingPlan};
 use lab::diagnostic::Failure;
 
 use super::Settings;
+use super::mechanisms::declared;
 
 /// A checked promise.
 #[derive(Debug, Clone)]
 pub struct Promise {
-    /// An upper bound on epsilon, without the failure probability of a paper's sensitivity.
+    /// An upper bound on epsilon at the noise's delta.
     pub epsilon_upper: f64,
     /// Delta of the noise.
     pub delta: f64,
+    /// The probability that the sensitivity of one release is exceeded; 1 where nothing is proved of
+    /// it.
+    pub failure_probability: f64,
     /// Noise over sensitivity.
     pub noise_multiplier: f64,
     /// What each release is.
@@ -33,6 +38,18 @@ pub struct Promise {
     pub sampler: String,
 }
 
+impl Promise {
+    /// Delta in all: that of the noise, and the failures of so many releases.
+    pub fn delta_in_all(&self, releases: u64) -> f64 {
+        (self.delta + self.failure_probability * releases as f64).min(1.0)
+    }
+
+    /// Whether no bound on the sensitivity is proved, with any probability.
+    pub fn is_unproved(&self) -> bool {
+        self.failure_probability >= 1.0
+    }
+}
+
 /// The promise of the settings for groups of `sizes` records and batches of `batches`; none without
 /// noise.
 ///
@@ -44,16 +61,45 @@ pub fn promise(
     sizes: &[usize],
     batches: &[usize],
 ) -> Result<Option<Promise>, Failure> {
+    let norm = declared(settings, settings.latent)?;
     if !settings.private() {
         return Ok(None);
     }
     let records: usize = sizes.iter().sum();
-    if settings.mechanism.releases_each_step() {
-        each_step(settings, sizes, batches).map(Some)
+    let mut promise = if settings.mechanism.releases_each_step() {
+        each_step(settings, sizes, batches)?
     } else {
         check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
-        once(settings).map(Some)
+        once(settings)?
+    };
+    promise.failure_probability = norm.map_or(0.0, |n| n.failure_probability(1));
+    check_delta_in_all(&promise, records)?;
+    Ok(Some(promise))
+}
+
+/// Refuses a delta that is 1/n or more once the failures of the sensitivity are added. One of which
+/// nothing is proved is not private at any delta, and says so instead.
+fn check_delta_in_all(promise: &Promise, records: usize) -> Result<(), Failure> {
+    let (limit, releases) = (1.0 / records as f64, promise.releases);
+    let total = promise.delta_in_all(releases);
+    if promise.is_unproved() || total < limit {
+        return Ok(());
     }
+    Err(Failure::input(
+        format!(
+            "the privacy plan is refused: delta is {} in all ({} of the noise, and {} at each of \
+             {releases} releases, where the sensitivity may fail), and must be below 1/n = {}, \
+             n = {records} private records",
+            upper(total),
+            upper(promise.delta),
+            upper(promise.failure_probability),
+            lower(limit)
+        ),
+        format!(
+            "say --sensitivity proved, or give a --delta below {}",
+            lower(limit / (releases as f64 + 1.0))
+        ),
+    ))
 }
 
 fn neighbours(settings: &Settings) -> Neighbours {
@@ -89,6 +135,7 @@ fn once(settings: &Settings) -> Result<Promise, Failure> {
     Ok(Promise {
         epsilon_upper,
         delta: settings.delta,
+        failure_probability: 0.0,
         noise_multiplier: z,
         event: event(z),
         releases: planned.len() as u64,
@@ -133,6 +180,7 @@ fn each_step(settings: &Settings, sizes: &[usize], batches: &[usize]) -> Result<
     Ok(Promise {
         epsilon_upper: plan.epsilon_upper(),
         delta: plan.delta(),
+        failure_probability: 0.0,
         noise_multiplier: plan.noise_multiplier(),
         event: plan.step_event().clone(),
         releases: plan.steps(),

@@ -31,13 +31,12 @@ impl Releaser {
     pub fn new(
         promise: Option<&Promise>,
         noise: NoiseSource,
-        failure_probability: f64,
         ledger: Ledger,
     ) -> Result<Self, Failure> {
         let mechanism = promise
             .map(|p| {
                 GaussianMechanism::new(p.noise_multiplier, p.event.clone(), p.neighbours, noise)
-                    .map(|m| m.with_failure_probability(failure_probability))
+                    .map(|m| m.with_failure_probability(p.failure_probability))
             })
             .transpose()
             .map_err(Failure::run)?;

@@ -31,8 +31,6 @@ pub struct Told<'a> {
     pub device: &'a str,
     /// Its promise.
     pub promise: Option<&'a Promise>,
-    /// The failure probability of each release.
-    pub failure_probability: f64,
     /// Its ledger.
     pub ledger: &'a Ledger,
     /// What it made.
@@ -113,8 +111,11 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
     if let Some(scores) = &told.outcome.images {
         metrics.extend(crate::scores::metrics(scores));
     }
-    let private = told.promise.is_some() && told.settings.insecure_noise_seed.is_none();
     let spent = Spent::of(told)?;
+    let private = match told.promise.zip(spent.as_ref()) {
+        Some((promise, spent)) => spent.not_private(told, promise).is_none(),
+        None => told.settings.mechanism == Mechanism::Public,
+    };
     Ok(RunFile {
         experiment: "flow".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -123,7 +124,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         settings: settings.as_object().cloned().unwrap_or_default(),
         records: Some(told.sides.private.len() as u64),
         privacy: privacy(told, spent.as_ref()),
-        private: private || told.settings.mechanism == Mechanism::Public,
+        private,
         plan: told
             .promise
             .zip(spent.as_ref())
@@ -167,9 +168,10 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
 /// What the ledger of a run has cost.
 struct Spent {
     epsilon_upper: f64,
-    /// With the probability that a paper's sensitivity fails, at each release.
-    delta: f64,
+    /// Lines of the ledger.
     releases: u64,
+    /// Releases that count: never fewer than planned.
+    counted: u64,
 }
 
 impl Spent {
@@ -179,23 +181,28 @@ impl Spent {
         };
         let text = std::fs::read_to_string(told.ledger.path()).map_err(Failure::run)?;
         let lines = read_ledger(&text).map_err(Failure::run)?.releases;
-        let failure: f64 = lines
-            .iter()
-            .map(|line| line.failure_probability * line.count as f64)
-            .sum();
-        let planned = told.failure_probability * promise.releases as f64;
+        let releases: u64 = lines.iter().map(|line| line.count).sum();
         Ok(Some(Self {
             epsilon_upper: super::promise::spent(promise, &lines)?,
-            delta: promise.delta + failure.max(planned),
-            releases: lines.iter().map(|line| line.count).sum(),
+            releases,
+            counted: releases.max(promise.releases),
         }))
+    }
+
+    fn not_private(&self, told: &Told, promise: &Promise) -> Option<String> {
+        not_private(
+            told.settings,
+            promise,
+            self.counted,
+            told.sides.private.len(),
+        )
     }
 }
 
 fn plan(promise: &Promise, spent: &Spent) -> Plan {
     Plan {
         epsilon_upper: Some(promise.epsilon_upper),
-        delta: Some(spent.delta),
+        delta: Some(promise.delta_in_all(spent.counted)),
         accountant: Some(promise.accountant.into()),
         neighbours: Some(neighbours(promise.neighbours).into()),
         noise_multiplier: Some(promise.noise_multiplier),
@@ -208,11 +215,14 @@ fn plan(promise: &Promise, spent: &Spent) -> Plan {
 
 fn warnings(told: &Told) -> Vec<String> {
     let mut warnings = [told.elsewhere, &told.warnings].concat();
-    if told.failure_probability > 0.0 {
+    let failure = told.promise.map_or(0.0, |p| p.failure_probability);
+    if failure >= 1.0 {
+        warnings.push(UNPROVED.into());
+    } else if failure > 0.0 {
         warnings.push(format!(
-            "The sensitivity is a paper's high-probability value, no bound: each release adds {} \
-             to delta.",
-            upper(told.failure_probability)
+            "The sensitivity is a paper's high-probability value, no bound: each release adds {} to \
+             delta.",
+            upper(failure)
         ));
     }
     let records = told.sides.private.len() as f64;
@@ -228,23 +238,82 @@ fn privacy(told: &Told, spent: Option<&Spent>) -> String {
     let Some((promise, spent)) = told.promise.zip(spent) else {
         return no_privacy(told.settings).to_string();
     };
-    let known = if told.settings.insecure_noise_seed.is_some() {
-        "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
+    let parts = if promise.failure_probability > 0.0 {
+        format!("; {}", delta(promise, spent.counted))
     } else {
-        ""
+        String::new()
     };
     format!(
-        "{known}({}, {})-differentially private; neighbours: {}; {}; accountant: {} (upper bound); \
+        "{}({}, {})-differentially private{parts}; neighbours: {}; {}; accountant: {} (upper bound); \
          {} releases in the ledger. Public: {}, the test records, class sizes. Not covered: the \
          choice of hyperparameters.{}",
+        spent.not_private(told, promise).unwrap_or_default(),
         upper(spent.epsilon_upper),
-        upper(spent.delta),
+        upper(claimed(promise, spent.counted)),
         neighbours(promise.neighbours),
         promise.sampler,
         promise.accountant,
         spent.releases,
         told.sides.public_name,
         but(told.elsewhere),
+    )
+}
+
+const UNPROVED: &str = "The sensitivity is paper-clt: a limit for many slices, taken as if it were \
+                        reached, and no bound. Nothing is promised.";
+
+/// How a sentence starts that must not be taken for a promise; nothing where it is one.
+pub fn not_private(
+    settings: &Settings,
+    promise: &Promise,
+    releases: u64,
+    records: usize,
+) -> Option<String> {
+    let total = promise.delta_in_all(releases);
+    let mut why = Vec::new();
+    if settings.insecure_noise_seed.is_some() {
+        why.push("the noise comes from a known seed".to_string());
+    }
+    if promise.is_unproved() {
+        why.push("the sensitivity is paper-clt, of which nothing is proved".to_string());
+    } else if total * records as f64 >= 1.0 {
+        // Refused at the start; a run that was killed may have made more releases than planned.
+        why.push(format!(
+            "the failures of its sensitivity bring delta to {}, which is 1/n or more",
+            upper(total)
+        ));
+    }
+    (!why.is_empty()).then(|| {
+        let why = why.join(" and ");
+        format!("NOT PRIVATE, because {why}. Without that it would be: ")
+    })
+}
+
+/// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as
+/// the paper counts it.
+fn claimed(promise: &Promise, releases: u64) -> f64 {
+    if promise.is_unproved() {
+        promise.delta
+    } else {
+        promise.delta_in_all(releases)
+    }
+}
+
+/// Delta in words, with what it is made of where it is not the noise's alone.
+pub fn delta(promise: &Promise, releases: u64) -> String {
+    let failure = promise.failure_probability;
+    let noise = upper(promise.delta);
+    if failure == 0.0 {
+        return format!("delta {noise}");
+    }
+    if promise.is_unproved() {
+        return format!("delta {noise} of the noise alone");
+    }
+    format!(
+        "delta {} in all ({noise} of the noise, {releases} times {} for the failure of the \
+         sensitivity at a release)",
+        upper(promise.delta_in_all(releases)),
+        upper(failure)
     )
 }
 

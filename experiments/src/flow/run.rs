@@ -18,7 +18,7 @@ use crate::uses::noted;
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes, declared, told};
+use super::mechanisms::{Flow, batch_sizes, told};
 use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
@@ -32,7 +32,6 @@ const COMMAND: &str = "cargo run --release --locked --bin flow --";
 ///
 /// As [`super::run`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen()?;
     let begun = begin(
         arguments.resume.as_deref(),
         arguments.run.as_deref(),
@@ -54,9 +53,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let promise = promise(&settings, &sizes, &batches)?;
-    let norm = declared(&settings, settings.latent)?;
     let elsewhere = noted(Some(&cache), &sides.used, promise.is_some())?;
     announce(&settings, &sides, &chosen.description, promise.as_ref());
+    let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
+    let records = sides.private.fingerprint()?;
+    let identity = Identity::of("flow", &text, records, chosen.backend)?;
+    let public_records = sides.public.fingerprint()?;
+    let interrupt = Interrupt::listen()?;
     let (folder, ledger) = match folder {
         Some(folder) => {
             let ledger = ledger(&folder, promise.is_some(), told(&folder)?)?;
@@ -65,9 +68,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => create(&place(arguments, &settings), &settings, COMMAND)?,
     };
     let start = Instant::now();
-    let space = space::autoencoder(&settings, &sides, &cache, &chosen.device)?;
+    let space = space::autoencoder(
+        &settings,
+        &sides,
+        &public_records,
+        &cache,
+        &chosen.device,
+        &interrupt,
+    )
+    .map_err(|failure| resumable(failure, &folder))?;
     let public_seconds = start.elapsed().as_secs_f64();
-    let latents = space.encode_records(&sides.private, &chosen.device)?;
+    let latents = space
+        .encode_records(&sides.private, &chosen.device, &interrupt)
+        .map_err(|failure| resumable(failure, &folder))?;
     let groups = Groups::new(
         &latents,
         &sides.private,
@@ -78,14 +91,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(seed) => NoiseSource::insecure(seed),
         None => NoiseSource::secret().map_err(Failure::run)?,
     };
-    let failure = norm.map_or(0.0, |n| n.failure_probability(1));
-    let releaser = Releaser::new(promise.as_ref(), noise, failure, ledger)?;
+    let releaser = Releaser::new(promise.as_ref(), noise, ledger)?;
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
-    let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
-    let records = sides.private.fingerprint()?;
-    let identity = Identity::of("flow", &text, records, chosen.backend)?
-        .encoded(&space.weights(), &groups.latents);
+    let identity = identity.encoded(&space.weights(), &groups.latents);
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,
@@ -100,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         checkpoint_every: arguments.checkpoint_every,
         chosen: &chosen,
     };
-    let public_latents = || space.encode_records(&sides.public, &chosen.device);
+    let public_latents = || space.encode_records(&sides.public, &chosen.device, &interrupt);
     let (generated, releaser) = flow
         .generate(public_latents, &sides.public.labels())
         .map_err(|failure| resumable(failure, &folder))?;
@@ -111,15 +120,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         private: &sides.private,
         device: &chosen.device,
         score: &arguments.score,
+        interrupt: &interrupt,
     };
-    let outcome = judge.look(&generated)?;
+    let outcome = judge
+        .look(&generated)
+        .map_err(|failure| resumable(failure, &folder))?;
     report::write(&report::Told {
         folder: &folder,
         settings: &settings,
         sides: &sides,
         device: &chosen.description,
         promise: promise.as_ref(),
-        failure_probability: failure,
         ledger: releaser.ledger(),
         generated: &generated,
         outcome: &outcome,
@@ -184,10 +195,12 @@ fn announce(
     println!("mechanism {}", settings.mechanism.name());
     match promise {
         Some(promise) => println!(
-            "privacy   epsilon {} at delta {}; neighbours: {}; {} releases, noise multiplier \
-             {}; accountant: {}",
+            "privacy   {}epsilon {} at {}; neighbours: {}; {} releases, noise multiplier {}; \
+             accountant: {}",
+            report::not_private(settings, promise, promise.releases, sides.private.len())
+                .unwrap_or_default(),
             upper(promise.epsilon_upper),
-            upper(promise.delta),
+            report::delta(promise, promise.releases),
             report::neighbours(promise.neighbours),
             promise.releases,
             upper(promise.noise_multiplier),
@@ -197,8 +210,5 @@ fn announce(
     }
     if let Some(told) = promise.and_then(|p| loose_delta(p.delta, sides.private.len() as f64)) {
         println!("delta     {told}");
-    }
-    if settings.private() && settings.insecure_noise_seed.is_some() {
-        println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
     }
 }

@@ -6,8 +6,11 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
 use lab::progress::Progress;
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
+use model::latent::{
+    DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
+};
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -67,11 +70,17 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] names a photograph that cannot be read.
-    pub fn encode_records(&self, records: &Records, device: &Device) -> Result<Vec<f32>, Failure> {
+    /// [`Failure::Failed`] names a photograph that cannot be read; [`Failure::Interrupted`].
+    pub fn encode_records(
+        &self,
+        records: &Records,
+        device: &Device,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f32>, Failure> {
         let mut latents = Vec::with_capacity(records.len() * self.latent());
         let places: Vec<usize> = (0..records.len()).collect();
         for part in places.chunks(PART) {
+            interrupt.check("records were encoded")?;
             let images = padded(&records.gather(part)?, records.shape(), self.shape());
             latents.extend(self.encode_host(&images, device));
         }
@@ -87,21 +96,42 @@ impl Space {
     }
 
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
-    pub fn decode_as(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
-        cropped(&self.decode_host(latents, device), self.shape(), shape)
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`].
+    pub fn decode_as(
+        &self,
+        latents: &[f32],
+        shape: ImageShape,
+        device: &Device,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f32>, Failure> {
+        let mut images = Vec::new();
+        for part in latents.chunks(PART * self.latent()) {
+            interrupt.check("latents were decoded")?;
+            let decoded = self.decode_host(part, device);
+            images.extend(cropped(&decoded, self.shape(), shape));
+        }
+        Ok(images)
     }
 }
 
 /// The autoencoder of the settings: read from `cache`, or trained and written there.
 ///
+/// - `public`: the checksum of the public records.
+///
 /// # Errors
 ///
-/// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written.
+/// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
+/// [`Failure::Interrupted`], with its training so far in `cache`.
 pub fn autoencoder(
     settings: &Settings,
     sides: &Sides,
+    public: &str,
     cache: &Path,
     device: &Device,
+    interrupt: &Interrupt,
 ) -> Result<Space, Failure> {
     let training = Training {
         epochs: settings.public_epochs,
@@ -110,7 +140,7 @@ pub fn autoencoder(
     };
     let mut key = json!({
         "format": 3,
-        "public": sides.public.fingerprint()?,
+        "public": public,
         "latent": settings.latent,
         "training": training,
         "seed": SEED,
@@ -123,11 +153,11 @@ pub fn autoencoder(
         key["width"] = json!(settings.width);
         let width = settings.width;
         let fresh = DcganAutoencoder::new(3, latent, width, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, device)
+        kept(fresh, &key, &training, sides, cache, &mut rng, interrupt)
             .map(|space| Space::Dcgan(Box::new(space)))
     } else {
         let fresh = SmallAutoencoder::new(1, latent, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, device)
+        kept(fresh, &key, &training, sides, cache, &mut rng, interrupt)
             .map(|space| Space::Small(Box::new(space)))
     }
 }
@@ -139,39 +169,89 @@ fn kept<M: LatentSpace + Module>(
     sides: &Sides,
     cache: &Path,
     rng: &mut ChaCha20Rng,
-    device: &Device,
+    interrupt: &Interrupt,
 ) -> Result<M, Failure> {
     let folder = cache.join("autoencoders");
     let path = folder.join(format!("{}.bin", &hex(key.to_string().as_bytes())[..24]));
-    if let Some(weights) = read(&path)? {
+    if let Some(bytes) = read(&path)? {
         println!("public    autoencoder {}", path.display());
-        return from_host(fresh.valid(), &weights).map_err(|e| damaged(&path, &e));
+        return from_host(fresh.valid(), &floats(&bytes)).map_err(|e| damaged(&path, &e));
     }
+    let part = path.with_extension("part");
+    let from = read(&part)?
+        .map(|bytes| state(&bytes).ok_or_else(|| damaged(&part, &"it is cut short")))
+        .transpose()?;
+    let done = from.as_ref().map_or(0, |state| state.done);
+    let after = match done {
+        0 => String::new(),
+        done => format!(", from step {done}"),
+    };
     println!(
-        "public    training an autoencoder on {} records of {}",
+        "public    training an autoencoder on {} records of {}{after}",
         sides.public.len(),
         sides.public_name
     );
     let steps = training.epochs * sides.public.len().div_ceil(BATCH);
-    let progress = Progress::new(steps as u64);
+    let progress = Progress::from(done as u64, steps as u64);
     let (shape, whole) = (sides.public.shape(), fresh.shape());
     let trained = training.run::<_, Stopped>(
         fresh,
         sides.public.len(),
         |places| Ok(padded(&sides.public.gather(places)?, shape, whole)),
         rng,
-        device,
-        |step| {
+        from.as_ref(),
+        |step, state| {
             progress.step();
             if step.done % 50 == 0 || step.done == step.steps {
                 progress.message(format!("{:.1} nats", step.loss));
             }
+            if interrupt.asked() && step.done < step.steps {
+                write(&folder, &part, &bytes_of(&state()))?;
+                let (done, steps) = (step.done, step.steps);
+                interrupt.check(&format!(
+                    "the autoencoder was trained, after step {done} of {steps}"
+                ))?;
+            }
+            Ok(())
         },
     );
     progress.finish();
     let trained = trained.map_err(|Stopped(failure)| failure)?.valid();
-    write(&folder, &path, &to_host(&trained))?;
+    write(&folder, &path, &bytes_of_floats(&to_host(&trained)))?;
+    // Nobody misses it where it cannot be removed: the whole is read first.
+    let _ = std::fs::remove_file(&part);
     Ok(trained)
+}
+
+/// A training that was stopped: steps done, number of weights, weights, optimizer.
+fn bytes_of(state: &TrainingState) -> Vec<u8> {
+    let mut bytes = (state.done as u64).to_le_bytes().to_vec();
+    bytes.extend((state.weights.len() as u64).to_le_bytes());
+    bytes.extend(bytes_of_floats(&state.weights));
+    bytes.extend(&state.optimizer);
+    bytes
+}
+
+/// What [`bytes_of`] wrote; none where it ends early.
+fn state(bytes: &[u8]) -> Option<TrainingState> {
+    let (done, rest) = bytes.split_first_chunk::<8>()?;
+    let (count, rest) = rest.split_first_chunk::<8>()?;
+    let length = u64::from_le_bytes(*count).checked_mul(4)?;
+    let (weights, optimizer) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    Some(TrainingState {
+        done: usize::try_from(u64::from_le_bytes(*done)).ok()?,
+        weights: floats(weights),
+        optimizer: optimizer.to_vec(),
+    })
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    let (words, _) = bytes.as_chunks::<4>();
+    words.iter().map(|&b| f32::from_le_bytes(b)).collect()
+}
+
+fn bytes_of_floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// Why a training stopped.
@@ -231,28 +311,24 @@ fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// A SHA-256 in hexadecimal, then the weights.
-fn read(path: &Path) -> Result<Option<Vec<f32>>, Failure> {
+/// The content of a file that starts with its SHA-256 in hexadecimal.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(damaged(path, &e)),
     };
-    let (sum, weights) = bytes
+    let (sum, body) = bytes
         .split_at_checked(64)
         .ok_or_else(|| damaged(path, &"it is cut short"))?;
-    if hex(weights).as_bytes() != sum {
+    if hex(body).as_bytes() != sum {
         return Err(damaged(path, &"its checksum does not fit its weights"));
     }
-    let (weights, _) = weights.as_chunks::<4>();
-    Ok(Some(
-        weights.iter().map(|&b| f32::from_le_bytes(b)).collect(),
-    ))
+    Ok(Some(body.to_vec()))
 }
 
-fn write(folder: &Path, path: &Path, weights: &[f32]) -> Result<(), Failure> {
-    let body: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
-    let bytes = [hex(&body).into_bytes(), body].concat();
+fn write(folder: &Path, path: &Path, body: &[u8]) -> Result<(), Failure> {
+    let bytes = [hex(body).as_bytes(), body].concat();
     let attempt = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;

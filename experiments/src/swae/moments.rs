@@ -4,6 +4,7 @@ use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Sensitivity;
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 use serde::{Deserialize, Serialize};
@@ -68,11 +69,13 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the ledger or the folder cannot be written.
+    /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`]
+    /// before anything is released.
     pub fn class_latents(
         &mut self,
         folder: &RunFolder,
         ledger: &mut Ledger,
+        interrupt: &Interrupt,
     ) -> Result<Option<ClassLatents>, Failure> {
         if !self.settings.conditional {
             return Ok(None);
@@ -93,6 +96,7 @@ impl Run {
         for class in self.data.train.indices_by_class() {
             let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
             for part in class.chunks(500) {
+                interrupt.check("records were encoded")?;
                 let pixels = self.data.train.gather(part).unwrap_or_default();
                 latents.extend(encode(&model, pixels, &self.chosen.device));
             }

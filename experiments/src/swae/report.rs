@@ -7,6 +7,7 @@ use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 use lab::evaluate::downstream::{Learner, Settings as Learning};
+use lab::interrupt::Interrupt;
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use model::swae::{ClassLatents, Swae};
@@ -30,6 +31,8 @@ pub struct Judging {
     pub score: ScoreFlags,
     /// Label samples by their nearest private images, as the paper does: **not private**.
     pub paper_labels: bool,
+    /// Whether to stop.
+    pub interrupt: Interrupt,
 }
 
 /// The training time that an earlier `run.json` tells, 0 without one.
@@ -45,7 +48,7 @@ pub fn seconds_before(folder: &RunFolder) -> f64 {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] names the file that could not be written.
+/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub fn write(
     folder: &RunFolder,
     run: &Run,
@@ -55,7 +58,10 @@ pub fn write(
 ) -> Result<(), Failure> {
     let model = run.evaluated()?;
     let evaluator = Evaluator::new(run.data.clone(), run.settings.latent, &run.chosen.device)?;
+    let stop = || judging.interrupt.check("the run was judged");
+    stop()?;
     let scores = evaluator.scores(&model, true)?;
+    stop()?;
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(2);
     let mut figures = Vec::new();
@@ -84,7 +90,10 @@ pub fn write(
         warnings: warnings(run, judging, labels_read_private),
         more: [
             ("epsilon_spent_upper".to_string(), json!(spent)),
-            ("images".to_string(), json!(images)),
+            (
+                "images".to_string(),
+                images_in_json(images.as_ref(), labels_read_private),
+            ),
         ]
         .into_iter()
         .collect(),
@@ -116,6 +125,21 @@ pub fn write(
     }
     println!("report    {}", page.display());
     Ok(())
+}
+
+/// The scores of samples; accuracies that rest on private records lie apart, under the name
+/// `reads_private_records`, so that nobody takes them for covered.
+fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
+    let mut told = json!(images);
+    if let Some(scores) = told.as_object_mut().filter(|_| labels_read_private) {
+        let names = ["downstream_mlp", "downstream_logistic"];
+        let apart = names.map(|name| (name.to_string(), scores.remove(name).unwrap_or_default()));
+        scores.insert(
+            "reads_private_records".into(),
+            Value::Object(apart.into_iter().collect()),
+        );
+    }
+    told
 }
 
 /// What a reader must know before believing the scores.
@@ -152,7 +176,12 @@ fn judge(
     let samples = evaluator.scored(model, classes, count, &mut generator)?;
     let unlabelled = samples.labels.is_none();
     let labels = match samples.labels {
-        None if judging.paper_labels => Some(paper_labels(run, model, &samples.latents)),
+        None if judging.paper_labels => Some(paper_labels(
+            run,
+            model,
+            &samples.latents,
+            &judging.interrupt,
+        )?),
         labels => labels,
     };
     let scored = crate::scores::score(
@@ -162,15 +191,20 @@ fn judge(
         &run.data.train,
         &judging.score,
         &run.chosen.device,
+        &judging.interrupt,
     )?;
     // A conditional decoder is told the label of what it rebuilds, so only the other is asked.
     let rebuilt = match labels.filter(|_| unlabelled) {
         Some(labels) => {
             let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
             let test = evaluator.rebuilt_test(model)?;
-            let accuracy = Learner::Mlp
-                .accuracy(&samples.pixels, &labels, &test, &Learning::default())
-                .map_err(Failure::run)?;
+            let accuracy = Learner::Mlp.accuracy(
+                &samples.pixels,
+                &labels,
+                &test,
+                &Learning::default(),
+                &judging.interrupt,
+            )?;
             Some(accuracy.accuracy)
         }
         None => None,
@@ -180,17 +214,24 @@ fn judge(
 
 /// Labels as in paper 004, table 1: each sample has that of the private record whose latent is
 /// nearest. **Not private.**
-fn paper_labels(run: &Run, model: &Swae, latents: &[f32]) -> Vec<usize> {
+fn paper_labels(
+    run: &Run,
+    model: &Swae,
+    latents: &[f32],
+    interrupt: &Interrupt,
+) -> Result<Vec<usize>, Failure> {
     let (train, d) = (&run.data.train, run.settings.latent);
     let all: Vec<usize> = (0..train.len()).collect();
     let mut private = Vec::with_capacity(train.len() * d);
     for part in all.chunks(500) {
+        interrupt.check("samples were labelled")?;
         let images = train.gather(part).unwrap_or_default();
         private.extend(encode(model, images, &run.chosen.device));
     }
     latents
         .par_chunks_exact(d)
         .map(|row| {
+            interrupt.check("samples were labelled")?;
             let distance = |other: &[f32]| -> f32 {
                 row.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
             };
@@ -199,9 +240,9 @@ fn paper_labels(run: &Run, model: &Swae, latents: &[f32]) -> Vec<usize> {
                 .map(distance)
                 .enumerate()
                 .min_by(|(_, a), (_, b)| a.total_cmp(b));
-            nearest
+            Ok(nearest
                 .and_then(|(index, _)| train.label(index))
-                .unwrap_or(0)
+                .unwrap_or(0))
         })
         .collect()
 }
@@ -325,5 +366,47 @@ fn paper_accuracy(run: &Run) -> Option<(f64, f64)> {
         ("fashion-mnist", 10.0) => Some((0.692, 0.733)),
         ("fashion-mnist", 1.0) => Some((0.567, 0.709)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::evaluate::ImageScores;
+    use lab::evaluate::downstream::Accuracy;
+
+    use super::*;
+
+    #[test]
+    fn accuracies_by_private_labels_lie_apart() {
+        let accuracy = Some(Accuracy {
+            accuracy: 0.5,
+            test_records: 10,
+            training_records: 10,
+        });
+        let scored = Scored {
+            features: "LeNet",
+            images: ImageScores {
+                generated_records: 10,
+                test_records: 10,
+                frechet: Some(1.0),
+                downstream_mlp: accuracy,
+                downstream_logistic: accuracy,
+                sliced_w2_squared: 1.0,
+                exact_w2_squared: None,
+                exact_points: 0,
+                memorisation: None,
+            },
+        };
+        let told = images_in_json(Some(&scored), true);
+        let apart = &told["reads_private_records"];
+        for name in ["downstream_mlp", "downstream_logistic"] {
+            assert!(told.get(name).is_none(), "{told}");
+            assert_eq!(apart[name]["accuracy"], 0.5);
+        }
+        assert_eq!(told["frechet"], 1.0);
+        let covered = images_in_json(Some(&scored), false);
+        assert_eq!(covered["downstream_mlp"]["accuracy"], 0.5);
+        assert!(covered.get("reads_private_records").is_none());
+        assert!(images_in_json(None, true).is_null());
     }
 }

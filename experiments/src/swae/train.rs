@@ -45,7 +45,6 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.rescore {
         return rescore(path, &arguments);
     }
-    let interrupt = Interrupt::listen()?;
     let begun = begin(
         arguments.resume.as_deref(),
         arguments.run.as_deref(),
@@ -67,7 +66,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
     run.announce()?;
     let identity = run.identity()?;
-    let judging = judging(&arguments);
+    let interrupt = Interrupt::listen()?;
+    let judging = judging(&arguments, &interrupt);
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;
@@ -82,15 +82,16 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let finished = run
         .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
         .and_then(|()| {
-            let classes = run.class_latents(&folder, &mut ledger)?;
+            let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
             report::write(&folder, &run, &ledger, classes.as_ref(), &judging)
         });
     finished.map_err(|failure| resumable(failure, &folder))?;
     Checkpoints::of(folder.path()).remove()
 }
 
-fn judging(arguments: &Arguments) -> report::Judging {
+fn judging(arguments: &Arguments, interrupt: &Interrupt) -> report::Judging {
     report::Judging {
+        interrupt: interrupt.clone(),
         score: arguments.score.clone(),
         paper_labels: arguments.paper_labels,
     }
@@ -130,13 +131,15 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
             "finish the run with --resume first",
         ));
     }
-    let classes = run.class_latents(&folder, &mut ledger)?;
+    // Nobody listens: there is nothing to keep, and a signal ends it at once.
+    let interrupt = Interrupt::default();
+    let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
     report::write(
         &folder,
         &run,
         &ledger,
         classes.as_ref(),
-        &judging(arguments),
+        &judging(arguments, &interrupt),
     )
 }
 

@@ -54,7 +54,9 @@ impl FixedSizeSampler {
 
     /// Draws a batch: distinct indices in ascending order.
     ///
-    /// The order is that of the indices, so it tells nothing that the set does not.
+    /// The order is that of the indices, so it tells nothing that the set does not; but the place of a
+    /// record in it tells something of the record. Accountants amplify what depends on the set alone:
+    /// release sums over the batch, or values whose order is gone before they leave.
     pub fn sample<R: Rng + ?Sized>(&self, generator: &mut R) -> Vec<usize> {
         let mut indices = index::sample(generator, self.records, self.batch).into_vec();
         indices.sort_unstable();

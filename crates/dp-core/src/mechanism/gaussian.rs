@@ -52,7 +52,8 @@ impl GaussianMechanism {
     }
 
     /// Sensitivities that hold but for this probability at each release: the papers' high-probability
-    /// values, for comparison. The ledger says so, and whoever reads it adds as much to delta.
+    /// values, for comparison. The ledger says so, and whoever reads it adds as much to delta: 1 for a
+    /// value of which nothing is proved, so that nothing is promised.
     pub fn with_failure_probability(mut self, probability: f64) -> Self {
         self.failure_probability = probability;
         self

@@ -2,6 +2,7 @@
 
 mod choice;
 mod memory;
+mod quiet;
 
 use burn::tensor::{Device, DeviceType};
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use dp_core::per_sample::Rounding;
 
 pub use choice::Choice;
 pub use memory::fewer_at_once;
+pub use quiet::quiet_drivers;
 
 use crate::diagnostic::Failure;
 

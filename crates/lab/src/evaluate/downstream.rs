@@ -15,6 +15,7 @@ use super::neighbours::{Images, nearest};
 use super::supervised::{
     Examples, Network, Schedule, host, largest, outputs, share_correct, train,
 };
+use crate::interrupt::Interrupt;
 
 /// What learns from the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -70,13 +71,14 @@ impl Learner {
     /// # Errors
     ///
     /// Samples or labels that do not fit, are not finite or are no class; a setting outside its
-    /// range.
+    /// range; [`EvaluateError::Interrupted`].
     pub fn accuracy(
         self,
         samples: &[f32],
         labels: &[u8],
         test: &LabelledImages,
         settings: &Settings,
+        interrupt: &Interrupt,
     ) -> Result<Accuracy, EvaluateError> {
         let (features, classes) = (test.image_size(), test.classes());
         let records = check_records("samples", samples, features)?;
@@ -97,13 +99,13 @@ impl Learner {
                     act: LeakyRelu::new(WIDTH, 0.0),
                     fc2: Linear::new(WIDTH, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
             Self::Logistic => {
                 let network = Logistic {
                     fc: Linear::new(features, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
         };
         Ok(Accuracy {
@@ -127,13 +129,14 @@ impl Learner {
 ///
 /// # Errors
 ///
-/// Samples that do not fit or are not finite.
+/// Samples that do not fit or are not finite; [`EvaluateError::Interrupted`].
 pub fn nearest_neighbour_labels(
     samples: &[f32],
     private: &LabelledImages,
+    interrupt: &Interrupt,
 ) -> Result<Vec<u8>, EvaluateError> {
     let labels = private.labels();
-    Ok(nearest(samples, &Images::from(private))?
+    Ok(nearest(samples, &Images::from(private), interrupt)?
         .into_iter()
         .map(|found| labels[found.index])
         .collect())
@@ -175,6 +178,7 @@ fn learn<N: Network>(
     settings: &Settings,
     rng: &mut ChaCha20Rng,
     test: &LabelledImages,
+    interrupt: &Interrupt,
 ) -> Result<Vec<u8>, EvaluateError> {
     let schedule = Schedule {
         epochs: settings.epochs,
@@ -183,7 +187,7 @@ fn learn<N: Network>(
         rate: settings.rate,
         shift: None,
     };
-    let network = train(network, examples, &schedule, rng)?;
+    let network = train(network, examples, &schedule, rng, interrupt)?;
     let inputs = Images::from(test).block(0..test.len());
     let logits = outputs(&host(&network)?, &inputs);
     Ok(largest(&logits, examples.classes))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::Failure;
+use crate::interrupt::Interrupt;
 
 /// Errors of an evaluation. Each names the value and the bound that it broke.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,9 @@ pub enum EvaluateError {
         /// The bound, in words.
         bound: &'static str,
     },
+    /// Somebody asked the program to stop.
+    #[error("stopped while samples were scored")]
+    Interrupted,
     /// A file that could not be read or written.
     #[error("{path}: {reason}")]
     File {
@@ -102,6 +106,10 @@ impl EvaluateError {
 impl From<EvaluateError> for Failure {
     fn from(error: EvaluateError) -> Self {
         match &error {
+            EvaluateError::Interrupted => Self::Interrupted {
+                message: error.to_string(),
+                help: None,
+            },
             EvaluateError::File { .. } | EvaluateError::Weights { .. } => Self::input(
                 error.to_string(),
                 "name another file, or leave this score out",
@@ -112,6 +120,18 @@ impl From<EvaluateError> for Failure {
             _ => Self::run(error),
         }
     }
+}
+
+/// Ends a score where somebody asked the program to stop.
+///
+/// # Errors
+///
+/// [`EvaluateError::Interrupted`].
+pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
+    if interrupt.asked() {
+        return Err(EvaluateError::Interrupted);
+    }
+    Ok(())
 }
 
 /// Checks that `values` holds whole records of `features` finite values each, and counts them.

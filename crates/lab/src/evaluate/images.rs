@@ -7,11 +7,12 @@ use swd::Slices;
 
 use super::classifier::Classifier;
 use super::downstream::{self, Accuracy, Learner};
-use super::error::{check_count, check_labels, check_records};
+use super::error::{check_asked, check_count, check_labels, check_records};
 use super::frechet::frechet_distance;
 use super::memorisation::{Memorisation, memorisation};
 use super::transport::{MOST_POINTS, exact_w2_squared, sliced_w2_squared};
 use super::{EvaluateError, neighbours};
+use crate::interrupt::Interrupt;
 
 /// What generated images are compared with.
 #[derive(Debug, Clone, Copy)]
@@ -93,11 +94,12 @@ pub struct ImageScores {
 /// # Errors
 ///
 /// Images or labels that do not fit `real.test`, values that are not finite, fewer than two images,
-/// or an option outside its range.
+/// or an option outside its range; [`EvaluateError::Interrupted`].
 pub fn evaluate_images(
     real: &RealImages<'_>,
     generated: &GeneratedImages<'_>,
     options: &ImageOptions,
+    interrupt: &Interrupt,
 ) -> Result<ImageScores, EvaluateError> {
     let pixels = real.test.image_size();
     let records = check_records("generated images", generated.pixels, pixels)?;
@@ -134,9 +136,11 @@ pub fn evaluate_images(
             frechet_distance(&made, &real, Classifier::FEATURES)
         })
         .transpose()?;
+    check_asked(interrupt)?;
     let slices = Slices::iid(pixels, options.slices, &mut stream(options, 0))?;
     let sliced_w2_squared = sliced_w2_squared(generated.pixels, &test, &slices)?;
-    let (downstream_mlp, downstream_logistic) = downstream_accuracies(real, generated, options)?;
+    let (downstream_mlp, downstream_logistic) =
+        downstream_accuracies(real, generated, options, interrupt)?;
     let chosen = Chosen {
         generated: generated.pixels,
         test: &test,
@@ -144,6 +148,7 @@ pub fn evaluate_images(
         options,
     };
     let (exact_points, exact_w2_squared) = chosen.exact()?;
+    check_asked(interrupt)?;
     Ok(ImageScores {
         generated_records: records,
         test_records: real.test.len(),
@@ -153,7 +158,7 @@ pub fn evaluate_images(
         sliced_w2_squared,
         exact_w2_squared,
         exact_points,
-        memorisation: chosen.memorisation(real.private)?,
+        memorisation: chosen.memorisation(real.private, interrupt)?,
     })
 }
 
@@ -180,12 +185,14 @@ fn downstream_accuracies(
     real: &RealImages<'_>,
     generated: &GeneratedImages<'_>,
     options: &ImageOptions,
+    interrupt: &Interrupt,
 ) -> Result<(Option<Accuracy>, Option<Accuracy>), EvaluateError> {
     let (Some(settings), Some(labels)) = (options.downstream, generated.labels) else {
         return Ok((None, None));
     };
-    let accuracy =
-        |learner: Learner| learner.accuracy(generated.pixels, labels, real.test, &settings);
+    let accuracy = |learner: Learner| {
+        learner.accuracy(generated.pixels, labels, real.test, &settings, interrupt)
+    };
     let (mlp, logistic) = rayon::join(|| accuracy(Learner::Mlp), || accuracy(Learner::Logistic));
     Ok((Some(mlp?), Some(logistic?)))
 }
@@ -214,6 +221,7 @@ impl Chosen<'_> {
     fn memorisation(
         &self,
         private: Option<&LabelledImages>,
+        interrupt: &Interrupt,
     ) -> Result<Option<Memorisation>, EvaluateError> {
         let (Some(private), 1..) = (private, self.options.memorisation_points) else {
             return Ok(None);
@@ -221,7 +229,7 @@ impl Chosen<'_> {
         let mut rng = stream(self.options, 2);
         let made = self.choose(self.generated, self.options.memorisation_points, &mut rng);
         let real = self.choose(self.test, self.options.memorisation_points, &mut rng);
-        memorisation(&made, &real, private).map(Some)
+        memorisation(&made, &real, private, interrupt).map(Some)
     }
 
     /// At most `points` distinct images.

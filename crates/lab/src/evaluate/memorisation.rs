@@ -8,6 +8,7 @@ use data::LabelledImages;
 use super::EvaluateError;
 use super::error::check_count;
 use super::neighbours::{Images, nearest};
+use crate::interrupt::Interrupt;
 
 /// The distance of generated images to their nearest training image, beside that of real test
 /// images, which cannot have been memorised. Distances are Euclidean, with pixels in `[0, 1]`.
@@ -39,14 +40,15 @@ pub struct Memorisation {
 ///
 /// # Errors
 ///
-/// Images that do not fit or are not finite, or none of a kind.
+/// Images that do not fit or are not finite, or none of a kind; [`EvaluateError::Interrupted`].
 pub fn memorisation(
     generated: &[f32],
     test: &[f32],
     private: &LabelledImages,
+    interrupt: &Interrupt,
 ) -> Result<Memorisation, EvaluateError> {
-    let generated = sorted_distances("generated images", generated, private)?;
-    let test = sorted_distances("test images", test, private)?;
+    let generated = sorted_distances("generated images", generated, private, interrupt)?;
+    let test = sorted_distances("test images", test, private, interrupt)?;
     let limit = percentile(&test, 0.01);
     let nearer = generated.iter().filter(|&&x| x < limit).count();
     let (generated_median, test_median) = (percentile(&generated, 0.5), percentile(&test, 0.5));
@@ -66,8 +68,9 @@ fn sorted_distances(
     what: &'static str,
     images: &[f32],
     private: &LabelledImages,
+    interrupt: &Interrupt,
 ) -> Result<Vec<f64>, EvaluateError> {
-    let found = nearest(images, &Images::from(private))?;
+    let found = nearest(images, &Images::from(private), interrupt)?;
     check_count(what, found.len(), 1)?;
     let mut distances: Vec<f64> = found.into_iter().map(|f| f.distance).collect();
     distances.sort_unstable_by(f64::total_cmp);
@@ -104,11 +107,11 @@ mod tests {
             unit(&random_bytes(200 * 16, 3)),
         );
         let copies = unit(&private.pixels()[..200 * 16]);
-        let copied = memorisation(&copies, &test, &private).unwrap();
+        let copied = memorisation(&copies, &test, &private, &Interrupt::default()).unwrap();
         assert_eq!(copied.generated_median, 0.0);
         assert_eq!((copied.ratio, copied.share_nearer), (Some(0.0), 1.0));
         assert!(copied.reads_private_records);
-        let honest = memorisation(&fresh, &test, &private).unwrap();
+        let honest = memorisation(&fresh, &test, &private, &Interrupt::default()).unwrap();
         let ratio = honest.ratio.unwrap();
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         assert!(honest.share_nearer < 0.08);
@@ -128,10 +131,10 @@ mod tests {
     #[test]
     fn none_of_a_kind_is_refused() {
         let private = LabelledImages::new(vec![0; 4], vec![0], 2, 2, 1).unwrap();
-        assert!(memorisation(&[], &[0.0; 4], &private).is_err());
-        assert!(memorisation(&[0.0; 4], &[], &private).is_err());
-        assert!(memorisation(&[0.0; 3], &[0.0; 4], &private).is_err());
-        let same = memorisation(&[0.5; 4], &[0.0; 4], &private).unwrap();
+        assert!(memorisation(&[], &[0.0; 4], &private, &Interrupt::default()).is_err());
+        assert!(memorisation(&[0.0; 4], &[], &private, &Interrupt::default()).is_err());
+        assert!(memorisation(&[0.0; 3], &[0.0; 4], &private, &Interrupt::default()).is_err());
+        let same = memorisation(&[0.5; 4], &[0.0; 4], &private, &Interrupt::default()).unwrap();
         assert_eq!(same.ratio, None);
     }
 }

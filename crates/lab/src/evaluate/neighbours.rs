@@ -13,7 +13,8 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 
 use super::EvaluateError;
-use super::error::{check_count, check_records};
+use super::error::{check_asked, check_count, check_records};
+use crate::interrupt::Interrupt;
 
 /// Queries on one core at a time.
 const QUERIES: usize = 128;
@@ -85,10 +86,12 @@ pub(crate) struct Nearest {
 ///
 /// # Errors
 ///
-/// [`EvaluateError::Shape`], [`EvaluateError::NotFinite`], or no reference at all.
+/// [`EvaluateError::Shape`], [`EvaluateError::NotFinite`], no reference at all, or
+/// [`EvaluateError::Interrupted`].
 pub(crate) fn nearest(
     queries: &[f32],
     references: &Images<'_>,
+    interrupt: &Interrupt,
 ) -> Result<Vec<Nearest>, EvaluateError> {
     let d = references.features();
     let n = check_records("images", queries, d)?;
@@ -97,6 +100,7 @@ pub(crate) fn nearest(
     let mut best = vec![(f32::INFINITY, 0_usize); n];
     let mut start = 0;
     while start < references.len() {
+        check_asked(interrupt)?;
         let end = references.len().min(start + REFERENCES);
         let block = references.block(start..end);
         let squares: Vec<f32> = block
@@ -192,12 +196,12 @@ mod tests {
                 values: &values,
                 features: d,
             };
-            let found = nearest(&queries, &images).unwrap();
+            let found = nearest(&queries, &images, &Interrupt::default()).unwrap();
             for (a, b) in found.iter().zip(nearest_reference(&queries, &values, d)) {
                 assert!((a.distance - b.distance).abs() < 1e-4);
             }
             // An image is its own nearest neighbour, at distance 0.
-            let own = nearest(&values, &images).unwrap();
+            let own = nearest(&values, &images, &Interrupt::default()).unwrap();
             assert!(own.iter().all(|found| found.distance == 0.0));
         }
     }
@@ -206,7 +210,12 @@ mod tests {
     fn the_first_of_equals_and_bytes() {
         let data = LabelledImages::new(vec![255, 0, 0, 255, 0, 255], vec![0, 1, 2], 1, 2, 3);
         let data = data.unwrap();
-        let found = nearest(&[0.1, 0.9, 0.9, 0.0], &Images::from(&data)).unwrap();
+        let found = nearest(
+            &[0.1, 0.9, 0.9, 0.0],
+            &Images::from(&data),
+            &Interrupt::default(),
+        )
+        .unwrap();
         assert_eq!(found[0].index, 1);
         assert_eq!(found[1].index, 0);
         assert!((found[1].distance - 0.1).abs() < 1e-6);
@@ -215,8 +224,18 @@ mod tests {
     #[test]
     fn bad_input_is_refused() {
         let data = LabelledImages::new(vec![255, 0], vec![0], 1, 2, 1).unwrap();
-        assert!(nearest(&[0.0; 3], &Images::from(&data)).is_err());
-        assert!(nearest(&[0.0, f32::NAN], &Images::from(&data)).is_err());
-        assert_eq!(nearest(&[], &Images::from(&data)).unwrap(), []);
+        assert!(nearest(&[0.0; 3], &Images::from(&data), &Interrupt::default()).is_err());
+        assert!(
+            nearest(
+                &[0.0, f32::NAN],
+                &Images::from(&data),
+                &Interrupt::default()
+            )
+            .is_err()
+        );
+        assert_eq!(
+            nearest(&[], &Images::from(&data), &Interrupt::default()).unwrap(),
+            []
+        );
     }
 }

@@ -13,7 +13,9 @@ use rayon::prelude::*;
 
 use super::EvaluateError;
 use super::adam::Adam;
+use super::error::check_asked;
 use super::shift::Shift;
+use crate::interrupt::Interrupt;
 
 /// Records that are looked at together outside training.
 const FORWARD: usize = 64;
@@ -83,12 +85,13 @@ impl Schedule {
 ///
 /// # Errors
 ///
-/// A setting outside its range, or layers without host kernels.
+/// A setting outside its range, layers without host kernels, or [`EvaluateError::Interrupted`].
 pub(crate) fn train<N: Network>(
     mut network: N,
     examples: &Examples<'_>,
     schedule: &Schedule,
     rng: &mut impl Rng,
+    interrupt: &Interrupt,
 ) -> Result<N, EvaluateError> {
     schedule.check()?;
     let mut flat = weights::to_host(&network);
@@ -99,6 +102,7 @@ pub(crate) fn train<N: Network>(
     for _ in 0..schedule.epochs {
         order.shuffle(rng);
         for batch in order.chunks(schedule.batch) {
+            check_asked(interrupt)?;
             let mut inputs = Vec::with_capacity(batch.len() * examples.features);
             for &i in batch {
                 let input = &examples.inputs[i * examples.features..(i + 1) * examples.features];

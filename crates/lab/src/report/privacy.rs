@@ -14,6 +14,8 @@ pub enum Standing {
     Private,
     /// The noise came from a known seed: whoever knows it can take it off.
     KnownNoise,
+    /// The sensitivity that the noise was made for may be exceeded.
+    MayFail,
     /// Trained without privacy.
     NotPrivate,
     /// Cut off before it could say.
@@ -26,6 +28,7 @@ impl Standing {
         match self {
             Self::Private => "Differentially private",
             Self::KnownNoise => "Not private: the noise is known",
+            Self::MayFail => "Not private: the sensitivity is no bound",
             Self::NotPrivate => "Not private",
             Self::Unfinished => "Unfinished: nothing is promised",
         }
@@ -53,8 +56,12 @@ impl Statement {
         let sentence = match &record.run {
             None => unfinished(record),
             Some(run) if run.private && standing != Standing::Private => format!(
-                "run.json says that this run is private, but its ledger shows noise from a known \
-                 seed, or none. What run.json says: {}",
+                "run.json says that this run is private, but its ledger shows {}. What run.json says: {}",
+                if record.ledger.has_secret_noise() {
+                    "a sensitivity that is no bound"
+                } else {
+                    "noise from a known seed, or none"
+                },
                 run.privacy
             ),
             Some(run) => run.privacy.clone(),
@@ -88,11 +95,12 @@ fn standing(record: &RunRecord) -> Standing {
     let Some(run) = &record.run else {
         return Standing::Unfinished;
     };
-    match (&run.plan, run.private && record.ledger.is_private()) {
-        (_, true) => Standing::Private,
-        (Some(_), false) => Standing::KnownNoise,
-        (None, false) if run.private => Standing::KnownNoise,
-        (None, false) => Standing::NotPrivate,
+    let ledger = &record.ledger;
+    match &run.plan {
+        _ if run.private && ledger.is_private() => Standing::Private,
+        None if !run.private => Standing::NotPrivate,
+        _ if ledger.has_secret_noise() && ledger.failure_probability() > 0.0 => Standing::MayFail,
+        _ => Standing::KnownNoise,
     }
 }
 
@@ -121,6 +129,8 @@ fn unfinished(record: &RunRecord) -> String {
     }
     let known = if ledger.is_private() {
         ""
+    } else if ledger.has_secret_noise() {
+        " Their sensitivity is no bound, and nothing is promised."
     } else {
         " Some of them had no noise, or noise from a known seed, and hide nothing."
     };

@@ -14,4 +14,4 @@ pub use convolution::{Convolution, Deconvolution};
 pub use dcgan::DcganAutoencoder;
 pub use host::HostSpace;
 pub use small::SmallAutoencoder;
-pub use space::{ImageShape, LatentSpace, Training, TrainingStep};
+pub use space::{ImageShape, LatentSpace, Training, TrainingState, TrainingStep};

@@ -1,7 +1,7 @@
 //! What a flow needs of an autoencoder, and its training.
 
 use burn::module::Module;
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::GradientsParams;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
@@ -11,6 +11,7 @@ use rand::seq::SliceRandom;
 use super::host::HostSpace;
 use crate::ModelError;
 use crate::adam::ModuleAdam;
+use crate::weights::{from_host, to_host};
 
 /// Channels and side of square images, `[n, channels, side, side]` with values in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -124,24 +125,38 @@ pub struct TrainingStep {
     pub loss: f64,
 }
 
+/// A training between two steps, to go on from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainingState {
+    /// Steps done.
+    pub done: usize,
+    /// The weights, as [`crate::weights::to_host`] gives them.
+    pub weights: Vec<f32>,
+    /// The optimizer, as [`ModuleAdam::to_bytes`] gives it.
+    pub optimizer: Vec<u8>,
+}
+
 impl Training {
     /// Trains `space` to rebuild `count` public images by the binary cross-entropy of its pixels.
     ///
-    /// - `space`: on a device with autodiff;
+    /// - `space`: on a device with autodiff, which computes;
     /// - `gather`: the images of some indices below `count`, `[n, c s s]` in rows;
-    /// - `each`: told of every step.
+    /// - `rng`: gives the order of the images and nothing else; the same as before where it goes on;
+    /// - `from`: where an earlier training of the same images stopped;
+    /// - `each`: told of every step, with what gives the state after it; its error ends the training.
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] without images, epochs or a batch; whatever `gather` says.
+    /// [`ModelError::OutOfRange`] without images, epochs or a batch; a state that does not fit `space`;
+    /// whatever `gather` and `each` say.
     pub fn run<M, E>(
         &self,
         mut space: M,
         count: usize,
         mut gather: impl FnMut(&[usize]) -> Result<Vec<f32>, E>,
         rng: &mut impl Rng,
-        device: &Device,
-        mut each: impl FnMut(TrainingStep),
+        from: Option<&TrainingState>,
+        mut each: impl FnMut(TrainingStep, &dyn Fn() -> TrainingState) -> Result<(), E>,
     ) -> Result<M, E>
     where
         M: LatentSpace + Module,
@@ -162,76 +177,64 @@ impl Training {
         }
         let mut order: Vec<usize> = (0..count).collect();
         let steps = self.epochs * count.div_ceil(self.batch);
-        let mut stepper = Stepper::new(&space, device);
+        let device = space.devices().pop().unwrap_or_else(Device::flex).inner();
+        let mut optimizer = ModuleAdam::default();
+        let mut before = 0;
+        if let Some(state) = from {
+            space = from_host(space.valid(), &state.weights)?.train();
+            optimizer = ModuleAdam::from_bytes(&state.optimizer, &device)?;
+            before = state.done;
+        }
         let mut done = 0;
         for _ in 0..self.epochs {
             order.shuffle(rng);
             for indices in order.chunks(self.batch) {
-                let images = gather(indices)?;
-                let angle = std::f64::consts::PI * done as f64 / steps as f64;
-                let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
-                let loss;
-                (space, loss) = stepper.step(space, images, rate, device)?;
                 done += 1;
-                each(TrainingStep { done, steps, loss });
+                if done <= before {
+                    continue;
+                }
+                let images = gather(indices)?;
+                let angle = std::f64::consts::PI * (done - 1) as f64 / steps as f64;
+                let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
+                let (gradients, loss) = gradient(&space, images, &device)?;
+                space = optimizer.step(rate, space.valid(), gradients).train();
+                let state = || TrainingState {
+                    done,
+                    weights: to_host(&space.valid()),
+                    optimizer: optimizer.to_bytes(),
+                };
+                each(TrainingStep { done, steps, loss }, &state)?;
             }
         }
         Ok(space)
     }
 }
 
-/// What takes a step: autodiff, or host kernels with the same Adam.
-enum Stepper {
-    Autodiff(ModuleOptimizer),
-    Host(ModuleAdam),
-}
-
-impl Stepper {
-    fn new<M: LatentSpace>(space: &M, device: &Device) -> Self {
-        if on_cpu(space, device).is_some() {
-            Self::Host(ModuleAdam::default())
-        } else {
-            Self::Autodiff(AdamConfig::new().init())
-        }
+/// The gradient of the loss on `images`, `[n, c s s]` in rows, and the loss: by host kernels where there
+/// are some, else by autodiff.
+fn gradient<M: LatentSpace + Module>(
+    space: &M,
+    images: Vec<f32>,
+    device: &Device,
+) -> Result<(GradientsParams, f64), ModelError> {
+    if let Some(host) = on_cpu(&space.valid(), device) {
+        let (flat, loss) = host.gradient(&images);
+        let gradient = ParameterGradient::from_host(host.slots, &flat, device)?;
+        return Ok((gradient.into_params_without_privacy(), loss));
     }
-
-    /// One step on `images`, `[n, c s s]` in rows, and the loss before it.
-    fn step<M: LatentSpace + Module>(
-        &mut self,
-        space: M,
-        images: Vec<f32>,
-        rate: f64,
-        device: &Device,
-    ) -> Result<(M, f64), ModelError> {
-        let ImageShape { channels, side } = space.shape();
-        let n = images.len() / space.shape().values();
-        match self {
-            Self::Host(adam) => {
-                let space = space.valid();
-                let Some(host) = space.host() else {
-                    return Ok((space.train(), f64::NAN));
-                };
-                let (flat, loss) = host.gradient(&images);
-                let gradient = ParameterGradient::from_host(host.slots, &flat, device)?;
-                let gradients = gradient.into_params_without_privacy();
-                Ok((adam.step(rate, space, gradients).train(), loss))
-            }
-            Self::Autodiff(optimizer) => {
-                let autodiff = device.clone().autodiff();
-                let images = TensorData::new(images, [n, channels, side, side]);
-                let images = Tensor::<4>::from_data(images, &autodiff);
-                let logits = space.logits(space.encode(images.clone()));
-                // The cotangent `sigmoid(z) - x` is known, so no graph of the loss is needed.
-                let plain = logits.clone().inner();
-                let images = images.inner();
-                let soft = plain.clone().abs().neg().exp().log1p();
-                let value = plain.clone().clamp_min(0.0) - plain.clone() * images.clone() + soft;
-                let value = value.sum().into_scalar::<f32>() / n as f32;
-                let cotangent = (sigmoid(plain) - images).div_scalar(n as f64);
-                let surrogate = (logits * Tensor::from_inner(cotangent)).sum();
-                let gradients = GradientsParams::from_grads(surrogate.backward(), &space);
-                Ok((optimizer.step(rate, space, gradients), f64::from(value)))
-            }
-        }
-    }
+    let ImageShape { channels, side } = space.shape();
+    let n = images.len() / space.shape().values();
+    let images = TensorData::new(images, [n, channels, side, side]);
+    let images = Tensor::<4>::from_data(images, &device.clone().autodiff());
+    let logits = space.logits(space.encode(images.clone()));
+    // The cotangent `sigmoid(z) - x` is known, so no graph of the loss is needed.
+    let plain = logits.clone().inner();
+    let images = images.inner();
+    let soft = plain.clone().abs().neg().exp().log1p();
+    let value = plain.clone().clamp_min(0.0) - plain.clone() * images.clone() + soft;
+    let value = value.sum().into_scalar::<f32>() / n as f32;
+    let cotangent = (sigmoid(plain) - images).div_scalar(n as f64);
+    let surrogate = (logits * Tensor::from_inner(cotangent)).sum();
+    let gradients = GradientsParams::from_grads(surrogate.backward(), space);
+    Ok((gradients, f64::from(value)))
 }

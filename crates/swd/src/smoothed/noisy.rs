@@ -7,6 +7,10 @@ use crate::sort::check_rows;
 use crate::{Cells, FlowTarget, Slices, SwdError};
 
 /// What [`super::project`] gave, after a mechanism has added its noise: post-processing from here on.
+///
+/// Only the values of each slice in sorted order are kept. Which row a value came from is gone, so that
+/// rows of a batch that was drawn at random are as good as shuffled: amplification by sampling is for a
+/// set of records, and a noisy row's place in a batch in the order of its records would say more.
 #[derive(Debug, Clone)]
 pub struct NoisyProjections {
     slices: Slices,
@@ -129,6 +133,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Rows that change places with their noise leave nothing changed, to the last bit.
+    #[test]
+    fn the_order_of_rows_is_gone() {
+        let slices = Slices::from_directions(1, &[1.0, 1.0]).unwrap();
+        let rows = [[0.3, -0.7], [0.1, 0.2], [-0.4, 0.2], [0.9, -0.1]];
+        let kept = |order: [usize; 4]| {
+            let released = (0..2).flat_map(|l| order.map(|row| rows[row][l])).collect();
+            let noisy = NoisyProjections::from_released(released, slices.clone(), 0.5).unwrap();
+            format!("{noisy:?}")
+        };
+        assert_eq!(kept([0, 1, 2, 3]), kept([2, 0, 3, 1]));
     }
 
     #[test]

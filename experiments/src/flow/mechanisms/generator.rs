@@ -1,4 +1,5 @@
-//! DPSWgen: a generator trained on the smoothed distance to a release at each step.
+//! DPSWgen: a generator trained on the smoothed distance to a release at each step, as [`super::resampled`]
+//! makes it: without the order of the batch.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;

@@ -1,4 +1,9 @@
 //! DPSWflow-r: a fresh batch, fresh slices and a fresh release at each step.
+//!
+//! The rows of a batch lie in the order of the records, and the amplification by sampling that the
+//! accountant counts on is for their set: no noisy row may leave beside its place.
+//! [`NoisyProjections::from_released`] sorts the values of each slice before anything uses them, and
+//! neither a checkpoint nor a file of the run holds a release.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +75,7 @@ impl PrivateBatches {
         })
     }
 
-    /// The noisy projections of a fresh batch of each group, in fresh slices.
+    /// The noisy projections of a fresh batch of each group, in fresh slices, without the order of rows.
     pub(super) fn release(&mut self, flow: &mut Flow) -> Result<Vec<NoisyProjections>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
         let slices = flow.slices()?;

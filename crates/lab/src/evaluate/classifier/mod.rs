@@ -19,6 +19,7 @@ use super::EvaluateError;
 use super::error::{check_count, check_labels, check_records};
 use super::shift::Shift;
 use super::supervised::{Examples, Schedule, largest, outputs, share_correct, train};
+use crate::interrupt::Interrupt;
 use lenet::LeNet;
 
 /// How a classifier is trained.
@@ -79,7 +80,7 @@ impl Classifier {
     /// [`EvaluateError::Shape`] for images that are not square with a side that is a multiple of
     /// 4, [`EvaluateError::Setting`] for a setting outside its range.
     pub fn train(data: &LabelledImages, settings: &Settings) -> Result<Self, EvaluateError> {
-        Self::new(&trained(data, settings)?, data)
+        Self::new(&trained(data, settings, &Interrupt::default())?, data)
     }
 
     /// Reads the classifier from `folder`, or trains it and writes it there.
@@ -91,12 +92,13 @@ impl Classifier {
     ///
     /// # Errors
     ///
-    /// As [`Classifier::train`].
+    /// As [`Classifier::train`]; [`EvaluateError::Interrupted`], and nothing is kept then.
     pub fn load_or_train(
         folder: &Path,
         data: &LabelledImages,
         settings: &Settings,
         note: &mut dyn FnMut(&str),
+        interrupt: &Interrupt,
     ) -> Result<Self, EvaluateError> {
         let path = Self::path(folder, data, settings);
         let mut network = initial(data, settings)?;
@@ -113,7 +115,7 @@ impl Classifier {
             data.len(),
             settings.epochs
         ));
-        let network = trained(data, settings)?;
+        let network = trained(data, settings, interrupt)?;
         if let Err(error) = cache::write(&path, &weights::to_host(&network)) {
             note(&format!("the classifier could not be kept: {error}"));
         }
@@ -199,7 +201,11 @@ fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, Evaluate
     Ok(LeNet::new(side, data.classes(), &mut rng, &Device::flex()))
 }
 
-fn trained(data: &LabelledImages, settings: &Settings) -> Result<LeNet, EvaluateError> {
+fn trained(
+    data: &LabelledImages,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> Result<LeNet, EvaluateError> {
     let schedule = Schedule {
         epochs: settings.epochs,
         batch: settings.batch,
@@ -221,7 +227,7 @@ fn trained(data: &LabelledImages, settings: &Settings) -> Result<LeNet, Evaluate
         features: data.image_size(),
         classes: data.classes(),
     };
-    train(network, &examples, &schedule, &mut rng)
+    train(network, &examples, &schedule, &mut rng, interrupt)
 }
 
 /// All images in `[0, 1]`.
