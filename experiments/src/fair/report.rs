@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
 use lab::figures::{Format, Histogram, LineChart, Scale, Series, scatter};
@@ -87,11 +86,7 @@ pub fn write(
         command: Some(folder.command(command)),
         figures,
         metrics: metrics(&scores),
-        warnings: run
-            .plan
-            .iter()
-            .filter_map(|plan| loose_delta(plan.delta(), run.tables.train.len() as f64))
-            .collect(),
+        warnings: run.note().into_iter().collect(),
         test: match json!(scores) {
             Value::Object(map) => map,
             _ => serde_json::Map::new(),

@@ -191,7 +191,7 @@ fn announce(
         None => println!("privacy   {}", report::no_privacy(settings)),
     }
     if let Some(told) = promise.and_then(|p| loose_delta(p.delta, sides.private.len() as f64)) {
-        println!("delta     {told}");
+        println!("note      {told}");
     }
     if settings.private() && settings.insecure_noise_seed.is_some() {
         println!("WARNING   --insecure-noise-seed: the noise is known, this run is NOT private");
