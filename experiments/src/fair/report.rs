@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
 use lab::figures::{Format, Histogram, LineChart, Scale, Series, scatter};
@@ -92,16 +91,7 @@ pub fn write(
             Value::Object(map) => map,
             _ => serde_json::Map::new(),
         },
-        warnings: run
-            .elsewhere
-            .iter()
-            .cloned()
-            .chain(
-                run.plan
-                    .as_ref()
-                    .and_then(|plan| loose_delta(plan.delta(), run.tables.train.len() as f64)),
-            )
-            .collect(),
+        warnings: run.elsewhere.iter().cloned().chain(run.note()).collect(),
         finished: Some(timestamp(SystemTime::now())),
         more: [("epsilon_spent_upper".to_string(), json!(spent))]
             .into_iter()

@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use data::GroupSampler;
+use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{GaussianMechanism, NoiseSource};
 use dp_core::plan::CheckedPlan;
@@ -100,6 +101,12 @@ impl Run {
             network,
             public,
         })
+    }
+
+    /// What the plan's delta leaves open, where that is much.
+    pub fn note(&self) -> Option<String> {
+        let delta = self.plan.as_ref()?.delta();
+        loose_delta(delta, self.tables.train.len() as f64)
     }
 
     /// The penalty of the next step, with fresh slices.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
@@ -128,9 +127,6 @@ impl Run {
                 "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
             );
         }
-        if let Some(told) = loose_delta(plan.delta(), self.tables.train.len() as f64) {
-            println!("delta     {told}");
-        }
         println!("noise     multiplier {}", upper(plan.noise_multiplier()));
         let (own, paper) = self.sensitivities()?;
         println!(
@@ -139,6 +135,9 @@ impl Run {
             upper(paper),
             upper(own / paper)
         );
+        if let Some(note) = self.note() {
+            println!("note      {note}");
+        }
         Ok(())
     }
 

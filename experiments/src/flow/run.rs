@@ -209,6 +209,6 @@ fn announce(
         None => println!("privacy   {}", report::no_privacy(settings)),
     }
     if let Some(told) = promise.and_then(|p| loose_delta(p.delta, sides.private.len() as f64)) {
-        println!("delta     {told}");
+        println!("note      {told}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
@@ -146,12 +145,7 @@ fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
 fn warnings(run: &Run, judging: &Judging, labels_read_private: bool) -> Vec<String> {
     let mut warnings = run.elsewhere.clone();
     warnings.extend(crate::scores::warnings(&judging.score));
-    let records = run.data.train.len() as f64;
-    warnings.extend(
-        run.plan
-            .iter()
-            .filter_map(|plan| loose_delta(plan.delta(), records)),
-    );
+    warnings.extend(run.note());
     if labels_read_private {
         warnings.push(
             "Samples were labelled by their nearest private images, as in the paper: the accuracies \

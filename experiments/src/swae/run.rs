@@ -172,9 +172,6 @@ impl Run {
                 "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
             );
         }
-        if let Some(told) = loose_delta(plan.delta(), self.data.train.len() as f64) {
-            println!("delta     {told}");
-        }
         println!("noise     multiplier {}", upper(plan.noise_multiplier()));
         // A draw of its own, so that the public stream of the run does not depend on a message.
         let public = self.public.clone();
@@ -193,7 +190,16 @@ impl Run {
             upper(paper),
             upper(ours / paper)
         );
+        if let Some(note) = self.note() {
+            println!("note      {note}");
+        }
         Ok(())
+    }
+
+    /// What the plan's delta leaves open, where that is much.
+    pub fn note(&self) -> Option<String> {
+        let delta = self.plan.as_ref()?.delta();
+        loose_delta(delta, self.data.train.len() as f64)
     }
 
     /// The weights that are evaluated and kept.

@@ -114,7 +114,7 @@ fn is_private(record: &RunRecord) -> bool {
     match Statement::of(record).standing {
         Standing::Private => true,
         Standing::Unfinished => record.ledger.is_private(),
-        Standing::KnownNoise | Standing::NotPrivate => false,
+        Standing::KnownNoise | Standing::MayFail | Standing::NotPrivate => false,
     }
 }
 
