@@ -68,6 +68,7 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
         let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
         assert_eq!(entries.len(), 13);
         assert_eq!(entries[12].event, Event::Laplace { noise_multiplier });
+        assert_eq!(entries[12].sensitivity, Some(2.0));
         let run = json(&out.join("run.json"));
         let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
         assert!((1.99..=2.0).contains(&spent), "{spent}");

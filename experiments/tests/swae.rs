@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::Ledger;
 
 fn swae(arguments: &[&str]) -> Output {
@@ -83,6 +83,12 @@ fn a_private_run_leaves_everything_behind() {
         let moments = usize::from(form == "--conditional");
         assert_eq!(entries.len(), 6 + moments);
         assert!(entries.iter().all(|e| e.secret_noise));
+        if moments > 0 {
+            // The moments alone would spend a tenth of epsilon and of delta.
+            let alone = GaussianAccountant.epsilon(&entries[6].event, 0.1 * 1e-3);
+            let alone = alone.expect("covered");
+            assert!((0.499..=0.5).contains(&alone), "{alone}");
+        }
         let events = entries
             .into_iter()
             .map(|e| e.event.repeated(e.count))
@@ -121,6 +127,10 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
             assert!(output.status.success(), "{}", text(&output.stderr));
             assert!(text(&output.stdout).contains("NOT private"));
             assert_eq!(json(&out.join("run.json"))["private"], false);
+            let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+            assert!(entries.iter().all(|e| !e.secret_noise));
+            let page = std::fs::read_to_string(out.join("report.html")).expect("a report");
+            assert!(page.contains("Not private: the noise is known"));
             std::fs::read(out.join("samples.png")).expect("samples")
         })
         .collect();

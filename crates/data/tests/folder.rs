@@ -205,6 +205,21 @@ fn damaged() -> tempfile::TempDir {
     folder
 }
 
+/// A decoder's own words may quote a file: those of a PNG with a wrong checksum give both.
+#[test]
+fn a_decoders_words_are_not_passed_on() {
+    let folder = damaged();
+    let path = folder.path().join("1.png");
+    let mut bytes = fs::read(&path).unwrap();
+    // The checksum of its header.
+    bytes[29] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+    let error = set.gather(&[0]).unwrap_err().to_string();
+    let told = "1.png: cannot be read as an image: its content is damaged or cut off; ";
+    assert!(error.contains(told), "{error}");
+}
+
 #[test]
 fn an_unreadable_file_is_named_when_it_is_asked_for() {
     let folder = damaged();

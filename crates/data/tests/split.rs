@@ -166,6 +166,22 @@ fn other_data_is_refused() {
     }
 }
 
+/// The draw looks at no record: others of the same number are split alike.
+#[test]
+fn a_split_depends_on_the_number_of_records_alone() {
+    let halves = |set: &LabelledImages| {
+        let folder = tempfile::tempdir().unwrap();
+        let split = Split::load_or_create(folder.path(), "toy", set, &SplitPlan::default());
+        let split = split.unwrap();
+        (split.public().to_vec(), split.private().to_vec())
+    };
+    let set = images(60);
+    let pixels = set.pixels().iter().map(|&pixel| !pixel).collect();
+    let others = LabelledImages::new(pixels, vec![0; 60], 1, 1, 5).unwrap();
+    assert_eq!(halves(&others), halves(&set));
+    assert_ne!(halves(&images(61)), halves(&set));
+}
+
 /// Every change of one byte of the file is seen.
 #[test]
 fn an_edited_file_is_refused() {

@@ -33,10 +33,11 @@ pub fn loose_delta(delta: f64, records: f64) -> Option<String> {
     if delta <= SMALL / records {
         return None;
     }
-    let share = nearest(delta * records, 2);
+    let share = delta * records;
+    let (times, chance) = (nearest(share, 2), nearest(share.min(1.0), 2));
     Some(format!(
-        "delta is about {share}/n for n = {records} private records: such a delta alone would let a mechanism publish \
-         one of them outright with a probability of about {share}. At most 0.1/n = {} protects better.",
+        "delta is about {times}/n for n = {records} private records: such a delta alone would let a mechanism publish \
+         one of them outright with a probability of about {chance}. At most 0.1/n = {} protects better.",
         lower(SMALL / records)
     ))
 }
@@ -65,6 +66,12 @@ mod tests {
         }
         let told = loose_delta(1e-5, 60_000.0).expect("told");
         assert!(told.contains("0.6/n"), "{told}");
+        // As where releases that may fail were made again.
+        let told = loose_delta(4e-5, 30_000.0).expect("told");
+        assert!(
+            told.contains("1.2/n") && told.contains("of about 1."),
+            "{told}"
+        );
         assert_eq!(loose_delta(0.1 / 30_000.0, 30_000.0), None);
         assert_eq!(loose_delta(3.3333e-6, 30_000.0), None);
     }

@@ -142,7 +142,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
             .map(|(name, caption, _)| FigureFile::new(*name, caption))
             .collect(),
         metrics,
-        warnings: warnings(told),
+        warnings: warnings(told, spent.as_ref()),
         finished: Some(timestamp(SystemTime::now())),
         more: [
             (
@@ -213,7 +213,7 @@ fn plan(promise: &Promise, spent: &Spent) -> Plan {
     }
 }
 
-fn warnings(told: &Told) -> Vec<String> {
+fn warnings(told: &Told, spent: Option<&Spent>) -> Vec<String> {
     let mut warnings = [told.elsewhere, &told.warnings].concat();
     let failure = told.promise.map_or(0.0, |p| p.failure_probability);
     if failure >= 1.0 {
@@ -225,10 +225,11 @@ fn warnings(told: &Told) -> Vec<String> {
             upper(failure)
         ));
     }
-    let records = told.sides.private.len() as f64;
+    let records = told.sides.private.len();
     warnings.extend(
         told.promise
-            .and_then(|promise| loose_delta(promise.delta, records)),
+            .zip(spent)
+            .and_then(|(promise, spent)| loose(promise, spent.counted, records)),
     );
     warnings
 }
@@ -297,6 +298,11 @@ fn claimed(promise: &Promise, releases: u64) -> f64 {
     } else {
         promise.delta_in_all(releases)
     }
+}
+
+/// What the delta that is claimed leaves open, where that is much.
+pub fn loose(promise: &Promise, releases: u64, records: usize) -> Option<String> {
+    loose_delta(claimed(promise, releases), records as f64)
 }
 
 /// Delta in words, with what it is made of where it is not the noise's alone.

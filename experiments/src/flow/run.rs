@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dp_core::delta::loose_delta;
 use dp_core::mechanism::NoiseSource;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
@@ -208,7 +207,7 @@ fn announce(
         ),
         None => println!("privacy   {}", report::no_privacy(settings)),
     }
-    if let Some(told) = promise.and_then(|p| loose_delta(p.delta, sides.private.len() as f64)) {
+    if let Some(told) = promise.and_then(|p| report::loose(p, p.releases, sides.private.len())) {
         println!("note      {told}");
     }
 }

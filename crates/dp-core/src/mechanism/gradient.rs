@@ -230,3 +230,17 @@ impl ReleasedGradient {
         self.gradient.into_params()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sensitivity_makes_room_for_clipping_in_f32() {
+        let sensitivity = Sensitivity::l2(3.0).unwrap();
+        assert_eq!(sensitivity.l2_upper(), 3.0 * (1.0 + 1e-5));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Sensitivity::l2(bad).is_err());
+        }
+    }
+}

@@ -129,3 +129,53 @@ pub fn norm_clip_weights(norm_squared: Tensor<1>, bound: f64, rounding: Rounding
     let weight = norm.recip().mul_scalar(rounding.tighten(bound));
     weight.clamp_max(1.0).mask_fill(finite.bool_not(), 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DVector;
+
+    use super::*;
+
+    /// Jacobians of equal rows, of one row far above the others, and of ordinary ones, from far below the
+    /// bound to far above it.
+    fn jacobian(case: i32) -> DMatrix<f64> {
+        let size = 10f64.powi(case % 7 - 2);
+        DMatrix::from_fn(3, 5, |row, column| {
+            let (row, column) = (row as i32, column as i32);
+            let wave = |seed: i32| f64::from(31 * case + seed).sin();
+            match case % 3 {
+                0 => size * wave(3 * column),
+                1 if row > 0 => wave(7 * row + 3 * column),
+                _ => size * wave(7 * row + 3 * column),
+            }
+        })
+    }
+
+    #[test]
+    fn a_clipped_cotangent_stays_within_the_bound() {
+        let norm = |v: &[f32]| v.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        let bound = 0.7;
+        let mut largest = 0.0f64;
+        for case in 0..84 {
+            let jacobian = jacobian(case);
+            let gram = &jacobian * jacobian.transpose();
+            let gram: Vec<f32> = gram.iter().map(|&x| x as f32).collect();
+            let wave = |i: i32| f64::from(case + 2 * i).cos() as f32;
+            let cotangent: Vec<f32> = (0..3).map(wave).collect();
+            // A part of the cotangent in f32 is off by 2^-24 of it, times a Jacobian of up to 256 bounds.
+            let most = bound * norm(&cotangent) * (1.0 + 256.0 * f64::powi(2.0, -24));
+            for mode in [JacobianClip::Rows, JacobianClip::Spectral] {
+                let clipped = mode.apply(&gram, &cotangent, bound);
+                let wide = DVector::from_iterator(3, clipped.iter().map(|&x| f64::from(x)));
+                let moved = (jacobian.transpose() * wide).norm();
+                assert!(moved <= most, "{mode:?} {case}: {moved} of {most}");
+                largest = largest.max(moved / most);
+                if mode == JacobianClip::Spectral {
+                    let scale = norm(&clipped) * jacobian.norm();
+                    assert!(scale <= 256.0 * most, "{case}: {scale} of {most}");
+                }
+            }
+        }
+        assert!(largest > 0.9, "{largest}");
+    }
+}
