@@ -29,6 +29,44 @@ pub(crate) fn overlaps(n: usize, m: usize) -> impl Iterator<Item = Overlap> {
     })
 }
 
+/// [`Overlap`] of samples with weights: `weight` is the share of the mass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct WeightedOverlap {
+    pub(crate) i: usize,
+    pub(crate) j: usize,
+    pub(crate) weight: f64,
+}
+
+/// The at most `n + m - 1` intervals of two sorted samples with weights of at least 0 that sum to 1, up to
+/// rounding; a value without weight is in none.
+pub(crate) fn weighted_overlaps(a: &[f64], b: &[f64]) -> impl Iterator<Item = WeightedOverlap> {
+    let (mut i, mut j, mut start) = (0, 0, 0.0);
+    let (mut end_i, mut end_j) = (a[0], b[0]);
+    std::iter::from_fn(move || {
+        while i < a.len() && j < b.len() {
+            let end = f64::min(end_i, end_j);
+            let (weight, overlap_i, overlap_j) = (end - start, i, j);
+            start = end;
+            if end == end_i {
+                i += 1;
+                end_i += a.get(i).unwrap_or(&0.0);
+            }
+            if end == end_j {
+                j += 1;
+                end_j += b.get(j).unwrap_or(&0.0);
+            }
+            if weight > 0.0 {
+                return Some(WeightedOverlap {
+                    i: overlap_i,
+                    j: overlap_j,
+                    weight,
+                });
+            }
+        }
+        None
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

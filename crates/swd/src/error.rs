@@ -55,6 +55,26 @@ pub enum SwdError {
         /// The value.
         value: f64,
     },
+    /// A direction that cannot be scaled to unit length.
+    #[error("{what} {index} has length 0: it points nowhere, leave it out")]
+    ZeroDirection {
+        /// The argument.
+        what: &'static str,
+        /// Its place, counted from 0.
+        index: usize,
+    },
+    /// A space without great circles.
+    #[error("a great circle needs a space of at least 2 dimensions, found {dim}")]
+    NoGreatCircle {
+        /// The dimension.
+        dim: usize,
+    },
+    /// An order `p` for which `W_p` is no distance.
+    #[error("the order of a distance must be a finite number of at least 1, found {value}")]
+    NotAnOrder {
+        /// The order.
+        value: f64,
+    },
     /// Values that must not decrease, and do.
     #[error("{what} must not decrease along a row: row {row}, index {index}")]
     NotSorted {

@@ -2,8 +2,12 @@
 //!
 //! [`Slices`] are directions to project on; [`Cells`] the quantile cells of a target in each of
 //! them; [`transport`] has the residuals, cotangents and squared distances, and [`sensitivity`]
-//! says how far the gradient can move when one record is replaced. Only `p = 2` is offered: for
-//! other orders the gradient has no such bound.
+//! says how far the gradient can move when one record is replaced, for `p = 2` alone: for other orders the
+//! gradient has no such bound.
+//!
+//! [`SlicedWasserstein`] is the distance as a loss of burn. Without a sensitivity, for data that may be
+//! seen: the distance of weighted values on the line, the max-sliced and the spherical ones
+//! ([`transport::tensor`]).
 //!
 //! Two ways to release private data once and then transport towards the release any number of times:
 //! [`smoothed`] for noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
@@ -23,6 +27,8 @@ pub mod cells;
 pub mod device;
 mod error;
 pub mod flow;
+mod great_circles;
+mod loss;
 pub mod marginals;
 mod normal;
 mod region;
@@ -37,6 +43,8 @@ pub use ball::UniformBall;
 pub use cells::Cells;
 pub use error::SwdError;
 pub use flow::{FlowTarget, Particles};
+pub use great_circles::GreatCircles;
+pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
 pub use region::Region;
 pub use slices::Slices;
 pub use unreleased::Unreleased;

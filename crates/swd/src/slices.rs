@@ -76,9 +76,19 @@ impl Slices {
 
     /// Takes given directions, `dim` consecutive coordinates each, and scales them to unit norm.
     ///
+    /// ```
+    /// use swd::{Slices, SwdError};
+    ///
+    /// let slices = Slices::from_directions(2, &[3.0, 4.0, 0.0, -2.0])?;
+    /// assert_eq!(slices.direction(1), [0.0, -1.0]);
+    /// let zero = Slices::from_directions(2, &[3.0, 4.0, 0.0, 0.0]);
+    /// assert!(matches!(zero, Err(SwdError::ZeroDirection { index: 1, .. })));
+    /// # Ok::<(), SwdError>(())
+    /// ```
+    ///
     /// # Errors
-    /// No direction at all, a length that is no multiple of `dim`, a coordinate that is not finite,
-    /// or a direction of norm zero.
+    /// No direction at all, a length that is no multiple of `dim`, a coordinate or a norm that is not
+    /// finite, or a direction of norm zero.
     pub fn from_directions(dim: usize, directions: &[f64]) -> Result<Self, SwdError> {
         if dim == 0 {
             return Err(SwdError::Empty { what: "dimension" });
@@ -98,14 +108,25 @@ impl Slices {
         }
         let mut rounded = Vec::with_capacity(directions.len());
         for (row, direction) in directions.chunks_exact(dim).enumerate() {
-            let norm = norm(direction);
-            if !(norm > 0.0 && norm.is_finite()) {
-                let index = direction.iter().position(|x| !x.is_finite());
+            if let Some(index) = direction.iter().position(|x| !x.is_finite()) {
                 return Err(SwdError::NotFinite {
-                    what: "direction divided by its norm",
+                    what: "directions",
                     row,
-                    index: index.unwrap_or(0),
-                    value: direction[index.unwrap_or(0)] / norm,
+                    index,
+                    value: direction[index],
+                });
+            }
+            let norm = norm(direction);
+            if norm == 0.0 {
+                return Err(SwdError::ZeroDirection {
+                    what: "direction",
+                    index: row,
+                });
+            }
+            if norm.is_infinite() {
+                return Err(SwdError::NotPositive {
+                    what: "norm of a direction",
+                    value: norm,
                 });
             }
             rounded.extend(unit_in_f32(direction, norm));
@@ -115,6 +136,29 @@ impl Slices {
             count,
             directions: rounded,
         })
+    }
+
+    /// Takes the columns of a tensor `[d, k]` as directions and scales them to unit norm.
+    ///
+    /// Reads them back from their device, once.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    ///
+    /// let columns = Tensor::<2>::from_data([[3.0, 0.0], [4.0, -2.0]], &Device::flex());
+    /// let slices = swd::Slices::from_tensor(columns)?;
+    /// assert_eq!(slices.direction(1), [0.0, -1.0]);
+    /// # Ok::<(), swd::SwdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Slices::from_directions`].
+    pub fn from_tensor(columns: Tensor<2>) -> Result<Self, SwdError> {
+        let [dim, _] = columns.dims();
+        let rows = columns.without_autodiff().transpose();
+        let directions = rows.try_into_vec_as::<f64>();
+        let directions = directions.map_err(|error| SwdError::Device(error.to_string()))?;
+        Self::from_directions(dim, &directions)
     }
 
     /// The dimension `d` of the space.
@@ -230,11 +274,11 @@ fn harmonic_frame(dim: usize, count: usize) -> Vec<f64> {
     frame
 }
 
-fn add_scaled(to: &mut [f64], weight: f64, what: &[f64]) {
+pub(crate) fn add_scaled(to: &mut [f64], weight: f64, what: &[f64]) {
     to.iter_mut().zip(what).for_each(|(a, b)| *a += weight * b);
 }
 
-fn norm(vector: &[f64]) -> f64 {
+pub(crate) fn norm(vector: &[f64]) -> f64 {
     vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
@@ -369,7 +413,14 @@ mod tests {
         assert!(Slices::iid(0, 3, &mut rng).is_err());
         assert!(Slices::iid(3, 0, &mut rng).is_err());
         assert!(Slices::from_directions(2, &[1.0, 0.0, 1.0]).is_err());
-        assert!(Slices::from_directions(2, &[0.0, 0.0]).is_err());
+        assert_eq!(
+            Slices::from_directions(2, &[0.0, 1.0, 0.0, 0.0]),
+            Err(SwdError::ZeroDirection {
+                what: "direction",
+                index: 1
+            })
+        );
+        assert!(Slices::from_directions(2, &[f64::MAX; 2]).is_err());
         assert!(Slices::from_directions(2, &[f64::NAN, 1.0]).is_err());
         assert!(Slices::from_directions(1, &[f64::INFINITY]).is_err());
     }

@@ -7,7 +7,7 @@ use swd::device::{stable_order, stable_ranks};
 use swd::sort::{ranks, stable_orders};
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, transport_residual};
 use swd::transport::tensor;
-use swd::{Cells, Slices, SwdError, UniformBall};
+use swd::{Cells, GreatCircles, SlicedWassersteinConfig, Slices, SwdError, UniformBall};
 
 use super::{Case, Place, Tolerance, wide};
 
@@ -80,6 +80,16 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().iter::<f64>().collect()
 }
 
+/// A value, then its gradients.
+fn with_gradients<const D: usize>(value: Tensor<1>, at: [Tensor<D>; 2]) -> Vec<f64> {
+    let gradients = value.backward();
+    let mut all = numbers(value);
+    for side in at {
+        all.extend(side.grad(&gradients).map(numbers).unwrap_or_default());
+    }
+    all
+}
+
 /// Two samples and the directions between them.
 struct Samples {
     x: Vec<f32>,
@@ -102,22 +112,20 @@ impl Samples {
         Self { x, y, slices }
     }
 
-    /// Distance, then the gradients in both samples, by autodiff on `device`.
-    fn found(&self, device: &Device) -> Vec<f64> {
+    /// A value of both samples, then its gradients in them, by autodiff on `device`.
+    fn found(
+        &self,
+        device: &Device,
+        value: impl Fn(Tensor<2>, Tensor<2>) -> Result<Tensor<1>, SwdError>,
+    ) -> Vec<f64> {
         let device = device.clone().autodiff();
         let x = matrix(&self.x, Self::D, &device).require_grad();
         let y = matrix(&self.y, Self::D, &device).require_grad();
-        let theta = self.slices.tensor(&device);
-        let value = tensor::sliced_w2_squared(x.clone(), y.clone(), theta).expect("distance");
-        let gradients = value.backward();
-        let mut all = numbers(value);
-        for side in [x, y] {
-            all.extend(side.grad(&gradients).map(numbers).unwrap_or_default());
-        }
-        all
+        let value = value(x.clone(), y.clone()).expect("distance");
+        with_gradients(value, [x, y])
     }
 
-    /// The same by the host path in `f64`.
+    /// The sliced distance and its gradients by the host path in `f64`.
     fn expected(&self) -> Vec<f64> {
         let cells = |points: &[f32], n: usize| Cells::of_sample(points, &self.slices, n);
         let [n, m] = [&self.x, &self.y].map(|side| side.len() / Self::D);
@@ -130,6 +138,91 @@ impl Samples {
         all.extend(wide(in_x).into_iter().chain(wide(in_y)));
         all
     }
+}
+
+fn weighted() -> Case {
+    Case::new(
+        GROUP,
+        "wp_power_1d and gradients",
+        Tolerance::Operation,
+        |place: &Place| {
+            let device = place.device.clone().autodiff();
+            let mut all = Vec::new();
+            for p in [1.0, 2.0, 3.0] {
+                let x = Tensor::<1>::from_data([1.0, 0.0], &device).require_grad();
+                let y = Tensor::<1>::from_data([2.0], &device).require_grad();
+                let value = tensor::wp_power_1d(x.clone(), &[3.0, 1.0], y.clone(), &[0.5], p);
+                all.extend(with_gradients(value.expect("distance"), [x, y]));
+            }
+            all
+        },
+        || {
+            // Three quarters of the mass go 1 far, a quarter 2.
+            let powers = [1, 2, 3].map(|p| {
+                let (near, far) = (0.75, 0.25 * f64::powi(2.0, p));
+                let slopes = [near * f64::from(p), far / 2.0 * f64::from(p)];
+                let [of_near, of_far] = slopes;
+                [near + far, -of_near, -of_far, of_near + of_far]
+            });
+            powers.concat()
+        },
+    )
+}
+
+fn farthest() -> Case {
+    Case::new(
+        GROUP,
+        "max_sliced_w2_squared and gradients",
+        Tolerance::Operation,
+        |place: &Place| {
+            let device = place.device.clone().autodiff();
+            let x = matrix(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], 3, &device).require_grad();
+            let y = matrix(&[0.0, 3.0, 4.0, 1.0, 3.0, 4.0], 3, &device).require_grad();
+            let starts = Slices::from_directions(3, &[1.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
+            let starts = starts.expect("directions");
+            let (value, direction) =
+                tensor::max_sliced_w2_squared(x.clone(), y.clone(), &starts, 2).expect("distance");
+            let mut all = with_gradients(value, [x, y]);
+            all.extend(direction.directions().iter().map(|t| t.abs()));
+            all
+        },
+        || {
+            let there = [0.0, 3.0, 4.0, 0.0, 3.0, 4.0];
+            let back = there.map(|a| -a);
+            [&[25.0], &back[..], &there, &[0.0, 0.6, 0.8]].concat()
+        },
+    )
+}
+
+/// A quarter of a turn, on whichever circle of the plane.
+fn spherical() -> Case {
+    Case::new(
+        GROUP,
+        "sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform and gradients",
+        Tolerance::Operation,
+        |place: &Place| {
+            let device = place.device.clone().autodiff();
+            let mut rng = ChaCha20Rng::seed_from_u64(9);
+            let circles = GreatCircles::iid(2, 40, &mut rng).expect("circles");
+            let points =
+                || [[1.0, 0.0], [0.0, 1.0]].map(|at| matrix(&at, 2, &device).require_grad());
+            let [x, y] = points();
+            let between = tensor::sphere_sliced_w1(x.clone(), y.clone(), &circles);
+            let mut all = with_gradients(between.expect("distance"), [x, y]);
+            let [x, y] = points();
+            let both = Tensor::cat(vec![x.clone(), y.clone()], 0);
+            let uniform = tensor::sphere_sliced_w2_squared_to_uniform(both, &circles);
+            all.extend(with_gradients(uniform.expect("distance"), [x, y]));
+            all
+        },
+        || {
+            let turn = 1.0 / std::f64::consts::TAU;
+            // Each is an eighth of a turn from the middle of its half.
+            let (apart, eighth) = (1.0 / 64.0 + 1.0 / 48.0, turn / 8.0);
+            let between = [0.25, 0.0, -turn, -turn, 0.0];
+            [between, [apart, 0.0, eighth, eighth, 0.0]].concat()
+        },
+    )
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -233,10 +326,36 @@ pub(super) fn cases() -> Vec<Case> {
             GROUP,
             format!("sliced_w2_squared and gradients, {n} and {m} points"),
             Tolerance::Operation,
-            move |place: &Place| Samples::new(n, m, 9).found(&place.device),
+            move |place: &Place| {
+                let samples = Samples::new(n, m, 9);
+                samples.found(&place.device, |x, y| {
+                    let theta = samples.slices.tensor(&x.device());
+                    tensor::sliced_w2_squared(x, y, theta)
+                })
+            },
             move || Samples::new(n, m, 9).expected(),
         ));
     }
+    let drawing = || ChaCha20Rng::seed_from_u64(8);
+    cases.push(Case::new(
+        GROUP,
+        "the loss module and its gradients, 40 and 24 points",
+        Tolerance::Operation,
+        move |place: &Place| {
+            let config = SlicedWassersteinConfig::new().with_slices(11);
+            let loss = config.with_tight_frame(true).init();
+            let value = |x, y| loss.forward(x, y, &mut drawing());
+            Samples::new(40, 24, 1 + Samples::D).found(&place.device, value)
+        },
+        move || {
+            let slices = Slices::tight(Samples::D, 11, &mut drawing()).expect("slices");
+            let samples = Samples::new(40, 24, 1 + Samples::D);
+            Samples { slices, ..samples }.expected()
+        },
+    ));
+    cases.push(weighted());
+    cases.push(farthest());
+    cases.push(spherical());
     let line = || Slices::from_directions(1, &[1.0]).expect("a direction");
     // One zero: a projection forgets the sign of the other.
     let on_line = || (keys(1, 30).into_iter()).map(|x| x.clamp(-4.0, 4.0) + 0.0);

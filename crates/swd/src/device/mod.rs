@@ -39,6 +39,33 @@ pub fn stable_ranks(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
     Ok(Tensor::from_dispatch(ranks))
 }
 
+/// Each row of `rows`, `[k, n]`, in rising order: differentiable, on any device.
+///
+/// `sorted[l, r] = rows[l, order[l, r]]` with the stable order of [`stable_order`], which is locally
+/// constant: the gradient is that of a permutation, `d f / d rows[l, order[l, r]] = d f / d sorted[l, r]`.
+/// Equal keys keep the order of their index, and so each its own gradient, the same on every device.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+///
+/// let device = Device::flex().autodiff();
+/// let keys = Tensor::<2>::from_data([[3.0, 1.0, 2.0]], &device).require_grad();
+/// let sorted = swd::device::stable_sort(keys.clone())?;
+/// let weights = Tensor::<2>::from_data([[1.0, 10.0, 100.0]], &device);
+/// let gradients = (sorted.clone() * weights).sum().backward();
+/// let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<_>>();
+/// assert_eq!(numbers(sorted), [1.0, 2.0, 3.0]);
+/// assert_eq!(keys.grad(&gradients).map(numbers), Some(vec![100.0, 1.0, 10.0]));
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// As [`stable_ranks`].
+pub fn stable_sort(rows: Tensor<2>) -> Result<Tensor<2>, SwdError> {
+    let order = stable_order(rows.clone())?;
+    Ok(rows.gather(1, order))
+}
+
 /// `keys - cells[rank]`, `[k, n]`, in one pass where the device allows; `cells` is `[k, n]` or `[1, n]`.
 pub(crate) fn residual(keys: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     if !extended(&keys)? {
@@ -69,6 +96,15 @@ fn extended(keys: &Tensor<2>) -> Result<bool, SwdError> {
         #[allow(unreachable_patterns)] // With every backend of this build named above.
         _ => false,
     })
+}
+
+/// Whether looking at a tensor of this device costs a round trip.
+pub(crate) fn is_far(device: &Device) -> bool {
+    match device.clone().without_autodiff().as_dispatch() {
+        #[cfg(feature = "cubecl")]
+        DispatchDevice::Cube(_) => true,
+        _ => false,
+    }
 }
 
 fn no_nan(keys: &Tensor<2>) -> Result<bool, SwdError> {

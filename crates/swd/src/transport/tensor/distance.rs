@@ -10,12 +10,28 @@ use crate::{SwdError, device};
 ///
 /// `SW_2^2(x, y) = (1/k) sum_l sum_ij R_ij (u_(i) - v_(j))^2` with the sorted projections
 /// `u = x theta_l`, `v = y theta_l` and `R_ij = |((i-1)/n, i/n] and ((j-1)/m, j/m]|`: exact for any
-/// `n` and `m`. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]). The
-/// answer has one element, in squared units of the points, and is differentiable in `x` and `y`,
-/// with the gradient `(2/(n k)) sum_l theta_l rho_{l,i}` in `x_i`.
+/// `n` and `m`. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]), whose columns
+/// are scaled to unit norm. The answer has one element, in squared units of the points (POT's
+/// `sliced_wasserstein_distance` is its root), and is differentiable in `x` and `y`, with the gradient
+/// `(2/(n k)) sum_l theta_l rho_{l,i}` in `x_i`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use swd::transport::tensor::sliced_w2_squared;
+///
+/// let device = Device::flex();
+/// let x = Tensor::<2>::from_data([[0.0, 0.0], [1.0, 0.0]], &device);
+/// let y = x.clone() + Tensor::<2>::from_data([[3.0, 1.0]], &device);
+/// // The two axes, of any length: the mean of 3^2 and 1^2.
+/// let slices = Tensor::<2>::from_data([[2.0, 0.0], [0.0, 0.5]], &device);
+/// assert_eq!(sliced_w2_squared(x, y, slices)?.into_scalar::<f32>(), 5.0);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 ///
 /// # Errors
-/// No points or slices, shapes that do not fit each other, or what [`device::stable_ranks`] refuses.
+/// No points or slices, shapes that do not fit each other, or what [`device::stable_ranks`] refuses. A slice
+/// of norm zero is refused by its number where slices lie in host memory; on a GPU what is computed from it
+/// is NaN ([`crate::Slices::from_tensor`] refuses it everywhere).
 ///
 /// Source: paper 004, propositions 3.1 and 3.2, appendix A.
 pub fn sliced_w2_squared(
@@ -23,53 +39,100 @@ pub fn sliced_w2_squared(
     y: Tensor<2>,
     slices: Tensor<2>,
 ) -> Result<Tensor<1>, SwdError> {
-    let [_, d] = x.dims();
-    fits("points of the second sample", y.dims()[1], d)?;
-    fits("slices", slices.dims()[0], d)?;
-    let directions = slices.transpose();
+    Ok(w2_squared_by_slice(x, y, slices)?.mean())
+}
+
+/// `W_2^2` between the projections on each slice: what [`sliced_w2_squared`] is the mean of.
+///
+/// Arguments as there. The answer is `[k]`, in squared units of the points, and differentiable.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use swd::transport::tensor::w2_squared_by_slice;
+///
+/// let device = Device::flex();
+/// let x = Tensor::<2>::from_data([[0.0, 0.0], [1.0, 0.0]], &device);
+/// let y = x.clone() + Tensor::<2>::from_data([[3.0, 1.0]], &device);
+/// let axes = Tensor::<2>::from_data([[1.0, 0.0], [0.0, 1.0]], &device);
+/// let each = w2_squared_by_slice(x, y, axes)?.into_data();
+/// assert_eq!(each.iter::<f32>().collect::<Vec<_>>(), [9.0, 1.0]);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// As [`sliced_w2_squared`].
+pub fn w2_squared_by_slice(
+    x: Tensor<2>,
+    y: Tensor<2>,
+    slices: Tensor<2>,
+) -> Result<Tensor<1>, SwdError> {
+    check_samples(&x, &y, slices.dims())?;
+    let directions = unit_rows(slices.transpose())?;
     let u = directions.clone().matmul(x.transpose());
     let v = directions.matmul(y.transpose());
-    mean_w2_squared(u, v)
+    Ok(coupled(device::stable_sort(u)?, device::stable_sort(v)?))
 }
 
 /// The squared 2-Wasserstein distance between two empirical measures on the line.
 ///
 /// `W_2^2(u, v) = sum_ij R_ij (u_(i) - v_(j))^2`. `u`: `[n]`; `v`: `[m]`. The answer has one
 /// element, in squared units of the values, and is differentiable in both, with the gradient
-/// `(2/n) rho` in `u`.
+/// `(2/n) rho` in `u`. [`super::w2_squared_1d`] is the same with weights.
 ///
 /// # Errors
 /// No values, or what [`device::stable_ranks`] refuses.
 ///
 /// Source: paper 004, proposition 3.1.
 pub fn w2_squared(u: Tensor<1>, v: Tensor<1>) -> Result<Tensor<1>, SwdError> {
-    mean_w2_squared(u.unsqueeze(), v.unsqueeze())
+    let (u, v): (Tensor<2>, Tensor<2>) = (u.unsqueeze(), v.unsqueeze());
+    check_sizes(1, u.dims()[1], v.dims()[1])?;
+    Ok(coupled(device::stable_sort(u)?, device::stable_sort(v)?))
 }
 
-/// The mean over the rows of `W_2^2` between a row of `u`, `[k, n]`, and that of `v`, `[k, m]`.
-fn mean_w2_squared(u: Tensor<2>, v: Tensor<2>) -> Result<Tensor<1>, SwdError> {
-    let ([k, n], [_, m]) = (u.dims(), v.dims());
-    for (what, size) in [("slices", k), ("first sample", n), ("second sample", m)] {
-        if size == 0 {
-            return Err(SwdError::Empty { what });
+/// Refuses empty samples, and samples and slices `[d, k]` of different dimensions.
+pub(super) fn check_samples(
+    x: &Tensor<2>,
+    y: &Tensor<2>,
+    [dim, k]: [usize; 2],
+) -> Result<(), SwdError> {
+    let ([n, d], [m, other]) = (x.dims(), y.dims());
+    check_sizes(k, n, m)?;
+    fits("points of the second sample", other, d)?;
+    fits("slices", dim, d)
+}
+
+pub(super) fn check_sizes(k: usize, n: usize, m: usize) -> Result<(), SwdError> {
+    let sizes = [("slices", k), ("first sample", n), ("second sample", m)];
+    match sizes.into_iter().find(|(_, size)| *size == 0) {
+        Some((what, _)) => Err(SwdError::Empty { what }),
+        None => Ok(()),
+    }
+}
+
+/// The rows scaled to unit norm.
+fn unit_rows(directions: Tensor<2>) -> Result<Tensor<2>, SwdError> {
+    let largest = directions.clone().detach().abs().max_dim(1);
+    if !device::is_far(&directions.device()) {
+        let largest = largest.clone().without_autodiff().try_into_vec_as::<f32>();
+        let largest = largest.map_err(|error| SwdError::Device(error.to_string()))?;
+        if let Some(index) = largest.iter().position(|&size| size == 0.0) {
+            let what = "slice";
+            return Err(SwdError::ZeroDirection { what, index });
         }
     }
-    Ok(coupled(sorted(u)?, sorted(v)?))
+    // Squares of small numbers would vanish.
+    let directions = directions / largest;
+    let norms = directions.clone().square().sum_dim(1).sqrt();
+    Ok(directions / norms)
 }
 
-/// Rows in rising order, with the gradient of a permutation.
-pub(super) fn sorted(rows: Tensor<2>) -> Result<Tensor<2>, SwdError> {
-    let order = device::stable_order(rows.clone())?;
-    Ok(rows.gather(1, order))
-}
-
-/// The mean over the rows of `W_2^2` between sorted rows, `[k, n]` and `[k, m]`.
+/// `W_2^2` between sorted rows, `[k, n]` and `[k, m]`: `[k]`.
 pub(super) fn coupled(u: Tensor<2>, v: Tensor<2>) -> Tensor<1> {
     let ([k, n], [_, m]) = (u.dims(), v.dims());
     let on = u.device().without_autodiff();
     // With as many values on both sides each rank is coupled to itself alone.
     if n == m {
-        return (u - v).square().mean();
+        return (u - v).square().mean_dim(1).reshape([k]);
     }
     let coupling: Vec<Overlap> = overlaps(n, m).collect();
     let paired = |values: Tensor<2>, rank: fn(&Overlap) -> usize| {
@@ -85,5 +148,5 @@ pub(super) fn coupled(u: Tensor<2>, v: Tensor<2>) -> Tensor<1> {
         .collect();
     let weights = TensorData::new(weights, [1, coupling.len()]);
     let weights = Tensor::<2>::from_data(weights, &on);
-    (difference.square() * weights).sum() / k as f64
+    (difference.square() * weights).sum_dim(1).reshape([k])
 }

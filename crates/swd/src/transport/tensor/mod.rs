@@ -1,15 +1,22 @@
 //! Squared distances between tensors, differentiable on any device.
 //!
-//! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back. They are
-//! locally constant, so the gradient is that of paper 004, proposition 3.2: `(2/n) rho`.
+//! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back, but for the orders
+//! of weighted values and the direction that a search found. Ranks are locally constant, so the gradient is
+//! that of paper 004, proposition 3.2: `(2/n) rho`.
 
 mod distance;
+mod max_sliced;
 mod sides;
+mod sphere;
+mod weighted;
 
 use burn::tensor::Tensor;
 
-pub use distance::{sliced_w2_squared, w2_squared};
+pub use distance::{sliced_w2_squared, w2_squared, w2_squared_by_slice};
+pub use max_sliced::max_sliced_w2_squared;
 pub use sides::cotangents_of_sides;
+pub use sphere::{sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform};
+pub use weighted::{w2_squared_1d, wp_power_1d};
 
 use crate::{SwdError, device};
 

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-use super::distance::{coupled, sorted};
-use super::{average, fits};
+use super::average;
+use super::distance::{check_samples, coupled};
 use crate::breakpoints::overlaps;
 use crate::{SwdError, device};
 
@@ -27,28 +27,32 @@ pub fn cotangents_of_sides(
     y: Tensor<2>,
     slices: Tensor<2>,
 ) -> Result<(Tensor<2>, Tensor<2>, Tensor<1>), SwdError> {
-    let ([n, d], [m, other]) = (x.dims(), y.dims());
-    let [dim, k] = slices.dims();
-    for (what, size) in [("slices", k), ("first sample", n), ("second sample", m)] {
-        if size == 0 {
-            return Err(SwdError::Empty { what });
-        }
-    }
-    fits("points of the second sample", other, d)?;
-    fits("slices", dim, d)?;
+    check_samples(&x, &y, slices.dims())?;
     let slices = slices.without_autodiff();
     let [u, v] = [x, y].map(|points| {
         let points = points.without_autodiff();
         slices.clone().transpose().matmul(points.transpose())
     });
-    let (ascending_u, ascending_v) = (sorted(u.clone())?, sorted(v.clone())?);
-    let to_v = device::residual(u, cells(ascending_v.clone(), n))?;
-    let to_u = device::residual(v, cells(ascending_u.clone(), m))?;
+    let (to_v, to_u, distances) = residuals_of_sides(u, v)?;
     Ok((
         average(to_v, slices.clone()),
         average(to_u, slices),
-        coupled(ascending_u, ascending_v),
+        distances.mean(),
     ))
+}
+
+/// How far each value of `u`, `[k, n]`, and of `v`, `[k, m]`, is from the cell of its rank on the other
+/// side, and `W_2^2` between the rows, `[k]`.
+pub(super) fn residuals_of_sides(
+    u: Tensor<2>,
+    v: Tensor<2>,
+) -> Result<(Tensor<2>, Tensor<2>, Tensor<1>), SwdError> {
+    let (n, m) = (u.dims()[1], v.dims()[1]);
+    let ascending_u = device::stable_sort(u.clone())?;
+    let ascending_v = device::stable_sort(v.clone())?;
+    let to_v = device::residual(u, cells(ascending_v.clone(), n))?;
+    let to_u = device::residual(v, cells(ascending_u.clone(), m))?;
+    Ok((to_v, to_u, coupled(ascending_u, ascending_v)))
 }
 
 /// The `n` quantile cells of each sorted row of `[k, m]`.

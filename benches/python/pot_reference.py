@@ -1,0 +1,76 @@
+"""Golden values of sliced distances by POT: reprints `crates/swd/tests/data/pot.json`.
+
+Needs POT (`pip install POT==0.9.7.post1`): `python3 benches/python/pot_reference.py > crates/swd/tests/data/pot.json`.
+"""
+
+import json
+
+import numpy as np
+import ot
+from ot.sliced import get_projections_sphere, get_random_projections
+
+SEED = 42
+
+
+def f32(values):
+    """Values that a tensor of f32 holds without rounding."""
+    return np.float64(np.float32(values))
+
+
+def on_sphere(points):
+    return f32(points / np.linalg.norm(points, axis=-1, keepdims=True))
+
+
+np.random.seed(SEED)
+x0 = on_sphere(np.random.randn(500, 3))  # The documented example of sliced_wasserstein_sphere_unif.
+x, y = f32(np.random.randn(20, 5)), f32(np.random.randn(15, 5) + 0.5)
+u, v = f32(np.random.randn(9)), f32(np.random.randn(12) - 0.3)
+a, b = np.random.rand(9), np.random.rand(12)
+a[3] = 0.0
+a, b = a / a.sum(), b / b.sum()
+s, t = on_sphere(np.random.randn(20, 3)), on_sphere(np.random.randn(13, 3) + 0.4)
+theta = get_random_projections(5, 50, seed=0)
+long = theta * np.linspace(0.1, 3.0, 50)
+circles = get_projections_sphere(3, 50, seed=SEED)
+
+columns = {"projections": theta}
+cases = {
+    "pot": ot.__version__,
+    "seed": SEED,
+    "x": x,
+    "y": y,
+    "projections": theta,
+    "sliced": ot.sliced_wasserstein_distance(x, y, **columns),
+    "sliced_same": ot.sliced_wasserstein_distance(x, x, **columns),
+    "sliced_equal_sizes": ot.sliced_wasserstein_distance(x[:15], y, **columns),
+    "max_sliced": ot.max_sliced_wasserstein_distance(x, y, **columns),
+    # POT takes projections as they are; these are the ones above, not of unit norm.
+    "sliced_long": ot.sliced_wasserstein_distance(x, y, projections=long),
+    "lengths": np.linspace(0.1, 3.0, 50),
+    "u": u,
+    "v": v,
+    "a": a,
+    "b": b,
+    "weighted": {str(p): ot.wasserstein_1d(u, v, a, b, p=p) for p in (1, 1.5, 2, 3)},
+    "circles": circles,
+    "sphere_x": x0,
+    "sphere_uniform": ot.sliced_wasserstein_sphere_unif(x0, projections=circles),
+    "sphere_s": s,
+    "sphere_t": t,
+    "sphere_w1": ot.sliced_wasserstein_sphere(s, t, p=1, projections=circles),
+}
+
+
+def plain(value):
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        # Row after row; as many digits as tell one f32, or f64, from the next.
+        flat = value.ravel()
+        exact = np.array_equal(flat, f32(flat))
+        return [float(str(np.float32(entry))) if exact else float(entry) for entry in flat]
+    return value if isinstance(value, (str, int)) else float(value)
+
+
+lines = [f"  {json.dumps(key)}: {json.dumps(plain(value))}" for key, value in cases.items()]
+print("{\n" + ",\n".join(lines) + "\n}")
