@@ -13,6 +13,25 @@ fn root() -> PathBuf {
 /// compiling, ask for others.
 type Compiled = BTreeMap<String, BTreeSet<String>>;
 
+/// The packages of this workspace but for the one that asks for features on behalf of all others.
+fn packages() -> Vec<String> {
+    let output = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .args(["--locked", "--offline"])
+        .output()
+        .expect("cargo");
+    let workspace: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = workspace["packages"].as_array().expect("packages");
+    let names = packages
+        .iter()
+        .filter_map(|package| package["name"].as_str());
+    names
+        .filter(|&name| name != "workspace-hack")
+        .map(String::from)
+        .collect()
+}
+
 /// What cargo compiles for a selection of packages, of another origin than this workspace.
 fn compiled(selection: &[&str], kinds: &str) -> Compiled {
     let output = Command::new(env!("CARGO"))
@@ -44,27 +63,18 @@ fn every_command_shares_every_compiled_dependency() {
     const TEST: &str = "normal,build,dev";
     let all = compiled(&["--workspace"], TEST);
     assert!(all.len() > 300, "{}", all.len());
+    let packages = packages();
+    assert!(packages.len() > 8, "{packages:?}");
     // `cargo run`, `build` and `doc`; then `test`, `clippy --all-targets` and `bench`.
     let mut commands = vec![(vec![], BUILD), (vec![], TEST)];
-    let packages = [
-        "dp-core",
-        "swd",
-        "model",
-        "data",
-        "lab",
-        "experiments",
-        "system-tests",
-        "test-support",
-        "benches",
-    ];
-    for package in packages {
-        commands.extend([BUILD, TEST].map(|kinds| (vec!["--package", package], kinds)));
+    for package in &packages {
+        commands.extend([BUILD, TEST].map(|kinds| (vec!["--package", package.as_str()], kinds)));
     }
     let mut twice = Vec::new();
     for (selection, kinds) in commands {
         for (package, found) in compiled(&selection, kinds) {
-            for features in found.difference(&all[&package]) {
-                let others = &all[&package];
+            let others = all.get(&package).cloned().unwrap_or_default();
+            for features in found.difference(&others) {
                 twice.push(format!(
                     "{selection:?} ({kinds}): {package} with [{features}], elsewhere {others:?}"
                 ));
@@ -93,12 +103,24 @@ fn every_recipe_builds_with_the_release_profile_and_the_locked_versions() {
     assert!(seen > 5, "{seen}");
 }
 
-/// What a library's user compiles: neither a downloader nor a decoder of images.
+/// What a program compiles that takes a library and chooses burn's backends itself: no downloader, no decoder of
+/// images, no command line, no backend that it did not ask for.
 #[test]
-fn the_libraries_know_neither_the_network_nor_pictures() {
+fn the_libraries_bring_neither_tools_nor_backends() {
     for package in ["dp-core", "swd", "model"] {
-        let needs = compiled(&["--package", package], "normal");
-        for heavy in ["ureq ", "rustls ", "image ", "plotters ", "turso "] {
+        let needs = compiled(&["--package", package, "--no-default-features"], "normal");
+        assert!(needs.len() > 50, "{}", needs.len());
+        for heavy in [
+            "burn-cubecl ",
+            "burn-ndarray ",
+            "clap ",
+            "image ",
+            "plotters ",
+            "rustls ",
+            "turso ",
+            "ureq ",
+            "wgpu ",
+        ] {
             let found = needs.keys().find(|name| name.starts_with(heavy));
             assert_eq!(found, None, "{package}");
         }

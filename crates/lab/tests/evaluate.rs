@@ -365,7 +365,7 @@ fn a_short_training_on_mnist() {
     assert!(accuracy > 0.75, "{accuracy}");
 }
 
-/// Prints what the documentation quotes: `cargo test --release --features ndarray --test evaluate
+/// Prints what the documentation quotes: `cargo test --release --locked --test evaluate
 /// -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes"]

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The folder of published data files; where there is none the running test is skipped.
 ///
@@ -31,8 +31,19 @@ pub fn skipped(need: &str, why: &str) {
         !needed.split_whitespace().any(|word| word == need),
         "SLIVER_NEED names {need}, and this machine has none: {why}"
     );
+    // Tests of different binaries may have the same name.
+    let binary = std::env::current_exe().ok();
+    let binary = binary
+        .as_deref()
+        .and_then(Path::file_stem)
+        .unwrap_or_default();
+    let (binary, _) = binary
+        .to_str()
+        .and_then(|b| b.rsplit_once('-'))
+        .unwrap_or_default();
     let thread = std::thread::current();
-    let line = format!("{}: no {need}: {why}\n", thread.name().unwrap_or("a test"));
+    let test = thread.name().unwrap_or("a test");
+    let line = format!("{binary}::{test}: no {need}: {why}\n");
     print!("skipped {line}");
     let Some(file) = std::env::var_os("SLIVER_SKIPPED").filter(|name| !name.is_empty()) else {
         return;
