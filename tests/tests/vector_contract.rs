@@ -80,8 +80,11 @@ fn neighbours_stay_within_the_declared_sensitivity() {
             within("marginals", moved, query.l2_sensitivity_upper(), 0.8);
         }
     }
-    let moved = largest_change(|rows| class_moments(rows, DIM, 1.0));
-    within("moments", moved, moment_sensitivity(1.0), 0.9);
+    for radius in [0.5, 1.0, 1.5] {
+        let moved = largest_change(|rows| class_moments(rows, DIM, radius));
+        let declared = Sensitivity::l2(moment_sensitivity(radius)).unwrap();
+        within("moments", moved, declared.l2_upper(), 0.9);
+    }
 }
 
 /// With 20000 coordinates the mean of the squared standardised noise has standard deviation
