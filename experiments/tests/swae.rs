@@ -116,6 +116,11 @@ fn a_run_without_privacy_says_so() {
     assert_eq!(json(&out.join("run.json"))["private"], false);
     let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert!(ledger.is_empty());
+    // Losses of training batches, under a name that says what they are.
+    let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
+    let last = metrics.lines().last().expect("a line");
+    let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert!(last["training_loss_not_private"]["reconstruction"].is_number());
 }
 
 #[test]

@@ -164,8 +164,9 @@ fn tests_named(name: &str, sources: &[(PathBuf, String)]) -> usize {
         place.is_empty() || parts.any(|part| Path::new(part).file_stem() == Some(place.as_ref()))
     };
     let is_test = |text: &str| {
-        let mut before = text.split(&format!("fn {name}(")).rev().skip(1);
-        before.any(|before| before.trim_end().ends_with("#[test]"))
+        let told = format!("fn {name}(");
+        let mut places = text.match_indices(&told);
+        places.any(|(at, _)| text[..at].trim_end().ends_with("#[test]"))
     };
     let found = sources
         .iter()
