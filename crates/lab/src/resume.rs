@@ -23,17 +23,16 @@ const METRICS: &str = "metrics.jsonl";
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a folder that is not a run's, that is done (`resume`), or that holds a
-/// run of other settings (`run`).
+/// run of other settings (`run`); [`Failure::Failed`] as [`done`].
 pub fn begin<S: PartialEq>(
     resume: Option<&Path>,
     run: Option<&Path>,
     read: impl Fn(&RunFolder) -> Result<S, Failure>,
     resolve: impl FnOnce() -> Result<S, Failure>,
 ) -> Result<Option<(S, Option<RunFolder>)>, Failure> {
-    let done = |folder: &RunFolder| folder.file("run.json").exists();
     if let Some(path) = resume {
         let folder = RunFolder::open(path)?;
-        if done(&folder) {
+        if done(&folder)? {
             return Err(Failure::input(
                 format!("--resume {}: this run is done", path.display()),
                 format!("look at {}", folder.file("report.html").display()),
@@ -55,11 +54,25 @@ pub fn begin<S: PartialEq>(
             ),
         ));
     }
-    if done(&folder) {
+    if done(&folder)? {
         println!("done      {}", folder.file("report.html").display());
         return Ok(None);
     }
     Ok(Some((settings, Some(folder))))
+}
+
+/// Whether the run in a folder is done. Then its checkpoints go, should a kill have left some: the last
+/// one holds a key of its noise.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the checkpoints cannot be removed.
+pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
+    let done = folder.file("run.json").exists();
+    if done {
+        Checkpoints::of(folder.path()).remove()?;
+    }
+    Ok(done)
 }
 
 /// The folder of a new run: its ledger, the command that started it, and last its settings, because a
@@ -252,6 +265,32 @@ mod tests {
         fs::write(&path, "no line of a ledger\n").unwrap();
         let refusal = ledger(&folder, true, []).err().unwrap().to_string();
         assert!(refusal.contains("line 1"), "{refusal}");
+    }
+
+    #[test]
+    fn a_run_that_is_done_keeps_no_key() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let (folder, _) = create(&path, &serde_json::json!({}), "run").unwrap();
+        folder.write("run.json", b"{}").unwrap();
+        drop(folder);
+        let key = path.join("checkpoints/step-000000004/noise.json");
+        for resume in [true, false] {
+            fs::create_dir_all(key.parent().unwrap()).unwrap();
+            fs::write(&key, "as a kill before the last line leaves it").unwrap();
+            let (resumed, run) = if resume {
+                (Some(&*path), None)
+            } else {
+                (None, Some(&*path))
+            };
+            let begun = begin(resumed, run, |_| Ok(()), || Ok(()));
+            assert!(if resume {
+                begun.is_err()
+            } else {
+                begun.unwrap().is_none()
+            });
+            assert!(!path.join("checkpoints").exists(), "resume: {resume}");
+        }
     }
 
     #[test]
