@@ -333,6 +333,15 @@ fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
     refused_for_its_ledger(rescore(), &out, &["ledger is missing", "tells of 41"]);
     std::fs::write(&ledger, &whole).expect("written");
     done(rescore());
+
+    // A key that a kill at the very end left goes first, however the judging ends.
+    let key = out.join("checkpoints/step-000000040/noise.json");
+    std::fs::create_dir_all(key.parent().expect("a folder")).expect("made");
+    std::fs::write(&key, "secret").expect("written");
+    std::fs::remove_file(out.join("model.bpk")).expect("removed");
+    let failed = rescore().output().expect("the binary starts");
+    assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
+    assert!(!out.join("checkpoints").exists());
 }
 
 #[test]

@@ -240,14 +240,33 @@ fn every_other_use_of_the_same_records_is_known() {
     let others = note(&below, "renamed", &sum, Use::TestRows).unwrap();
     assert_eq!(others, [Use::AllPrivate, Use::Split]);
     // A file that cannot be read may be of these records.
-    for name in ["toy.use.json", "toy.split.json"] {
+    for (name, removable) in [
+        ("toy.use.json", "or remove it if nothing was published"),
+        ("toy.split.json", "remove it only if no run"),
+    ] {
         let path = below.join(name);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = note(&below, "toy", &sum, Use::AllPrivate).unwrap_err();
-        assert!(error.to_string().contains(name), "{error}");
+        let said = error.to_string();
+        assert!(said.contains(name) && said.contains(removable), "{said}");
         fs::write(&path, whole).unwrap();
     }
+}
+
+/// They hold checksums of private records.
+#[cfg(unix)]
+#[test]
+fn only_the_owner_reads_a_split_or_a_note() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    Split::load_or_create(folder.path(), "toy", &images(40), &SplitPlan::default()).unwrap();
+    note(folder.path(), "other", "sum", Use::AllPrivate).unwrap();
+    let modes: Vec<u32> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().permissions().mode() & 0o777)
+        .collect();
+    assert_eq!(modes, [0o600; 2]);
 }
 
 /// Of two runs that start at once, one at least learns of the other.

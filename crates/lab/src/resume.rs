@@ -1,15 +1,18 @@
 //! How a run starts: new, or in the folder of one that was started before.
 
+use std::fs;
 use std::path::Path;
 
 use dp_core::ledger::Ledger;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::checkpoint::Checkpoints;
+use crate::checkpoint::{Checkpoints, hex};
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
 const LEDGER: &str = "ledger.jsonl";
+const METRICS: &str = "metrics.jsonl";
 
 /// The settings of a run, and its folder where it was started before; nothing where it is done.
 ///
@@ -20,17 +23,16 @@ const LEDGER: &str = "ledger.jsonl";
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a folder that is not a run's, that is done (`resume`), or that holds a
-/// run of other settings (`run`).
+/// run of other settings (`run`); [`Failure::Failed`] as [`done`].
 pub fn begin<S: PartialEq>(
     resume: Option<&Path>,
     run: Option<&Path>,
     read: impl Fn(&RunFolder) -> Result<S, Failure>,
     resolve: impl FnOnce() -> Result<S, Failure>,
 ) -> Result<Option<(S, Option<RunFolder>)>, Failure> {
-    let done = |folder: &RunFolder| folder.file("run.json").exists();
     if let Some(path) = resume {
         let folder = RunFolder::open(path)?;
-        if done(&folder) {
+        if done(&folder)? {
             return Err(Failure::input(
                 format!("--resume {}: this run is done", path.display()),
                 format!("look at {}", folder.file("report.html").display()),
@@ -52,11 +54,25 @@ pub fn begin<S: PartialEq>(
             ),
         ));
     }
-    if done(&folder) {
+    if done(&folder)? {
         println!("done      {}", folder.file("report.html").display());
         return Ok(None);
     }
     Ok(Some((settings, Some(folder))))
+}
+
+/// Whether the run in a folder is done. Then its checkpoints go, should a kill have left some: the last
+/// one holds a key of its noise.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the checkpoints cannot be removed.
+pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
+    let done = folder.file("run.json").exists();
+    if done {
+        Checkpoints::of(folder.path()).remove()?;
+    }
+    Ok(done)
 }
 
 /// The folder of a new run: its ledger, the command that started it, and last its settings, because a
@@ -89,8 +105,8 @@ pub fn create(
 /// folder tells of: with a ledger that was lost or shortened, less would be said to be spent than was.
 ///
 /// - `private`: whether the run adds noise; one without has nothing to record.
-/// - `told`: what else tells of releases, by name, and of how many; checkpoints and `run.json` are
-///   asked here.
+/// - `told`: what else tells of releases, by name, and of how many; the files of the folder are asked
+///   here.
 ///
 /// # Errors
 ///
@@ -132,14 +148,47 @@ pub fn ledger(
     Ok(ledger)
 }
 
-/// What the checkpoints and `run.json` in a folder tell of releases, by name.
+/// How many releases the files in a folder tell of, by name: `metrics.jsonl`, checkpoints, values that
+/// were released once and are stored with how many there were by then, and `run.json`, which comes last.
 pub(crate) fn told_by(folder: &Path) -> Vec<(String, u64)> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_by_key(|name| (name == "run.json", name.clone()));
     let mut told = Checkpoints::of(folder).releases();
-    let run = std::fs::read(folder.join("run.json")).ok();
-    let run: Option<serde_json::Value> = run.and_then(|run| serde_json::from_slice(&run).ok());
-    let releases = run.and_then(|run| run["releases"].as_u64());
-    told.extend(releases.map(|releases| ("run.json".to_string(), releases)));
+    if let Some(step) = last_private_step(folder) {
+        told.insert(0, (METRICS.to_string(), step));
+    }
+    told.extend(names.into_iter().filter_map(|name| {
+        let read = || fs::read(folder.join(&name)).ok();
+        let releases = match Path::new(&name).extension()?.to_str()? {
+            "json" => serde_json::from_slice::<Value>(&read()?).ok()?["releases"].as_u64(),
+            "bin" => counted(&read()?),
+            _ => None,
+        }?;
+        Some((name, releases))
+    }));
     told
+}
+
+/// The count that a file of released values begins with, after the checksum of all that follows.
+fn counted(bytes: &[u8]) -> Option<u64> {
+    let (sum, body) = bytes.split_at_checked(64)?;
+    let count = body.first_chunk().copied().map(u64::from_le_bytes);
+    count.filter(|_| hex(body).as_bytes() == sum)
+}
+
+/// The last step with an epsilon in `metrics.jsonl`: each step up to it was a release.
+fn last_private_step(folder: &Path) -> Option<u64> {
+    let text = fs::read_to_string(folder.join(METRICS)).ok()?;
+    text.lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|line| line["epsilon_upper"].is_number())
+        .filter_map(|line| line["step"].as_u64())
+        .max()
 }
 
 /// A failure in the middle of a run says how to go on.
@@ -168,8 +217,6 @@ pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use dp_core::accounting::{Event, Neighbours};
     use dp_core::ledger::LedgerEntry;
 
@@ -218,6 +265,70 @@ mod tests {
         fs::write(&path, "no line of a ledger\n").unwrap();
         let refusal = ledger(&folder, true, []).err().unwrap().to_string();
         assert!(refusal.contains("line 1"), "{refusal}");
+    }
+
+    #[test]
+    fn a_run_that_is_done_keeps_no_key() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let (folder, _) = create(&path, &serde_json::json!({}), "run").unwrap();
+        folder.write("run.json", b"{}").unwrap();
+        drop(folder);
+        let key = path.join("checkpoints/step-000000004/noise.json");
+        for resume in [true, false] {
+            fs::create_dir_all(key.parent().unwrap()).unwrap();
+            fs::write(&key, "as a kill before the last line leaves it").unwrap();
+            let (resumed, run) = if resume {
+                (Some(&*path), None)
+            } else {
+                (None, Some(&*path))
+            };
+            let begun = begin(resumed, run, |_| Ok(()), || Ok(()));
+            assert!(if resume {
+                begun.is_err()
+            } else {
+                begun.unwrap().is_none()
+            });
+            assert!(!path.join("checkpoints").exists(), "resume: {resume}");
+        }
+    }
+
+    #[test]
+    fn every_file_that_tells_of_releases_is_asked() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mut new) =
+            create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        for _ in 0..3 {
+            new.append(&release()).unwrap();
+        }
+        let stored = |count: u64| {
+            let body = [&count.to_le_bytes()[..], b"values"].concat();
+            [hex(&body).as_bytes(), &body].concat()
+        };
+        let step = |step: u64, epsilon: &str| {
+            format!("{{\"step\": {step}, \"epsilon_upper\": {epsilon}}}\n").into_bytes()
+        };
+        for (name, whole, more) in [
+            ("release.bin", stored(3), stored(4)),
+            (
+                "moments.json",
+                br#"{"releases": 3}"#.to_vec(),
+                br#"{"releases": 4}"#.to_vec(),
+            ),
+            // A step without an epsilon released nothing; a line that was cut off says nothing.
+            (
+                METRICS,
+                [step(3, "0.5"), step(9, "null"), b"{\"step\": 8".to_vec()].concat(),
+                [step(3, "0.5"), step(4, "0.6")].concat(),
+            ),
+        ] {
+            fs::write(folder.file(name), whole).unwrap();
+            assert_eq!(ledger(&folder, true, []).unwrap().releases(), 3);
+            fs::write(folder.file(name), more).unwrap();
+            let refusal = ledger(&folder, true, []).err().unwrap().to_string();
+            assert!(refusal.contains(&format!("{name} tells of 4")), "{refusal}");
+            fs::remove_file(folder.file(name)).unwrap();
+        }
     }
 
     #[test]

@@ -28,16 +28,29 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a path that exists or cannot be created.
+    /// [`Failure::BadInput`] for a path that exists or cannot be created, and for one where another
+    /// process starts a run at the same time.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        // A folder without a configuration holds no run: it was made by a run that was killed before
-        // its first line.
-        if path.exists() && !holds_nothing(path) {
-            return Err(Failure::input(
+        Self::create_by(path, Self::locked)
+    }
+
+    /// As [`RunFolder::create`], locked by `lock`.
+    fn create_by(
+        path: &Path,
+        lock: impl FnOnce(&Path) -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
+        let unused = || {
+            // A folder without a configuration holds no run: it was made by a run that was killed
+            // before its first line.
+            if !path.exists() || holds_nothing(path) {
+                return Ok(());
+            }
+            Err(Failure::input(
                 format!("--out {}: this path exists already", path.display()),
                 "name a folder that does not exist yet; nothing was overwritten",
-            ));
-        }
+            ))
+        };
+        unused()?;
         fs::create_dir_all(path).map_err(|e| {
             Failure::input(
                 format!(
@@ -47,7 +60,10 @@ impl RunFolder {
                 "name a folder that can be written",
             )
         })?;
-        Self::locked(path)
+        let folder = lock(path)?;
+        // The process that held the lock until now may have left a run.
+        unused()?;
+        Ok(folder)
     }
 
     /// Opens the folder of a run that was started before.
@@ -302,5 +318,24 @@ mod tests {
             true
         });
         assert_eq!(taken.unwrap().path(), path);
+    }
+
+    #[test]
+    fn a_run_that_another_process_left_meanwhile_is_not_overwritten() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let mut first = Some(RunFolder::create(&path).unwrap());
+        let second = RunFolder::create_by(&path, |path| {
+            RunFolder::locked_after(path, |_| {
+                // It writes its files and ends while this one waits.
+                let first = first.take().unwrap();
+                first.write("config.toml", b"steps = 3").unwrap();
+                first.write("run.json", b"{}").unwrap();
+                true
+            })
+        });
+        let said = second.unwrap_err().to_string();
+        assert!(said.contains("exists already"), "{said}");
+        assert_eq!(fs::read(path.join("run.json")).unwrap(), b"{}");
     }
 }

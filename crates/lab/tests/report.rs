@@ -239,6 +239,61 @@ fn runs_are_compared_side_by_side() {
     assert!(compare(&[]).is_err());
 }
 
+/// Less than was spent is never printed: of a run that lost part of its ledger, the plan counts.
+#[test]
+fn a_shortened_ledger_makes_runs_together_spend_no_less() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folders =
+        ["a", "b"].map(|name| write(&root.path().join(name), Some(&finished(0, 1.0, 1.0))));
+    let sweep = || {
+        let records = folders
+            .each_ref()
+            .map(|folder| RunRecord::read(folder).expect("readable"));
+        let sweep = Sweep::of(&records);
+        let page = compare(&records).expect("a page") + &sweep.page().expect("a page");
+        let together = sweep.together.clone().expect("private runs");
+        assert!(sweep.markdown().contains(&together));
+        (together, sweep.cells[0].privacy_of_all.clone(), page)
+    };
+    let (whole, _, page) = sweep();
+    assert!(whole.contains("composed from their ledgers"), "{whole}");
+    assert!(!page.contains("Before you read on"));
+
+    let ledger = folders[0].join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).expect("readable");
+    let three: String = text.split_inclusive('\n').take(3).collect();
+    fs::write(&ledger, three).expect("written");
+    let (added, of_cell, page) = sweep();
+    let both = "together at most epsilon 2 at delta 2e-5";
+    assert!(added.contains(both), "{added}");
+    assert!(
+        added.contains("epsilons and deltas added up") && of_cell.contains("(2, 2e-5), added up"),
+        "{added} {of_cell}"
+    );
+    assert_eq!(page.matches("Before you read on").count(), 2);
+    assert_eq!(
+        page.matches("4 releases in the ledger, but it holds 3")
+            .count(),
+        2
+    );
+
+    // Of a run that did not finish no plan is known.
+    fs::remove_file(folders[0].join("run.json")).expect("removed");
+    fs::write(folders[0].join("class-moments.json"), "{\"releases\": 4}").expect("written");
+    let unknown = || {
+        let (together, _, page) = sweep();
+        assert!(together.contains("is not known"), "{together}");
+        page
+    };
+    let page = unknown();
+    assert_eq!(page.matches("class-moments.json tells of 4").count(), 2);
+    fs::remove_file(&ledger).expect("removed");
+    fs::remove_file(folders[0].join("class-moments.json")).expect("removed");
+    let page = unknown();
+    assert_eq!(page.matches("There is no ledger").count(), 2);
+    assert!(page.contains("not known</td>"));
+}
+
 #[test]
 fn sweeps_are_means_over_seeds() {
     let root = tempfile::tempdir().expect("a folder");

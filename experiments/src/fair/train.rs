@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.plan.is_some(), postprocess::told(&folder)?)?;
+            let ledger = ledger(&folder, run.plan.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;

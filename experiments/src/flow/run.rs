@@ -17,7 +17,7 @@ use crate::uses::noted;
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes, told};
+use super::mechanisms::{Flow, batch_sizes};
 use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let (folder, ledger) = match folder {
         Some(folder) => {
-            let ledger = ledger(&folder, promise.is_some(), told(&folder)?)?;
+            let ledger = ledger(&folder, promise.is_some(), [])?;
             (folder, ledger)
         }
         None => create(&place(arguments, &settings), &settings, COMMAND)?,

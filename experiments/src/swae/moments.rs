@@ -42,15 +42,6 @@ pub fn read(folder: &RunFolder) -> Result<Option<ClassLatents>, Failure> {
     stored(folder)?.as_ref().map(Released::latents).transpose()
 }
 
-/// How many releases the moments tell of, where there are any.
-///
-/// # Errors
-///
-/// As [`read`].
-pub fn told(folder: &RunFolder) -> Result<Option<(String, u64)>, Failure> {
-    Ok(stored(folder)?.map(|moments| (FILE.to_string(), moments.releases)))
-}
-
 fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
     let path = folder.file(FILE);
     if !path.exists() {

@@ -14,7 +14,7 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::upper;
-use lab::resume::{begin, create, ledger, resumable};
+use lab::resume::{begin, create, done, ledger, resumable};
 use lab::run_folder::RunFolder;
 use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
@@ -71,7 +71,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let (folder, mut ledger) = match folder {
         Some(folder) => {
             run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.plan.is_some(), moments::told(&folder)?)?;
+            let ledger = ledger(&folder, run.plan.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
@@ -100,6 +100,7 @@ fn judging(arguments: &Arguments, interrupt: &Interrupt) -> report::Judging {
 /// Judges a finished run again, from its weights and its released moments: nothing is released.
 fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let folder = RunFolder::open(path)?;
+    done(&folder)?;
     let settings = Settings::read(&folder)?;
     let weights = folder.file("model.bpk");
     let chosen = arguments.backend.choose()?;
@@ -112,8 +113,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         let planned = plan.steps() + plan.besides().len() as u64;
         ("the plan of a finished run".to_string(), planned)
     });
-    let told = planned.chain(moments::told(&folder)?);
-    let mut ledger = ledger(&folder, plan.is_some(), told)?;
+    let mut ledger = ledger(&folder, plan.is_some(), planned)?;
     let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
     run.model = run.model.try_load_file(&weights).map_err(|e| {
         Failure::input(
@@ -140,7 +140,8 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         &ledger,
         classes.as_ref(),
         &judging(arguments, &interrupt),
-    )
+    )?;
+    Checkpoints::of(folder.path()).remove()
 }
 
 fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {

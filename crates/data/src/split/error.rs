@@ -1,4 +1,6 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::NOTE;
 
 /// Why a data set's public half cannot be had.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,7 +39,7 @@ pub enum SplitError {
     },
 
     /// Something else than a split file or a note of a use, or a part of one.
-    #[error("{path}: not a whole file: {reason}; restore the file that was written there")]
+    #[error("{path}: not a whole file: {reason}; {}", remedy(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -47,8 +49,8 @@ pub enum SplitError {
 
     /// A split file that is not as it was written.
     #[error(
-        "{path}: changed since it was written: its checksum is not that of its content; restore the \
-         file that was written there"
+        "{path}: changed since it was written: its checksum is not that of its content; {}",
+        remedy(path)
     )]
     Edited {
         /// The file.
@@ -96,4 +98,16 @@ pub enum SplitError {
         /// As it was asked for.
         asked: String,
     },
+}
+
+/// What to do about a file that is not as it was written. Without it nobody knows which records it was
+/// of, so it stops the runs on every data set of its folder.
+fn remedy(path: &Path) -> &'static str {
+    if path.to_string_lossy().ends_with(NOTE) {
+        "restore the file that was written there, or remove it if nothing was published of any run on \
+         the data set that it is named after"
+    } else {
+        "restore the file that was written there; remove it only if no run on the data set that it is \
+         named after is kept: the next one draws another public half"
+    }
 }

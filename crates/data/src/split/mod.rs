@@ -34,6 +34,8 @@ use file::Content;
 
 /// What the name of a split file ends in.
 const ENDING: &str = ".split.json";
+/// What the name of a note of a use ends in.
+const NOTE: &str = ".use.json";
 
 /// How large the public half is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,12 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::Content;
-use super::{ENDING, SplitError, check_name};
+use super::{ENDING, NOTE, SplitError, check_name};
 use crate::{DataError, atomic};
 
 const FORMAT: &str = "sliver use 1";
-/// What the name of a note ends in.
-const NOTE: &str = ".use.json";
 
 /// Which records of a data set a run treats as public, and which as private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

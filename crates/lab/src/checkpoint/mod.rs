@@ -103,16 +103,35 @@ impl Checkpoint {
     /// [`Failure::BadInput`] says what differs.
     pub fn check(&self, here: &Identity) -> Result<(), Failure> {
         let there = &self.identity;
-        for (what, ours, its) in [
-            ("experiment", &here.experiment, &there.experiment),
-            ("settings", &here.settings, &there.settings),
-            ("private records", &here.records, &there.records),
-            ("weights of the autoencoder", &here.encoder, &there.encoder),
+        let config = "put back the config.toml that the run was started with";
+        for (what, ours, its, remedy) in [
+            ("experiment", &here.experiment, &there.experiment, config),
+            ("settings", &here.settings, &there.settings, config),
+            (
+                "private records",
+                &here.records,
+                &there.records,
+                "give the records that the run was started with",
+            ),
+            (
+                "weights of the autoencoder",
+                &here.encoder,
+                &there.encoder,
+                "put back the autoencoder that the run was started with in --cache-dir",
+            ),
         ] {
             if ours != its {
                 // Without the checksums: those of private records are no one's business.
-                let why = format!("it belongs to a run with other {what}");
-                return Err(refused(&self.path, &why));
+                return Err(Failure::input(
+                    format!(
+                        "the checkpoint {} is refused: it belongs to a run with other {what}",
+                        self.path.display()
+                    ),
+                    format!(
+                        "{remedy}, or start the run anew in another folder; remove nothing: this \
+                         checkpoint is whole, and the one before it is of the same run"
+                    ),
+                ));
             }
         }
         Ok(())
@@ -433,6 +452,20 @@ mod tests {
         checkpoints.remove().unwrap();
     }
 
+    /// What a refusal says, whose help has `remedy` and nothing that would destroy a whole checkpoint.
+    fn helps(refusal: &Failure, remedy: &str) -> String {
+        let Failure::BadInput { message, help } = refusal else {
+            panic!("{refusal}");
+        };
+        let help = help.as_deref().unwrap_or_default();
+        assert!(
+            help.contains(remedy) && help.contains("remove nothing"),
+            "{help}"
+        );
+        assert!(!help.contains("remove this folder"), "{help}");
+        message.clone()
+    }
+
     #[test]
     fn damage_and_foreign_checkpoints_are_named() {
         let run = tempfile::tempdir().unwrap();
@@ -445,7 +478,7 @@ mod tests {
         other.program = "q".into();
         assert!(last.check(&other).is_ok());
         other.records = "x".into();
-        let refusal = last.check(&other).unwrap_err().to_string();
+        let refusal = helps(&last.check(&other).unwrap_err(), "give the records");
         assert!(refusal.contains("other private records"), "{refusal}");
         assert!(
             refusal.ends_with("records"),
@@ -453,11 +486,15 @@ mod tests {
         );
         other = identity();
         other.encoder = "e".into();
-        let refusal = last.check(&other).unwrap_err().to_string();
+        let refusal = helps(&last.check(&other).unwrap_err(), "--cache-dir");
         assert!(
             refusal.contains("other weights of the autoencoder"),
             "{refusal}"
         );
+        other = identity();
+        other.settings = "t".into();
+        let refusal = helps(&last.check(&other).unwrap_err(), "config.toml");
+        assert!(refusal.contains("other settings"), "{refusal}");
         fs::write(last.path.join("a.bin"), "two").unwrap();
         let refusal = checkpoints.last().unwrap_err().to_string();
         assert!(

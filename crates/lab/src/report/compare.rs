@@ -6,7 +6,7 @@ use super::html;
 use super::metrics::Curve;
 use super::page::{facts, picture_of, warnings};
 use super::picture::Picture;
-use super::privacy::{Standing, Statement};
+use super::privacy::{Standing, Statement, lost};
 use super::record::RunRecord;
 use super::results::{Shown, results};
 use super::settings::Settings;
@@ -106,10 +106,7 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
         ));
     }
     let names = names(records);
-    let mut told = Vec::new();
-    for (record, name) in records.iter().zip(&names) {
-        told.extend(warnings(record).into_iter().map(|w| format!("{name}: {w}")));
-    }
+    let mut told = told(records, &names);
     let (differing, common) = settings(records);
     let curves = curves(records, &names, &mut told);
     let pictures = pictures(records, &names, &mut told);
@@ -136,6 +133,17 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
             pictures,
         },
     )
+}
+
+/// What a reader must know about each of several runs, by its name.
+pub(super) fn told(records: &[RunRecord], names: &[String]) -> Vec<String> {
+    let of = |(record, name): (&RunRecord, &String)| -> Vec<String> {
+        // A finished run says so among its warnings, and an unfinished one on its own page alone.
+        let lost = record.run.is_none().then(|| lost(record)).flatten();
+        let all = warnings(record).into_iter().chain(lost);
+        all.map(|warning| format!("{name}: {warning}")).collect()
+    };
+    records.iter().zip(names).flat_map(of).collect()
 }
 
 /// Names of the runs: as much of the end of each path as tells them apart.

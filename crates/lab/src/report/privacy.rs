@@ -104,23 +104,29 @@ fn standing(record: &RunRecord) -> Standing {
     }
 }
 
+/// What is not in the ledger though it was released, in a sentence; none where it is whole, as far as
+/// the rest of the folder tells.
+pub(super) fn lost(record: &RunRecord) -> Option<String> {
+    let held = record.ledger.releases;
+    let told = crate::resume::told_by(&record.folder).into_iter();
+    match told.max_by_key(|&(_, releases)| releases) {
+        Some((by, least)) if held < least => Some(format!(
+            "The ledger holds {held} releases, but {by} tells of {least}: some of it was lost, and \
+             more is spent than it shows."
+        )),
+        _ if record.run.is_none() && !record.folder.join("ledger.jsonl").exists() => {
+            Some("There is no ledger: nothing says what was released.".into())
+        }
+        _ => None,
+    }
+}
+
 fn unfinished(record: &RunRecord) -> String {
     let ledger = &record.ledger;
-    let told = crate::resume::told_by(&record.folder).into_iter();
-    if let Some((by, least)) = told.max_by_key(|&(_, releases)| releases)
-        && ledger.releases < least
-    {
+    if let Some(lost) = lost(record) {
         return format!(
-            "There is no run.json in the folder: the run was cut off or is still going. Its ledger \
-             holds {} releases, but {by} tells of {least}: some of it was lost, and more is spent than \
-             it shows.",
-            ledger.releases
+            "There is no run.json in the folder: the run was cut off or is still going. {lost}"
         );
-    }
-    if !record.folder.join("ledger.jsonl").exists() {
-        return "There is no run.json in the folder: the run was cut off or is still going. There is no \
-                ledger either: nothing says what was released."
-            .into();
     }
     if ledger.releases == 0 {
         return "There is no run.json in the folder: the run was cut off or is still going. \

@@ -2,10 +2,12 @@
 
 use std::borrow::Borrow;
 
-use dp_core::accounting::{Accountant, AccountingError, FdpAccountant, read_ledger, replay};
+use dp_core::accounting::{
+    Accountant, AccountingError, FdpAccountant, Neighbours, read_ledger, replay,
+};
 use dp_core::decimal::upper;
 
-use super::privacy::{Standing, Statement, epsilon_upper};
+use super::privacy::{Standing, Statement, epsilon_upper, lost};
 use super::record::{RunRecord, read_text};
 
 /// The guarantee of runs taken together.
@@ -22,7 +24,7 @@ pub(super) enum Together {
     },
     /// So many of them promise nothing, and so neither do all together.
     NotPrivate(usize),
-    /// The ledgers do not compose, or no delta is known.
+    /// The ledgers are not whole or do not compose, or no delta is known.
     Unknown,
 }
 
@@ -39,11 +41,12 @@ impl Together {
         let spent: Vec<&RunRecord> = records
             .iter()
             .map(Borrow::borrow)
-            .filter(|r| plan(r).is_some() || r.ledger.releases > 0)
+            .filter(|r| plan(r).is_some() || r.ledger.releases > 0 || lost(r).is_some())
             .collect();
         match spent[..] {
             [] => Self::Nothing,
             [one] => added(&[one]).unwrap_or(Self::Unknown),
+            _ if spent.iter().any(|r| lost(r).is_some()) => added(&spent).unwrap_or(Self::Unknown),
             _ => match composed(&spent) {
                 Ok(Some(together)) => together,
                 // Different neighbours: a sum would be of promises about different things.
@@ -104,7 +107,11 @@ pub(super) fn sentence(records: &[RunRecord]) -> Option<String> {
             }
         ),
         Together::Nothing => return None,
-        _ => "what they spend together is not known, because their ledgers do not compose".into(),
+        _ => {
+            "what they spend together is not known, because their ledgers are not whole, or do not \
+              compose"
+                .into()
+        }
     };
     Some(format!("All {count} private runs: {spent}.{others}"))
 }
@@ -122,6 +129,12 @@ fn is_private(record: &RunRecord) -> bool {
 fn plan(record: &RunRecord) -> Option<(f64, f64)> {
     let delta = record.run.as_ref()?.plan.as_ref()?.delta?;
     Some((epsilon_upper(record)?, delta))
+}
+
+/// The neighbours of a finished run.
+fn neighbours(record: &RunRecord) -> Option<Neighbours> {
+    let name = record.run.as_ref()?.plan.as_ref()?.neighbours.clone()?;
+    serde_json::from_value(name.into()).ok()
 }
 
 /// By the accountant, from the ledgers, at the largest of the runs' deltas; what each sensitivity may fail by
@@ -159,11 +172,15 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     }))
 }
 
-/// By basic composition: epsilons and deltas add up. None where one is not known.
+/// By basic composition: epsilons and deltas add up. None where one is not known, or where they are
+/// promises about different neighbours.
 fn added(records: &[&RunRecord]) -> Option<Together> {
-    let (mut epsilon, mut delta) = (0.0, 0.0);
+    let (mut epsilon, mut delta, mut shared) = (0.0, 0.0, None::<Neighbours>);
     for record in records {
         let (own_epsilon, own_delta) = plan(record)?;
+        if let Some(own) = neighbours(record) {
+            shared = Some(shared.map_or(Ok(own), |before| before.both(own)).ok()?);
+        }
         epsilon += own_epsilon;
         delta += own_delta;
     }

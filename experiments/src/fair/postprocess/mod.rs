@@ -36,15 +36,6 @@ struct Released {
     histograms: [Vec<f64>; 2],
 }
 
-/// How many releases the histograms tell of, where there are any.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a file that cannot be read.
-pub fn told(folder: &RunFolder) -> Result<Option<(String, u64)>, Failure> {
-    Ok(stored(folder)?.map(|released| (FILE.to_string(), released.releases)))
-}
-
 fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
     let Ok(text) = std::fs::read_to_string(folder.file(FILE)) else {
         return Ok(None);

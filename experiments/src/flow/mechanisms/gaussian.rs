@@ -34,7 +34,7 @@ impl Flow<'_> {
     pub(super) fn moments(&mut self, file: &str) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
         let released = match stored(&self.folder.file(file))? {
-            Some((_, released)) => released,
+            Some(released) => released,
             None => {
                 let sums: Vec<Vec<f64>> = self
                     .groups

@@ -24,7 +24,6 @@ use super::promise::Promise;
 use super::release::Releaser;
 use super::settings::{Frame, Mechanism, Norm};
 
-pub use once::told;
 pub use resampled::batch_sizes;
 
 /// What a mechanism works with.

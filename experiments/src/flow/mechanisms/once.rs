@@ -4,7 +4,6 @@ use std::path::Path;
 
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, Unreleased};
@@ -17,23 +16,9 @@ pub(super) const FILE: &str = "release.bin";
 /// The moments that a release is measured around.
 const MOMENTS: &str = "moments.bin";
 
-/// How many releases the ledger held when each stored one was made, by name.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a file that is damaged.
-pub fn told(folder: &RunFolder) -> Result<Vec<(String, u64)>, Failure> {
-    let mut told = Vec::new();
-    for file in [MOMENTS, FILE] {
-        let stored = stored(&folder.file(file))?;
-        told.extend(stored.map(|(releases, _)| (file.to_string(), releases)));
-    }
-    Ok(told)
-}
-
-/// What a file holds of a release, and of how many in the ledger it was the last; none where it is not
-/// there.
-pub(super) fn stored(path: &Path) -> Result<Option<(u64, Released)>, Failure> {
+/// What a file holds of a release; none where it is not there. How many releases the ledger held with it
+/// is asked by [`lab::resume::ledger`].
+pub(super) fn stored(path: &Path) -> Result<Option<Released>, Failure> {
     let Ok(bytes) = std::fs::read(path) else {
         return Ok(None);
     };
@@ -48,7 +33,7 @@ pub(super) fn stored(path: &Path) -> Result<Option<(u64, Released)>, Failure> {
         return Err(damaged());
     }
     let (words, _) = body.as_chunks::<8>();
-    let [releases, deviation, rest @ ..] = words else {
+    let [_, deviation, rest @ ..] = words else {
         return Err(damaged());
     };
     let mut rest = rest;
@@ -60,8 +45,7 @@ pub(super) fn stored(path: &Path) -> Result<Option<(u64, Released)>, Failure> {
         rest = after;
     }
     let deviation = f64::from_le_bytes(*deviation);
-    let released = Released { groups, deviation };
-    Ok(Some((u64::from_le_bytes(*releases), released)))
+    Ok(Some(Released { groups, deviation }))
 }
 
 impl Flow<'_> {
@@ -143,7 +127,7 @@ impl Flow<'_> {
         &mut self,
         measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<Unreleased>, Failure>,
     ) -> Result<Released, Failure> {
-        if let Some((_, released)) = stored(&self.folder.file(FILE))? {
+        if let Some(released) = stored(&self.folder.file(FILE))? {
             return Ok(released);
         }
         let values = measure(&self.groups.latents)?;

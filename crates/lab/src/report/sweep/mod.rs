@@ -6,6 +6,7 @@ mod table;
 
 pub use find::find_runs;
 
+use super::compare::{names, told};
 use super::privacy::{Standing, Statement};
 use super::record::RunRecord;
 use super::run_file::Better;
@@ -57,6 +58,8 @@ pub struct Sweep {
     pub cells: Vec<Cell>,
     /// What all private runs spend together, in a sentence.
     pub together: Option<String>,
+    /// What a reader must know about single runs before believing the rest.
+    pub warnings: Vec<String>,
 }
 
 impl Sweep {
@@ -100,6 +103,7 @@ impl Sweep {
             results,
             cells,
             together: sentence(records),
+            warnings: told(records, &names(records)),
         }
     }
 }

@@ -19,6 +19,7 @@ struct Page {
     charts: Vec<Picture>,
     common: Vec<(String, String)>,
     together: Option<String>,
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +64,7 @@ impl Sweep {
                 charts: self.charts(),
                 common: common.collect(),
                 together: self.together.clone(),
+                warnings: self.warnings.clone(),
             },
         )
     }

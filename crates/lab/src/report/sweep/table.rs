@@ -65,7 +65,7 @@ impl Sweep {
         text
     }
 
-    /// A Markdown table, and below it what all private runs spend together.
+    /// A Markdown table, and below it what all private runs spend together, and the warnings.
     pub fn markdown(&self) -> String {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
@@ -86,6 +86,9 @@ impl Sweep {
         }
         if let Some(together) = &self.together {
             let _ = write!(text, "\n{together}\n");
+        }
+        for warning in &self.warnings {
+            let _ = write!(text, "\nWarning: {warning}\n");
         }
         text
     }
