@@ -102,6 +102,14 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let folder = RunFolder::open(path)?;
     let settings = Settings::read(&folder)?;
     let weights = folder.file("model.bpk");
+    let moments = settings.class_moments && settings.conditional;
+    if !weights.exists() || (moments && moments::read(&folder)?.is_none()) {
+        let run = folder.path().display();
+        return Err(Failure::input(
+            format!("the run in {run} is not finished"),
+            format!("go on with --resume {run}"),
+        ));
+    }
     let chosen = arguments.backend.choose()?;
     let (data, used) = load(&settings, arguments)?;
     let batches = Batches::new(&settings, &data)?;
@@ -118,19 +126,13 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     run.model = run.model.try_load_file(&weights).map_err(|e| {
         Failure::input(
             format!("{}: {e}", weights.display()),
-            "only a run that reached its last step can be judged again",
+            "put the weights of this run back and try again",
         )
     })?;
     // The file holds the weights that are evaluated, the average where there is one.
     run.ema = None;
     run.step = run.settings.steps;
     run.seconds = report::seconds_before(&folder);
-    if run.settings.class_moments && run.settings.conditional && moments::read(&folder)?.is_none() {
-        return Err(Failure::input(
-            format!("{}: its class moments were not released", path.display()),
-            "finish the run with --resume first",
-        ));
-    }
     // Nobody listens: there is nothing to keep, and a signal ends it at once.
     let interrupt = Interrupt::default();
     let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
