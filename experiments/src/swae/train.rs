@@ -20,7 +20,7 @@ use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
 
 use crate::spent::spent_so_far;
-use crate::uses::{Used, noted};
+use crate::uses::{Used, noted, untaken};
 use crate::weights;
 
 use super::batches::Batches;
@@ -58,6 +58,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if settings.epsilon.is_some() {
         chosen.exact_enough()?;
     }
+    let place = place(&arguments, &settings);
+    if folder.is_none() {
+        untaken(&place)?;
+    }
     let (data, used) = load(&settings, &arguments)?;
     let batches = Batches::new(&settings, &data)?;
     let plan = plan(&settings, &batches)?;
@@ -77,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             })?;
             (folder, ledger)
         }
-        None => create(&unused(&arguments, &run.settings), &run.settings, COMMAND)?,
+        None => create(&place, &run.settings, COMMAND)?,
     };
     let finished = run
         .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
@@ -145,7 +149,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     )
 }
 
-fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
+fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
     arguments
         .run
         .clone()
