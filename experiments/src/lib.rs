@@ -5,6 +5,7 @@ pub mod cost;
 pub mod fair;
 pub mod figures;
 pub mod flow;
+mod not_private;
 pub mod report;
 mod scores;
 mod spent;

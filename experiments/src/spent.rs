@@ -1,9 +1,12 @@
-//! What a run has spent, by its ledger.
+//! What a run has spent, by its ledger, and what was released for it.
+
+use std::path::Path;
 
 use dp_core::accounting::{Release, read_ledger, replay};
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
+use serde::de::DeserializeOwned;
 
 /// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run
 /// made steps again, and never less; none without privacy.
@@ -29,6 +32,29 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 pub fn spent_so_far(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
     let event = replay(&releases(ledger)?).map_err(Failure::run)?;
     plan.epsilon_of(&event).map_err(Failure::run)
+}
+
+/// What a file holds of a release; none where it is not there.
+///
+/// # Errors
+///
+/// As [`damaged`].
+pub fn stored<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(path).map_err(|e| damaged(path, &e))?;
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|e| damaged(path, &e))
+}
+
+/// A stored release that cannot be read: it cannot be had again for nothing.
+pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::input(
+        format!("{}: {why}", path.display()),
+        "start the run anew: what was released is in the ledger and is spent",
+    )
 }
 
 fn releases(ledger: &Ledger) -> Result<Vec<Release>, Failure> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use data::split::{Use, note};
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 
 use crate::scores::cache;
 
@@ -33,6 +34,18 @@ pub fn name_of(kind: &str, path: &Path) -> String {
         "{kind}-{}",
         &hex(whole.as_os_str().as_encoded_bytes())[..16]
     )
+}
+
+/// Refuses the place of a new run where something lies there: a run that is refused must leave no note.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] as [`RunFolder::create`].
+pub fn untaken(place: &Path) -> Result<(), Failure> {
+    if place.exists() {
+        RunFolder::create(place)?;
+    }
+    Ok(())
 }
 
 /// Notes how a run uses its records, and says, aloud and in the answer, which of them another run uses

@@ -378,6 +378,28 @@ fn printed(text: &str, name: &str) -> f64 {
         .unwrap_or_else(|| panic!("no {name} in {text}"))
 }
 
+/// Who recomputes from what is printed must find what was spent, on neither side of it.
+#[test]
+fn a_noise_multiplier_that_was_given_is_printed_in_full() {
+    for z in ["0.999999", "1.000001"] {
+        let common = ["--sampler", "none", "--noise-multiplier", z];
+        for command in [
+            &["epsilon", "--delta", "1e-5"][..],
+            &["delta", "--epsilon", "1"],
+            &["steps", "--target-epsilon", "20", "--delta", "1e-5"],
+        ] {
+            let text = String::from_utf8(account(&[command, &common].concat()).stdout).unwrap();
+            assert_eq!(printed(&text, "noise multiplier").to_string(), z, "{text}");
+        }
+        let text = account(&[&["compare", "--delta", "1e-5"], &common[..]].concat()).stdout;
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.lines().any(|l| l.contains(&format!("  {z}  "))),
+            "{text}"
+        );
+    }
+}
+
 /// That both forms of an answer agree to five digits, and that the printed one does not promise more.
 fn not_less(flags: &[&str], names: &[(&str, &str)]) {
     let text = String::from_utf8(account(flags).stdout).unwrap();

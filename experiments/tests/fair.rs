@@ -133,6 +133,10 @@ fn runs_of_one_seed_share_their_batches_and_their_noise() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], false);
+        let said = text(&output.stdout);
+        let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+        let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
+        assert!(promises.all(|l| l.starts_with(known)), "{said}");
         std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
     };
     assert_eq!(result(&[]), result(&[]));

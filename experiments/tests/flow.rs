@@ -425,6 +425,34 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
     assert!(page.contains("Not private: the sensitivity is no bound"));
 }
 
+/// Judging fails, as where it is interrupted: the steps are not made again.
+#[test]
+fn a_flow_that_could_not_be_judged_goes_on_without_another_release() {
+    for mechanism in [RESAMPLED, GENERATOR] {
+        let settings = [mechanism, &["--steps", "5"]].concat();
+        let (_keep, out) = folder();
+        let output = small(&out, &settings);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = || {
+            let ledger = std::fs::read_to_string(out.join("ledger.jsonl"));
+            ledger.expect("a ledger").lines().count()
+        };
+        // No checkpoint is left: the run goes on from its start, and what it draws cannot be written.
+        let picture = out.join("samples.png");
+        std::fs::remove_file(out.join("run.json")).expect("removed");
+        std::fs::remove_file(&picture).expect("removed");
+        std::fs::create_dir(&picture).expect("a folder");
+        let failed = small(&out, &settings);
+        assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+        assert_eq!(lines(), 10);
+        std::fs::remove_dir(&picture).expect("removed");
+        let output = small(&out, &settings);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(lines(), 10);
+        assert!(!out.join("checkpoints").exists());
+    }
+}
+
 #[test]
 fn a_stopped_flow_goes_on_to_the_same_end() {
     for mechanism in [RESAMPLED, GENERATOR] {

@@ -271,8 +271,8 @@ fn two_processes_cannot_be_at_one_run() {
     done(resume(&out));
 }
 
-/// What is refused for its ledger, and leaves everything as it was.
-fn refused_for_its_ledger(mut command: Command, out: &Path, needles: &[&str]) {
+/// What is refused with these words, and leaves everything as it was.
+fn refused(mut command: Command, out: &Path, needles: &[&str]) {
     let files = || {
         let entries = std::fs::read_dir(out).expect("a folder");
         let mut files: Vec<_> = entries
@@ -294,6 +294,36 @@ fn refused_for_its_ledger(mut command: Command, out: &Path, needles: &[&str]) {
     assert!(files() == before);
 }
 
+fn rescore(out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    command.args(["--backend", "flex", "--quick-scores", "--rescore"]);
+    command.arg(out);
+    command
+}
+
+#[test]
+fn a_run_that_is_not_finished_is_sent_on_instead_of_judged() {
+    let (_keep, out) = folder();
+    stopped(&out, &[]);
+    let needles = ["is not finished", "go on with --resume"];
+    refused(rescore(&out), &out, &needles);
+    // Trained, and killed before its last release.
+    done(resume(&out));
+    std::fs::remove_file(out.join("run.json")).expect("removed");
+    let moments = out.join("class-moments.json");
+    let whole = std::fs::read(&moments).expect("readable");
+    std::fs::remove_file(&moments).expect("removed");
+    refused(rescore(&out), &out, &needles);
+    // What was released cannot be had again for nothing.
+    for damaged in [&whole[..whole.len() / 2], b"{}", &[0xff; 4]] {
+        std::fs::write(&moments, damaged).expect("written");
+        for command in [rescore(&out), resume(&out)] {
+            let needles = ["class-moments.json", "start the run anew", "is spent"];
+            refused(command, &out, &needles);
+        }
+    }
+}
+
 #[test]
 fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
     let (_keep, out) = folder();
@@ -305,7 +335,7 @@ fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
         |text: &str| text[..text[..text.len() - 1].rfind('\n').expect("lines") + 1].to_string();
     let told = format!("tells of {made}");
     std::fs::remove_file(&ledger).expect("removed");
-    refused_for_its_ledger(
+    refused(
         resume(&out),
         &out,
         &["ledger is missing", "checkpoints/step-", &told],
@@ -313,24 +343,19 @@ fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
     for (text, holds) in [(String::new(), 0), (shorter(&whole), made - 1)] {
         std::fs::write(&ledger, text).expect("written");
         let holds = format!("holds {holds} releases");
-        refused_for_its_ledger(resume(&out), &out, &[&holds, "checkpoints/step-", &told]);
+        refused(resume(&out), &out, &[&holds, "checkpoints/step-", &told]);
     }
     std::fs::write(&ledger, &whole).expect("written");
     done(resume(&out));
 
-    let rescore = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
-        command.args(["--backend", "flex", "--quick-scores", "--rescore"]);
-        command.arg(&out);
-        command
-    };
+    let rescore = || rescore(&out);
     let whole = std::fs::read_to_string(&ledger).expect("readable");
     std::fs::write(&ledger, shorter(&whole)).expect("written");
-    refused_for_its_ledger(rescore(), &out, &["run.json", "tells of 41"]);
+    refused(rescore(), &out, &["run.json", "tells of 41"]);
     std::fs::rename(out.join("run.json"), out.join("hidden")).expect("moved");
-    refused_for_its_ledger(rescore(), &out, &["class-moments.json tells of 41"]);
+    refused(rescore(), &out, &["class-moments.json tells of 41"]);
     std::fs::remove_file(&ledger).expect("removed");
-    refused_for_its_ledger(rescore(), &out, &["ledger is missing", "tells of 41"]);
+    refused(rescore(), &out, &["ledger is missing", "tells of 41"]);
     std::fs::write(&ledger, &whole).expect("written");
     done(rescore());
 

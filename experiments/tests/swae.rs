@@ -130,7 +130,10 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
             let (_keep, out) = folder();
             let output = small(&out, &["--insecure-noise-seed", "7", "--seed", "3"]);
             assert!(output.status.success(), "{}", text(&output.stderr));
-            assert!(text(&output.stdout).contains("NOT private"));
+            let said = text(&output.stdout);
+            let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+            let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
+            assert!(promises.all(|l| l.starts_with(known)), "{said}");
             assert_eq!(json(&out.join("run.json"))["private"], false);
             let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
             assert!(entries.iter().all(|e| !e.secret_noise));

@@ -92,6 +92,46 @@ fn swae_and_flow_learn_of_each_other() {
     assert!(swae(home.path(), "fourth", "300").is_empty());
 }
 
+/// What is refused before any record is split leaves nothing that later runs would be warned of.
+#[test]
+fn a_refused_run_leaves_no_note() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let cache = home.path().join("cache");
+    let taken = home.path().join("taken");
+    std::fs::create_dir(&taken).expect("a folder");
+    std::fs::write(taken.join("mine.txt"), "mine").expect("written");
+    let free = home.path().join("free");
+    let (flow, swae, fair) = (
+        env!("CARGO_BIN_EXE_flow"),
+        env!("CARGO_BIN_EXE_swae"),
+        env!("CARGO_BIN_EXE_fair"),
+    );
+    let few: &[&str] = &["--records", "400", "--delta", "0.01"];
+    let cases: [(&str, &[&str], &Path, &str); 6] = [
+        (flow, &["--records", "400"], &taken, "exists already"),
+        (swae, &["--records", "300"], &taken, "exists already"),
+        (fair, &["--records", "300"], &taken, "exists already"),
+        (flow, few, &free, "delta = 0.01"),
+        (flow, &["--delta", "1"], &free, "--delta 1"),
+        (flow, &["--public", "glyphs"], &free, "--public glyphs"),
+    ];
+    for (binary, arguments, out, says) in cases {
+        let output = Command::new(binary)
+            .args(["--backend", "flex", "--cache-dir"])
+            .arg(&cache)
+            .arg("--out")
+            .arg(out)
+            .args(arguments)
+            .output()
+            .expect("the binary starts");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?}: {said}");
+        assert!(!cache.join("splits").exists(), "{binary} {arguments:?}");
+        assert!(!free.exists());
+    }
+}
+
 const SCHEMA: &str = r#"
 [[column]]
 name = "x"

@@ -1,7 +1,7 @@
 //! Numbers for readers, rounded to the side on which what they say stays true.
 //!
-//! A printed upper bound ([`upper`]) is never below the bound, and neither is a noise multiplier that somebody
-//! may type in again; a limit that a value must stay below ([`lower`]) is never above itself.
+//! A printed upper bound ([`upper`]) is never below the bound, and neither is a noise multiplier that is
+//! needed; a limit that a value must stay below ([`lower`]) is never above itself.
 
 /// Significant digits of a bound.
 const DIGITS: usize = 5;

@@ -56,6 +56,19 @@ fn a_page_is_rebuilt_from_the_folder_alone() {
 }
 
 #[test]
+fn the_noise_of_a_page_is_told_in_full() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut run = finished(0, 1.0, 1.0);
+    run["plan"]["noise_multiplier"] = json!(0.999_999);
+    let record = RunRecord::read(&write(&root.path().join("a"), Some(&run))).expect("readable");
+    let facts = Statement::of(&record).facts;
+    assert!(
+        facts.contains(&("noise multiplier", "0.999999".to_string())),
+        "{facts:?}"
+    );
+}
+
+#[test]
 fn what_a_run_is_worth_follows_the_worse_of_its_files() {
     let root = tempfile::tempdir().expect("a folder");
     let standing = |name: &str, run: Option<&Value>, ledger: Option<String>| {

@@ -53,7 +53,7 @@ pub fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
     answer.push("steps", json!(steps));
     answer.push("target_epsilon", json!(asked.target_epsilon));
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
-    answer.push("noise_multiplier", json!(asked.noise_multiplier));
+    answer.push_given("noise_multiplier", asked.noise_multiplier);
     answer.print(asked.answer.json);
     Ok(())
 }
@@ -91,7 +91,7 @@ pub fn batch(asked: &BudgetFlags) -> Result<(), Failure> {
     answer.push("batch", json!(batch));
     answer.push("target_epsilon", json!(asked.target_epsilon));
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
-    answer.push("noise_multiplier", json!(z));
+    answer.push_given("noise_multiplier", z);
     answer.push("steps", json!(steps));
     answer.print(asked.answer.json);
     Ok(())

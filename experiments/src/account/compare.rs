@@ -9,7 +9,7 @@ use lab::diagnostic::Failure;
 use serde_json::{Value, json};
 
 use super::arguments::{AccountantName, CompareFlags};
-use super::output::{NOT_A_BOUND, number, table};
+use super::output::{NOT_A_BOUND, in_full, number, table};
 use super::refusal::refusal;
 
 pub fn compare(asked: &CompareFlags) -> Result<(), Failure> {
@@ -37,7 +37,11 @@ pub fn compare(asked: &CompareFlags) -> Result<(), Failure> {
         println!("{object}");
         return Ok(());
     }
-    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
+    let shown = match asked.noise_multiplier {
+        Some(_) => in_full,
+        None => upper,
+    };
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.cells(shown)).collect();
     table(
         &[
             "accountant",
@@ -99,7 +103,7 @@ impl Row {
         }
     }
 
-    fn cells(&self) -> Vec<String> {
+    fn cells(&self, multiplier: fn(f64) -> String) -> Vec<String> {
         if let Some(reason) = &self.refused {
             let none = || "-".to_string();
             return vec![
@@ -113,7 +117,7 @@ impl Row {
         }
         vec![
             self.name.into(),
-            upper(self.noise_multiplier),
+            multiplier(self.noise_multiplier),
             upper(self.claimed),
             format!("{} to {}", lower(self.truth.0), upper(self.truth.1)),
             (if self.is_upper_bound { "yes" } else { "no" }).into(),

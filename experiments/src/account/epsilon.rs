@@ -13,7 +13,7 @@ pub fn epsilon(asked: &EpsilonFlags) -> Result<(), Failure> {
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
     let mut answer = Answer::new(accountant.as_ref(), epsilon, asked.delta);
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
-    answer.push("noise_multiplier", json!(asked.noise_multiplier));
+    answer.push_given("noise_multiplier", asked.noise_multiplier);
     answer.push("steps", json!(asked.steps));
     answer.print(asked.answer.json);
     Ok(())
@@ -25,7 +25,7 @@ pub fn delta(asked: &DeltaFlags) -> Result<(), Failure> {
     let delta = accountant.delta(&event, asked.epsilon).map_err(refusal)?;
     let mut answer = Answer::new(accountant.as_ref(), asked.epsilon, delta);
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
-    answer.push("noise_multiplier", json!(asked.noise_multiplier));
+    answer.push_given("noise_multiplier", asked.noise_multiplier);
     answer.push("steps", json!(asked.steps));
     answer.print(asked.answer.json);
     Ok(())

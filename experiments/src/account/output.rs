@@ -34,9 +34,14 @@ pub fn number(value: f64) -> Value {
     }
 }
 
+/// The shortest decimal that reads back as the number.
+pub fn in_full(value: f64) -> String {
+    value.to_string()
+}
+
 /// An answer: its fields in order.
 pub struct Answer {
-    fields: Vec<(&'static str, Value)>,
+    fields: Vec<(&'static str, Value, fn(f64) -> String)>,
 }
 
 impl Answer {
@@ -53,9 +58,15 @@ impl Answer {
         answer
     }
 
-    /// Adds a field.
+    /// Adds a field. A number with a fraction is printed rounded up: an epsilon, a delta and the noise that
+    /// is needed must not be told as less than they are.
     pub fn push(&mut self, name: &'static str, value: Value) {
-        self.fields.push((name, value));
+        self.fields.push((name, value, upper));
+    }
+
+    /// Adds a number that was given: it is printed in full, so that who takes it gets the same answer.
+    pub fn push_given(&mut self, name: &'static str, value: f64) {
+        self.fields.push((name, json!(value), in_full));
     }
 
     /// Prints it.
@@ -64,17 +75,16 @@ impl Answer {
             let object: Map<String, Value> = self
                 .fields
                 .into_iter()
-                .map(|(name, value)| (name.into(), value))
+                .map(|(name, value, _)| (name.into(), value))
                 .collect();
             println!("{}", Value::Object(object));
             return;
         }
-        let width = self.fields.iter().map(|(name, _)| name.len()).max();
-        for (name, value) in self.fields {
+        let width = self.fields.iter().map(|(name, ..)| name.len()).max();
+        for (name, value, shown) in self.fields {
             let text = match &value {
                 Value::String(text) => text.clone(),
-                // Epsilon, delta and the noise that is needed: none may be told as less than it is.
-                Value::Number(n) if n.is_f64() => upper(n.as_f64().unwrap_or(f64::NAN)),
+                Value::Number(n) if n.is_f64() => shown(n.as_f64().unwrap_or(f64::NAN)),
                 Value::Bool(yes) => (if *yes { "yes" } else { "no" }).into(),
                 other => other.to_string(),
             };

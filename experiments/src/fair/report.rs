@@ -9,6 +9,7 @@ use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::{Value, json};
 
+use crate::not_private::not_private;
 use crate::spent::spent;
 use crate::uses::but;
 
@@ -122,16 +123,12 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
     let Some(plan) = &run.plan else {
         return NOT_PRIVATE.to_string();
     };
-    let known = if run.settings.insecure_noise_seed.is_some() {
-        "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
-    } else {
-        ""
-    };
     format!(
-        "{known}({}, {})-differentially private; neighbours: {}; batches of fixed size of each \
+        "{}({}, {})-differentially private; neighbours: {}; batches of fixed size of each \
          group drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in \
          the ledger, which cover the training gradients{}. Not covered: the choice of \
          hyperparameters, and the test records, which are public.{}",
+        not_private(run.settings.insecure_noise_seed, None).unwrap_or_default(),
         upper(spent.unwrap_or(plan.epsilon_upper())),
         upper(plan.delta()),
         neighbours(run.settings.notion),

@@ -13,8 +13,9 @@ use lab::resume::{begin, create, ledger, resumable};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
+use crate::not_private::not_private;
 use crate::spent::spent_so_far;
-use crate::uses::noted;
+use crate::uses::{noted, untaken};
 use crate::weights;
 
 use super::metrics::{Outputs, scores};
@@ -47,6 +48,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if settings.epsilon.is_some() {
         chosen.exact_enough()?;
     }
+    let place = place(&arguments, &settings);
+    if folder.is_none() {
+        untaken(&place)?;
+    }
     let tables = Tables::load(&settings, &arguments)?;
     let sampler = plan::groups(&settings, &tables.train)?;
     let checked = plan::plan(&settings, tables.train.len(), &sampler)?;
@@ -65,7 +70,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             })?;
             (folder, ledger)
         }
-        None => create(&place(&arguments, &run.settings), &run.settings, COMMAND)?,
+        None => create(&place, &run.settings, COMMAND)?,
     };
     let every = arguments.checkpoint_every;
     let finished = run
@@ -116,18 +121,14 @@ impl Run {
             return Ok(());
         };
         println!(
-            "privacy   epsilon {} at delta {}; neighbours: {}; accountant: {}",
+            "privacy   {}epsilon {} at delta {}; neighbours: {}; accountant: {}",
+            not_private(self.settings.insecure_noise_seed, None).unwrap_or_default(),
             upper(plan.epsilon_upper()),
             upper(plan.delta()),
             report::neighbours(self.settings.notion),
             plan.accountant()
         );
-        if self.settings.insecure_noise_seed.is_some() {
-            println!(
-                "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
-            );
-        }
-        println!("noise     multiplier {}", upper(plan.noise_multiplier()));
+        println!("noise     multiplier {}", plan.noise_multiplier());
         let (own, paper) = self.sensitivities()?;
         println!(
             "step      sensitivity {} (the paper's bound: {}, ratio {})",

@@ -50,6 +50,25 @@ impl Promise {
     }
 }
 
+/// Refuses what no records can make possible, before any are split.
+///
+/// # Errors
+///
+/// As [`promise`].
+pub fn possible(settings: &Settings) -> Result<(), Failure> {
+    declared(settings, settings.latent)?;
+    if !settings.private() {
+        return Ok(());
+    }
+    if let Some(records) = settings.records {
+        check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
+    }
+    if !settings.mechanism.releases_each_step() {
+        once(settings)?;
+    }
+    Ok(())
+}
+
 /// The promise of the settings for groups of `sizes` records and batches of `batches`; none without
 /// noise.
 ///

@@ -271,23 +271,18 @@ pub fn not_private(
     records: usize,
 ) -> Option<String> {
     let total = promise.delta_in_all(releases);
-    let mut why = Vec::new();
-    if settings.insecure_noise_seed.is_some() {
-        why.push("the noise comes from a known seed".to_string());
-    }
-    if promise.is_unproved() {
-        why.push("the sensitivity is paper-clt, of which nothing is proved".to_string());
+    let other = if promise.is_unproved() {
+        Some("the sensitivity is paper-clt, of which nothing is proved".to_string())
     } else if total * records as f64 >= 1.0 {
         // Refused at the start; a run that was killed may have made more releases than planned.
-        why.push(format!(
+        Some(format!(
             "the failures of its sensitivity bring delta to {}, which is 1/n or more",
             upper(total)
-        ));
-    }
-    (!why.is_empty()).then(|| {
-        let why = why.join(" and ");
-        format!("NOT PRIVATE, because {why}. Without that it would be: ")
-    })
+        ))
+    } else {
+        None
+    };
+    crate::not_private::not_private(settings.insecure_noise_seed, other)
 }
 
 /// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as

@@ -13,12 +13,12 @@ use lab::run_folder::RunFolder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::uses::noted;
+use crate::uses::{noted, untaken};
 
 use super::evaluate::Judge;
 use super::groups::Groups;
 use super::mechanisms::{Flow, batch_sizes};
-use super::promise::promise;
+use super::promise::{possible, promise};
 use super::release::Releaser;
 use super::sides::Sides;
 use super::{Arguments, Settings, report, space};
@@ -41,6 +41,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let chosen = arguments.backend.choose()?;
+    let place = place(arguments, &settings);
+    if folder.is_none() {
+        untaken(&place)?;
+    }
+    possible(&settings)?;
     let cache = crate::scores::cache(arguments.score.cache_dir.as_deref())?;
     let sides = Sides::load(&settings, arguments, &cache)?;
     let sizes = group_sizes(&settings, &sides);
@@ -64,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let ledger = ledger(&folder, promise.is_some(), [])?;
             (folder, ledger)
         }
-        None => create(&place(arguments, &settings), &settings, COMMAND)?,
+        None => create(&place, &settings, COMMAND)?,
     };
     let start = Instant::now();
     let space = space::autoencoder(
@@ -202,7 +207,7 @@ fn announce(
             report::delta(promise, promise.releases),
             report::neighbours(promise.neighbours),
             promise.releases,
-            upper(promise.noise_multiplier),
+            promise.noise_multiplier,
             promise.accountant
         ),
         None => println!("privacy   {}", report::no_privacy(settings)),

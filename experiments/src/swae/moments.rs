@@ -9,6 +9,8 @@ use lab::run_folder::RunFolder;
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 use serde::{Deserialize, Serialize};
 
+use crate::spent::{damaged, stored};
+
 use super::latents::encode;
 use super::run::Run;
 
@@ -27,9 +29,9 @@ struct Released {
 }
 
 impl Released {
-    fn latents(&self) -> Result<ClassLatents, Failure> {
+    fn latents(&self) -> Result<ClassLatents, String> {
         ClassLatents::from_released(&self.released, &self.sizes, self.latent, self.radius)
-            .map_err(Failure::run)
+            .map_err(|e| e.to_string())
     }
 }
 
@@ -37,20 +39,12 @@ impl Released {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] for a file that cannot be read.
+/// [`Failure::BadInput`] for a file that is damaged.
 pub fn read(folder: &RunFolder) -> Result<Option<ClassLatents>, Failure> {
-    stored(folder)?.as_ref().map(Released::latents).transpose()
-}
-
-fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
     let path = folder.file(FILE);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = std::fs::read_to_string(&path).map_err(Failure::run)?;
-    serde_json::from_str(&text)
-        .map(Some)
-        .map_err(|e| Failure::run(format!("{}: {e}", path.display())))
+    stored::<Released>(&path)?
+        .map(|moments| moments.latents().map_err(|e| damaged(&path, &e)))
+        .transpose()
 }
 
 impl Run {
@@ -115,6 +109,6 @@ impl Run {
             radius,
         };
         folder.write_json(FILE, &released)?;
-        released.latents().map(Some)
+        released.latents().map(Some).map_err(Failure::run)
     }
 }

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use crate::not_private::not_private;
 use crate::scores::{ScoreFlags, Scored};
 use crate::spent::spent;
 use crate::uses::but;
@@ -282,16 +283,12 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
         return "Not private: trained with --no-privacy, without clipping and without noise."
             .to_string();
     };
-    let known = if run.settings.insecure_noise_seed.is_some() {
-        "NOT PRIVATE, because the noise came from a known seed. With secret noise it would be: "
-    } else {
-        ""
-    };
     format!(
-        "{known}({}, {})-differentially private; neighbours: {}; each batch of fixed size \
+        "{}({}, {})-differentially private; neighbours: {}; each batch of fixed size \
          drawn afresh without replacement; accountant: {} (upper bound); {releases} releases in the \
          ledger, which cover the training gradients{}. Not covered: the choice of \
          hyperparameters, and the test records, which are public.{}",
+        not_private(run.settings.insecure_noise_seed, None).unwrap_or_default(),
         upper(spent.unwrap_or(plan.epsilon_upper())),
         upper(plan.delta()),
         neighbours(plan.neighbours()),

@@ -18,6 +18,8 @@ use model::swae::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use crate::not_private::not_private;
+
 use super::Settings;
 use super::batches::Batches;
 use super::plan::neighbours;
@@ -161,18 +163,14 @@ impl Run {
             return Ok(());
         };
         println!(
-            "privacy   epsilon {} at delta {}; neighbours: {}; accountant: {}",
+            "privacy   {}epsilon {} at delta {}; neighbours: {}; accountant: {}",
+            not_private(self.settings.insecure_noise_seed, None).unwrap_or_default(),
             upper(plan.epsilon_upper()),
             upper(plan.delta()),
             neighbours(plan.neighbours()),
             plan.accountant()
         );
-        if self.settings.insecure_noise_seed.is_some() {
-            println!(
-                "WARNING   --insecure-noise-seed: the noise is known, this run is NOT private"
-            );
-        }
-        println!("noise     multiplier {}", upper(plan.noise_multiplier()));
+        println!("noise     multiplier {}", plan.noise_multiplier());
         // A draw of its own, so that the public stream of the run does not depend on a message.
         let public = self.public.clone();
         let matching = self.matching()?;

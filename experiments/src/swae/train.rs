@@ -20,7 +20,7 @@ use model::swae::{StepLosses, bounded_gradient, plain_gradient};
 use serde_json::json;
 
 use crate::spent::spent_so_far;
-use crate::uses::{Used, noted};
+use crate::uses::{Used, noted, untaken};
 use crate::weights;
 
 use super::batches::Batches;
@@ -58,6 +58,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if settings.epsilon.is_some() {
         chosen.exact_enough()?;
     }
+    let place = place(&arguments, &settings);
+    if folder.is_none() {
+        untaken(&place)?;
+    }
     let (data, used) = load(&settings, &arguments)?;
     let batches = Batches::new(&settings, &data)?;
     let plan = plan(&settings, &batches)?;
@@ -77,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             })?;
             (folder, ledger)
         }
-        None => create(&unused(&arguments, &run.settings), &run.settings, COMMAND)?,
+        None => create(&place, &run.settings, COMMAND)?,
     };
     let finished = run
         .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
@@ -103,6 +107,14 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     done(&folder)?;
     let settings = Settings::read(&folder)?;
     let weights = folder.file("model.bpk");
+    let moments = settings.class_moments && settings.conditional;
+    if !weights.exists() || (moments && moments::read(&folder)?.is_none()) {
+        let run = folder.path().display();
+        return Err(Failure::input(
+            format!("the run in {run} is not finished"),
+            format!("go on with --resume {run}"),
+        ));
+    }
     let chosen = arguments.backend.choose()?;
     let (data, used) = load(&settings, arguments)?;
     let batches = Batches::new(&settings, &data)?;
@@ -118,19 +130,13 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     run.model = run.model.try_load_file(&weights).map_err(|e| {
         Failure::input(
             format!("{}: {e}", weights.display()),
-            "only a run that reached its last step can be judged again",
+            "put the weights of this run back and try again",
         )
     })?;
     // The file holds the weights that are evaluated, the average where there is one.
     run.ema = None;
     run.step = run.settings.steps;
     run.seconds = report::seconds_before(&folder);
-    if run.settings.class_moments && run.settings.conditional && moments::read(&folder)?.is_none() {
-        return Err(Failure::input(
-            format!("{}: its class moments were not released", path.display()),
-            "finish the run with --resume first",
-        ));
-    }
     // Nobody listens: there is nothing to keep, and a signal ends it at once.
     let interrupt = Interrupt::default();
     let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
@@ -144,7 +150,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     Checkpoints::of(folder.path()).remove()
 }
 
-fn unused(arguments: &Arguments, settings: &Settings) -> PathBuf {
+fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
     arguments
         .run
         .clone()

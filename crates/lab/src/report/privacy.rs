@@ -166,7 +166,10 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ("neighbours", plan.neighbours.as_deref().map(neighbours)),
         ("sampler", sampler),
         ("accountant", plan.accountant.clone()),
-        ("noise multiplier", plan.noise_multiplier.map(upper)),
+        (
+            "noise multiplier",
+            plan.noise_multiplier.map(|z| z.to_string()),
+        ),
         ("steps", plan.steps.map(|steps| steps.to_string())),
     ]
     .into_iter()

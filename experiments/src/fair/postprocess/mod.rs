@@ -18,6 +18,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::spent::stored;
+
 use super::metrics::Outputs;
 use super::run::Run;
 
@@ -34,18 +36,6 @@ struct Released {
     releases: u64,
     /// Each with mass 1.
     histograms: [Vec<f64>; 2],
-}
-
-fn stored(folder: &RunFolder) -> Result<Option<Released>, Failure> {
-    let Ok(text) = std::fs::read_to_string(folder.file(FILE)) else {
-        return Ok(None);
-    };
-    serde_json::from_str(&text).map(Some).map_err(|e| {
-        Failure::input(
-            format!("{}: {e}", folder.file(FILE).display()),
-            "start the run anew: what was released is in the ledger and is spent",
-        )
-    })
 }
 
 /// The centre of a bin.
@@ -114,7 +104,7 @@ fn release(
     folder: &RunFolder,
     ledger: &mut Ledger,
 ) -> Result<[Vec<f64>; 2], Failure> {
-    if let Some(released) = stored(folder)? {
+    if let Some(released) = stored::<Released>(&folder.file(FILE))? {
         return Ok(released.histograms);
     }
     let train = &run.tables.train;

@@ -74,7 +74,8 @@ impl Flow<'_> {
             }
             progress.step();
             let stop = self.interrupt.asked();
-            if stop || course.step.is_multiple_of(self.checkpoint_every) {
+            let last = course.step == course.steps;
+            if stop || last || course.step.is_multiple_of(self.checkpoint_every) {
                 let weights = to_host(&model.valid());
                 let weights = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
                 let files = [
@@ -83,7 +84,7 @@ impl Flow<'_> {
                 ];
                 course.save(self, &batches, files.into())?;
             }
-            if stop && course.step < course.steps {
+            if stop && !last {
                 progress.finish();
                 return Err(self.stopped(course.step, course.steps));
             }

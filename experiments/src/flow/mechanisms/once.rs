@@ -8,6 +8,8 @@ use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, Unreleased};
 
+use crate::spent;
+
 use super::super::release::Released;
 use super::{Flow, Generated};
 
@@ -19,15 +21,11 @@ const MOMENTS: &str = "moments.bin";
 /// What a file holds of a release; none where it is not there. How many releases the ledger held with it
 /// is asked by [`lab::resume::ledger`].
 pub(super) fn stored(path: &Path) -> Result<Option<Released>, Failure> {
-    let Ok(bytes) = std::fs::read(path) else {
+    if !path.exists() {
         return Ok(None);
-    };
-    let damaged = || {
-        Failure::input(
-            format!("{}: it is damaged", path.display()),
-            "start the run anew: what was released is in the ledger and is spent",
-        )
-    };
+    }
+    let bytes = std::fs::read(path).map_err(|e| spent::damaged(path, &e))?;
+    let damaged = || spent::damaged(path, &"it is damaged");
     let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
     if hex(body).as_bytes() != sum {
         return Err(damaged());

@@ -221,7 +221,8 @@ impl Flow<'_> {
             }
             progress.step();
             let stop = self.interrupt.asked();
-            if stop || course.step.is_multiple_of(self.checkpoint_every) {
+            let last = course.step == course.steps;
+            if stop || last || course.step.is_multiple_of(self.checkpoint_every) {
                 let rows = groups.iter().flat_map(Particles::rows);
                 let files = [(
                     "particles.bin".into(),
@@ -229,7 +230,7 @@ impl Flow<'_> {
                 )];
                 course.save(self, &batches, files.into())?;
             }
-            if stop && course.step < course.steps {
+            if stop && !last {
                 progress.finish();
                 return Err(self.stopped(course.step, course.steps));
             }

@@ -77,6 +77,19 @@ impl Sides {
     ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, arguments)?;
+        // Before the split is written: a run that is refused must leave none.
+        let other = if settings.public == "half" {
+            None
+        } else {
+            let other = self::kind("public", &settings.public)?;
+            if other == kind {
+                return Err(Failure::input(
+                    format!("--public {0}: {0} is the private data set", kind.name()),
+                    "say --public half for its public half, or name another data set",
+                ));
+            }
+            Some((other, Arc::new(load(other, arguments)?.train)))
+        };
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
         // Glyphs of any number are one data set: always the same ones are drawn and split. Without
         // strata the draw looks at no record.
@@ -97,19 +110,7 @@ impl Sides {
         let tests = (0..test.len()).collect();
         let (train, test) = (Source::Labelled(train), Source::Labelled(test));
         let private = Records::new(train.clone(), split.private().to_vec(), settings.records);
-        let (public, public_name) = if settings.public == "half" {
-            let indices = split.public().to_vec();
-            let name = format!("the public half of {}", kind.name());
-            (Records::new(train, indices, settings.public_records), name)
-        } else {
-            let other = self::kind("public", &settings.public)?;
-            if other == kind {
-                return Err(Failure::input(
-                    format!("--public {0}: {0} is the private data set", kind.name()),
-                    "say --public half for its public half, or name another data set",
-                ));
-            }
-            let images = Arc::new(load(other, arguments)?.train);
+        let (public, public_name) = if let Some((other, images)) = other {
             // Glyphs that are drawn to be public are nobody's records.
             if other != DatasetKind::Glyphs {
                 used.push(Used {
@@ -123,6 +124,10 @@ impl Sides {
             let name = other.name().to_string();
             let images = Source::Labelled(images);
             (Records::new(images, indices, settings.public_records), name)
+        } else {
+            let indices = split.public().to_vec();
+            let name = format!("the public half of {}", kind.name());
+            (Records::new(train, indices, settings.public_records), name)
         };
         if public.shape().side.max(private.shape().side) > SmallAutoencoder::SIDE {
             return Err(Failure::input(
