@@ -50,17 +50,18 @@ impl Promise {
     }
 }
 
-/// Refuses what no records can make possible, before any are split.
+/// Refuses what no `most` records can make possible, before they are split.
 ///
 /// # Errors
 ///
 /// As [`promise`].
-pub fn possible(settings: &Settings) -> Result<(), Failure> {
+pub fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
     declared(settings, settings.latent)?;
     if !settings.private() {
         return Ok(());
     }
-    if let Some(records) = settings.records {
+    // More than there are is refused for itself.
+    if let Some(records) = settings.records.filter(|&records| records <= most) {
         check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
     }
     if !settings.mechanism.releases_each_step() {

@@ -18,7 +18,7 @@ use crate::uses::{noted, untaken};
 use super::evaluate::Judge;
 use super::groups::Groups;
 use super::mechanisms::{Flow, batch_sizes};
-use super::promise::{possible, promise};
+use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
 use super::{Arguments, Settings, report, space};
@@ -45,7 +45,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if folder.is_none() {
         untaken(&place)?;
     }
-    possible(&settings)?;
     let cache = crate::scores::cache(arguments.score.cache_dir.as_deref())?;
     let sides = Sides::load(&settings, arguments, &cache)?;
     let sizes = group_sizes(&settings, &sides);

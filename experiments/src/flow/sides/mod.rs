@@ -15,6 +15,7 @@ pub use records::{Records, Source};
 
 use crate::uses::{self, Used};
 
+use super::promise::possible;
 use super::{Arguments, Settings};
 
 /// Glyphs on each side, and for the test.
@@ -97,6 +98,7 @@ impl Sides {
             DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
             kind => kind.name().to_string(),
         };
+        possible(settings, train.len())?;
         let folder = uses::folder(cache);
         let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
             .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
