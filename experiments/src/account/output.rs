@@ -39,9 +39,12 @@ pub fn in_full(value: f64) -> String {
     value.to_string()
 }
 
+/// A name, what it says, and how a fraction is printed.
+type Field = (&'static str, Value, fn(f64) -> String);
+
 /// An answer: its fields in order.
 pub struct Answer {
-    fields: Vec<(&'static str, Value, fn(f64) -> String)>,
+    fields: Vec<Field>,
 }
 
 impl Answer {
