@@ -63,6 +63,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let (folder, mut ledger) = match folder {
         Some(folder) => {
+            postprocess::check(&folder)?;
             run.kept().restore(&folder, &identity)?;
             let ledger = ledger(&folder, run.plan.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {

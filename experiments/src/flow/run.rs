@@ -17,7 +17,7 @@ use crate::uses::{noted, untaken};
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes};
+use super::mechanisms::{Flow, batch_sizes, check};
 use super::promise::promise;
 use super::release::Releaser;
 use super::sides::Sides;
@@ -65,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let (folder, ledger) = match folder {
         Some(folder) => {
+            check(&folder)?;
             let ledger = ledger(&folder, promise.is_some(), [])?;
             (folder, ledger)
         }

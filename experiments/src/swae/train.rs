@@ -74,6 +74,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let judging = judging(&arguments, &interrupt);
     let (folder, mut ledger) = match folder {
         Some(folder) => {
+            // What cannot be read must be known before any step is made.
+            moments::read(&folder)?;
             run.kept().restore(&folder, &identity)?;
             let ledger = ledger(&folder, run.plan.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {

@@ -38,6 +38,15 @@ struct Released {
     histograms: [Vec<f64>; 2],
 }
 
+/// Refuses histograms that were released and cannot be read, before any step is made again.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the file.
+pub fn check(folder: &RunFolder) -> Result<(), Failure> {
+    stored::<Released>(&folder.file(FILE)).map(drop)
+}
+
 /// The centre of a bin.
 fn centre(bin: usize) -> f64 {
     RANGE.0 + (RANGE.1 - RANGE.0) * (bin as f64 + 0.5) / BINS as f64

@@ -24,6 +24,7 @@ use super::promise::Promise;
 use super::release::Releaser;
 use super::settings::{Frame, Mechanism, Norm};
 
+pub use once::check;
 pub use resampled::batch_sizes;
 
 /// What a mechanism works with.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, Unreleased};
@@ -17,6 +18,17 @@ use super::{Flow, Generated};
 pub(super) const FILE: &str = "release.bin";
 /// The moments that a release is measured around.
 const MOMENTS: &str = "moments.bin";
+
+/// Refuses releases that are stored and cannot be read, before anything is released again.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the file.
+pub fn check(folder: &RunFolder) -> Result<(), Failure> {
+    [MOMENTS, FILE]
+        .iter()
+        .try_for_each(|file| stored(&folder.file(file)).map(drop))
+}
 
 /// What a file holds of a release; none where it is not there. How many releases the ledger held with it
 /// is asked by [`lab::resume::ledger`].
