@@ -4,6 +4,7 @@ use dp_core::accounting::{
     Accountant, Event, FdpAccountant, GaussianAccountant, RdpAccountant, Sampler,
 };
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 /// Round-off allowed between values computed on different lattices.
 const LOOSE: f64 = 4e-4;
@@ -264,5 +265,61 @@ proptest! {
         for (fdp, rdp) in curves[0].iter().zip(&curves[1]) {
             prop_assert!(rdp <= &(fdp + 1e-3), "{rdp} {fdp}");
         }
+    }
+}
+
+/// Where delta is below what the largest loss weighs, the planned tilt has no bound: masses must not be
+/// lost to underflow there, or epsilon falls below the truth.
+#[test]
+fn a_delta_below_the_largest_atom_keeps_the_order_of_the_bounds() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let found = (
+        log_uniform(1e-4, 0.99),
+        log_uniform(0.5, 50.0),
+        log_uniform(1e-14, 1e-4),
+    );
+    for _ in 0..9 {
+        let (rate, scale, delta) = found.new_tree(&mut runner).unwrap().current();
+        check_one_laplace_step(rate, scale, delta);
+    }
+    check_one_laplace_step(
+        0.001_576_462_082_069_2,
+        7.166_678_597_712_817,
+        2.013_576_901_224_79e-10,
+    );
+}
+
+fn check_one_laplace_step(rate: f64, scale: f64, delta: f64) {
+    // delta(at) = 1 - e^((at - 1/scale) / 2), sampled by lemma 5.2.
+    let at = 1.0 / scale + 2.0 * (-delta / rate).ln_1p();
+    if at <= 0.0 {
+        return;
+    }
+    let truth = (rate * at.exp_m1()).ln_1p();
+    let step = Event::Laplace {
+        noise_multiplier: scale,
+    }
+    .sampled(Sampler::WithoutReplacementRate { rate });
+    let upper = fdp().epsilon(&step, delta).unwrap();
+    let lower = fdp().epsilon_lower(&step, delta).unwrap();
+    let about = format!("rate {rate} scale {scale} delta {delta}: {lower} {truth} {upper}");
+    // The truth itself is rounded, and cancels where it is far below 1 / scale.
+    let slack = 1e-13 * truth + 1e-16;
+    assert!(lower <= truth + slack && truth <= upper + slack, "{about}");
+    assert!(upper <= truth * (1.0 + LOOSE) + 1e-9, "{about}");
+}
+
+/// Where hardly any loss is below that of most steps, rounding alone carries mass out of the window.
+#[test]
+fn a_profile_of_rare_records_is_not_wrapped_upon_itself() {
+    let event = event(true, 2e-4, 0.35, 53);
+    let epsilons = [1.0, 5.0, 10.0, 15.0];
+    let deltas = fdp().profile(&event, &epsilons).unwrap();
+    for (epsilon, delta) in epsilons.into_iter().zip(deltas) {
+        let alone = fdp().delta(&event, epsilon).unwrap();
+        assert!(
+            (alone * (1.0 - 1e-3)..=alone * 1.01 + 1e-9).contains(&delta),
+            "{delta} {alone}"
+        );
     }
 }

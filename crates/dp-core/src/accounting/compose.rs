@@ -44,6 +44,9 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// complex product, a sum and a tabulated twiddle factor in each level.
 const PER_LEVEL: f64 = 6.0;
 
+/// Round-off of an exponent of three terms and of the scale in it, per unit of the largest of them.
+const EXPONENT: f64 = 8.0;
+
 /// Composes the counted pairs (at least one) as planned.
 pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<Profile> {
     let n = plan.points;
@@ -78,13 +81,16 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
         }
         sums.offset += count * lattice.offset;
         sums.infinite += count * lattice.infinite;
-        sums.relative += count * (lattice.defect + 1e-14);
         input.fill(0.0);
+        let mut largest = ln_scale.abs();
         for (index, mass) in &lattice.masses {
             let loss = *index as f64 * h + lattice.offset;
             let at = index.rem_euclid(n as i64) as usize;
-            input[at] += (mass.ln() + plan.tilt * loss - ln_scale).exp();
+            let (ln_mass, tilted) = (mass.ln(), plan.tilt * loss);
+            largest = largest.max(ln_mass.abs()).max(tilted.abs());
+            input[at] += (ln_mass + tilted - ln_scale).exp();
         }
+        sums.relative += count * (lattice.defect + 1e-14 + EXPONENT * UNIT * largest);
         // Lengths come from the planner, so the transform cannot fail.
         let _ = forward.process_with_scratch(&mut input, &mut output, &mut scratch);
         spectrum.multiply(&output, count, transform_error);
@@ -107,6 +113,9 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
     if sums.lowest < plan.first as f64 {
         tilted_below = outside(plan.bottom_tilt, bottom);
     }
+    // Masses are weighed back by exponents of this size.
+    let largest = sums.ln_scale.abs() + plan.tilt * bottom.abs().max(top.abs());
+    sums.relative += EXPONENT * UNIT * largest;
     // Every loss above the window weighs less than its end.
     let above = tilted_above * (sums.ln_scale - plan.tilt * top).exp();
     Ok(Profile {

@@ -106,10 +106,14 @@ impl Plan {
             .min((top - bottom) / 512.0)
             .max((top - bottom) / (MAX_POINTS - 8.0))
             .max(detailed / MAX_CELLS);
-        // Each step is rounded by at most a spacing, so that beyond this there is nothing.
+        // Each step is rounded by at most a spacing, so that beyond this there is nothing, and all
+        // but exp(LN_OUTSIDE) of the rounded law lies within this of the exact one (Hoeffding).
         let rounding = (steps + 2.0) * spacing;
-        top = top.min(cumulants.support.1 + rounding);
-        bottom = bottom.max(cumulants.support.0 - rounding).min(top);
+        let spread = rounding.min((-0.5 * LN_OUTSIDE * steps).sqrt() * spacing);
+        top = (top + spread).min(cumulants.support.1 + rounding);
+        bottom = (bottom - spread)
+            .max(cumulants.support.0 - rounding)
+            .min(top);
         let first = (bottom / spacing).floor() as i64 - 2;
         let points = transform_length((top / spacing).ceil() as i64 + 3 - first);
         Self {

@@ -71,20 +71,26 @@ impl Profile {
         }
     }
 
+    /// How often [`Self::untilt`] is taken afresh: so that roundings do not add up, and so that what
+    /// has underflowed at the top of the window comes back before it could weigh more than `e^-600`.
+    fn afresh_every(&self) -> usize {
+        (100.0 / (self.tilt * self.spacing)).clamp(1.0, 128.0) as usize
+    }
+
     /// Visits the points from the top down until `stop` says so; gives the last two scans.
     fn scan(&self, mut stop: impl FnMut(f64, &Scan) -> bool) -> Option<(usize, Scan, Scan)> {
         let step = -(-self.spacing).exp_m1();
         let decay = (-self.spacing).exp();
         let last = self.values.len() - 1;
         let rise = (self.tilt * self.spacing).exp();
+        let every = self.afresh_every();
         let mut untilt = self.untilt(last);
         let mut here = Scan {
             delta: 0.0,
             weight: self.value(last) * untilt,
         };
         for j in (0..last).rev() {
-            // Afresh now and then, so that roundings do not add up.
-            untilt = if j % 128 == 0 {
+            untilt = if j % every == 0 {
                 self.untilt(j)
             } else {
                 untilt * rise
