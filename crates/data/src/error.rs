@@ -190,49 +190,13 @@ pub enum DataError {
         max: usize,
     },
 
-    /// A batch size out of range.
-    #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
-    Batch {
-        /// The whole data, or a group of it.
-        what: String,
-        /// The batch size.
-        batch: usize,
-        /// The number of records.
-        records: usize,
-        /// What to do.
-        advice: &'static str,
-    },
-
-    /// A group, or a list of groups, that has nothing to sample from.
+    /// A group, or a list, that holds nothing.
     #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
     Empty {
         /// The group or the list.
         what: String,
         /// What it should hold.
         expected: &'static str,
-    },
-
-    /// Two lists that belong together have different lengths.
-    #[error("{found} batch sizes for {groups} groups: expected {groups}, one for each group")]
-    GroupCount {
-        /// The number of groups.
-        groups: usize,
-        /// The number of batch sizes.
-        found: usize,
-    },
-
-    /// A record that is in two groups, or twice in one.
-    #[error(
-        "record {record} is in the groups more than once (in {first} and {second}): \
-         expected each record in one group, once"
-    )]
-    SharedRecord {
-        /// The record's index.
-        record: usize,
-        /// A group that holds it.
-        first: usize,
-        /// A group that holds it too, or the same group.
-        second: usize,
     },
 
     /// An index past the end of the records.

@@ -1,4 +1,4 @@
-//! Public data sets, synthetic digits and the fixed-size sampler.
+//! Public data sets and synthetic digits.
 //!
 //! [`Dataset::load`] gives labelled images for training and for evaluation:
 //!
@@ -15,8 +15,6 @@
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
-//! [`FixedSizeSampler`] and [`GroupSampler`] draw the batches of private training: a fixed, public
-//! number of distinct records, afresh each step, independently of what the records hold.
 //!
 //! Every random function takes its generator, or a seed, as an argument; nothing here panics on
 //! input; every error is a [`DataError`] that names the value, the bound and what to do.
@@ -24,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adult;
+mod apportion;
 mod atomic;
 pub mod biased;
 mod catalogue;
@@ -37,7 +36,6 @@ pub mod glyphs;
 pub mod idx;
 mod images;
 mod reshape;
-mod sampler;
 pub mod split;
 pub mod table;
 pub mod usps;
@@ -52,6 +50,5 @@ pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
-pub use sampler::{FixedSizeSampler, GroupSampler, split_batch};
 pub use split::{PublicShare, Split, SplitError, SplitPlan};
 pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema, TableError};

@@ -3,8 +3,6 @@
 use data::split::Records;
 use data::{DataError, GroupedTable, Labels, PublicShare, Split, SplitPlan, TableError};
 use proptest::prelude::*;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 
 fn names(width: usize) -> Vec<String> {
     (0..width).map(|i| format!("x{i}")).collect()
@@ -90,28 +88,6 @@ fn records_can_be_selected() {
         "{error}"
     );
     assert!(table.select(&[]).is_err());
-}
-
-#[test]
-fn a_batch_takes_a_fixed_number_of_each_group() {
-    let table = five();
-    let sampler = table.sampler([2, 1]).unwrap();
-    let mut generator = ChaCha20Rng::seed_from_u64(1);
-    for _ in 0..50 {
-        let batch = sampler.sample(&mut generator);
-        assert_eq!((batch[0].len(), batch[1].len()), (2, 1));
-        for (group, records) in batch.iter().enumerate() {
-            assert!(
-                records
-                    .iter()
-                    .all(|&index| usize::from(table.groups()[index]) == group)
-            );
-        }
-    }
-    assert!(matches!(
-        table.sampler([4, 1]).unwrap_err(),
-        DataError::Batch { .. }
-    ));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What can go wrong between a private record and a released gradient.
 
 use crate::accounting::AccountingError;
+use crate::decimal::{lower, upper};
 
 /// Errors of this crate. Each names the value and the bound that it broke.
 #[derive(Debug, thiserror::Error)]
@@ -16,14 +17,138 @@ pub enum DpError {
         bound: String,
     },
     /// A batch that the data cannot fill.
-    #[error(
-        "batch = {batch} is refused: it must be between 1 and the number of records, {records}"
-    )]
+    #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
     Batch {
-        /// The batch size asked for.
-        batch: u64,
-        /// The number of records at hand.
-        records: u64,
+        /// The whole data, or a group of it.
+        what: String,
+        /// The batch size.
+        batch: usize,
+        /// The number of records.
+        records: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A group, or a list of groups, that has nothing to sample from.
+    #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
+    Empty {
+        /// The group or the list.
+        what: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// Two lists that belong together have different lengths.
+    #[error("{found} batch sizes for {groups} groups: expected {groups}, one for each group")]
+    GroupCount {
+        /// The number of groups.
+        groups: usize,
+        /// The number of batch sizes.
+        found: usize,
+    },
+    /// A record that is in two groups, or twice in one.
+    #[error(
+        "record {record} is in the groups more than once (in {first} and {second}): \
+         expected each record in one group, once"
+    )]
+    SharedRecord {
+        /// The record's index.
+        record: usize,
+        /// A group that holds it.
+        first: usize,
+        /// A group that holds it too, or the same group.
+        second: usize,
+    },
+    /// What is to be released is a sum over other numbers of records than were drawn.
+    #[error("the draw has groups of {drawn:?} records, and what is summed groups of {found:?}")]
+    DrawnSizes {
+        /// Records of each group of the draw.
+        drawn: Vec<usize>,
+        /// Records of each group that were summed over.
+        found: Vec<usize>,
+    },
+    /// A draw that no plan made.
+    #[error(
+        "the draw was made by no plan, for audits and tests: nothing is released for it. Take the \
+         draw of the releaser"
+    )]
+    UnplannedDraw,
+    /// A draw of another releaser, and so of another plan or training.
+    #[error("the draw is of releaser {drawn} of this process, and this is releaser {here}")]
+    ForeignDraw {
+        /// The releaser that drew.
+        drawn: u64,
+        /// The releaser that was asked to release.
+        here: u64,
+    },
+    /// A draw that is not the last one.
+    #[error(
+        "the draw is number {drawn} (for step {step}) of this releaser, and only its last one, \
+         number {last}, can be released"
+    )]
+    StaleDraw {
+        /// Which of the releaser's draws it is, from 1.
+        drawn: u64,
+        /// The step that it was drawn for, from 1.
+        step: u64,
+        /// The number of its last draw.
+        last: u64,
+    },
+    /// A step that the plan does not hold.
+    #[error("step {step} is refused: the plan has {steps} steps")]
+    BeyondPlan {
+        /// The step, from 1.
+        step: u64,
+        /// The plan's steps.
+        steps: u64,
+    },
+    /// A release that the plan does not hold.
+    #[error("the release {name:?} is not planned: the plan has {planned:?} besides its steps")]
+    NotPlanned {
+        /// The release asked for.
+        name: String,
+        /// The releases of the plan.
+        planned: Vec<String>,
+    },
+    /// A release with another noise than the plan's.
+    #[error(
+        "the release {name:?} is planned with {planned} noise, and was asked for with {asked} noise"
+    )]
+    OtherNoise {
+        /// The release.
+        name: String,
+        /// The noise in the plan.
+        planned: &'static str,
+        /// The noise asked for.
+        asked: &'static str,
+    },
+    /// A release that was made before; the plan holds it once.
+    #[error("the release {name:?} was made before: the plan has it once")]
+    ReleasedTwice {
+        /// The release.
+        name: String,
+    },
+    /// Two releases of a plan with one name.
+    #[error("two releases of the plan are named {name:?}: give each its own name")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// Delta in all is one record's share or more.
+    #[error(
+        "delta is {} in all ({} of the noise, and {} at each of {releases} releases, where the \
+         sensitivity may fail), and must be below 1/n = {}, n = {records} private records",
+        upper(*total), upper(*delta), upper(*failure_probability), lower(1.0 / *records as f64)
+    )]
+    DeltaInAll {
+        /// Delta in all.
+        total: f64,
+        /// Delta of the noise.
+        delta: f64,
+        /// The probability that the sensitivity of one release is exceeded.
+        failure_probability: f64,
+        /// Releases of the plan.
+        releases: u64,
+        /// Private records.
+        records: usize,
     },
     /// The gradient that reached the mechanism holds a NaN or an infinity.
     // How many are not is a function of private records.
@@ -73,7 +198,15 @@ pub enum DpError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A ledger that cannot be read back.
+    /// A ledger whose file cannot be read.
+    #[error("the ledger {path} could not be read: {source}")]
+    LedgerUnread {
+        /// The ledger's file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A line of a ledger that is no entry.
     #[error("the ledger {path}, line {line}: {reason}")]
     LedgerFormat {
         /// The ledger's file.

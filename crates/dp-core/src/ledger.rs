@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::DpError;
-use crate::accounting::{Event, Neighbours};
+use crate::accounting::{AccountingError, Event, Neighbours, Result as Accounted, replay};
 
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,7 @@ pub struct LedgerEntry {
     /// What was released, as the accountants read it.
     pub event: Event,
     /// How many times.
+    #[serde(default = "once")]
     pub count: u64,
     /// Under which neighbour relation the sensitivity holds.
     pub neighbours: Neighbours,
@@ -37,12 +38,90 @@ pub struct LedgerEntry {
     pub secret_noise: bool,
 }
 
+fn once() -> u64 {
+    1
+}
+
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
 fn yes() -> bool {
     true
+}
+
+/// What a ledger holds, with what was passed over.
+///
+/// ```
+/// use dp_core::accounting::{Accountant, FdpAccountant};
+/// use dp_core::ledger::Entries;
+///
+/// let line = r#"{"event":{"type":"gaussian","noise_multiplier":4.0},"count":1,"neighbours":"replace_one"}"#;
+/// let entries = Entries::parse(line)?;
+/// let epsilon = FdpAccountant::default().epsilon(&entries.event()?, 1e-5)?;
+/// assert!((0.9..1.0).contains(&epsilon), "{epsilon}");
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Entries {
+    /// The entries, one for each line.
+    pub entries: Vec<LedgerEntry>,
+    /// Line numbers, from 1, of lines that a kill cut short: what they announce waits for the flush, so
+    /// it never left.
+    pub torn: Vec<usize>,
+}
+
+impl Entries {
+    /// Reads the text of a ledger, in JSON lines. A line that ends in the middle of its object is torn.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountingError::Ledger`] names the first other line that is no entry.
+    pub fn parse(text: &str) -> Accounted<Self> {
+        let mut found = Self::default();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            match serde_json::from_str(line) {
+                Ok(entry) => found.entries.push(entry),
+                Err(error) if error.is_eof() => found.torn.push(index + 1),
+                Err(error) => {
+                    return Err(AccountingError::Ledger {
+                        line: index + 1,
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many releases there were: the sum of the entries' counts.
+    pub fn releases(&self) -> u64 {
+        let counts = self.entries.iter().map(|entry| entry.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// One event for all of them, for accountants.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`].
+    pub fn event(&self) -> Accounted<Event> {
+        replay(&self.entries)
+    }
+
+    /// The probability, at most, that the sensitivity of any release is exceeded: to be added to delta.
+    pub fn failure_probability(&self) -> f64 {
+        let failures = |entry: &LedgerEntry| entry.failure_probability * entry.count as f64;
+        self.entries.iter().map(failures).sum::<f64>().min(1.0)
+    }
+
+    /// Whether the noise of all of them was secret.
+    pub fn has_secret_noise(&self) -> bool {
+        self.entries.iter().all(|entry| entry.secret_noise)
+    }
 }
 
 /// A ledger file open for appending.
@@ -89,7 +168,7 @@ impl Ledger {
     pub fn open(path: &Path) -> Result<Self, DpError> {
         let failed = |source| ledger_error(path, source);
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        let releases = entries(path, &text)?.iter().map(|entry| entry.count).sum();
+        let releases = entries(path, &text)?.releases();
         let mut file = OpenOptions::new().append(true).open(path).map_err(failed)?;
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n").map_err(failed)?;
@@ -128,36 +207,39 @@ impl Ledger {
         &self.path
     }
 
-    /// Reads a ledger back.
-    ///
-    /// A line torn by a kill in the middle of its write is passed over: the value that it announced
-    /// waits for the flush, so it never left.
+    /// What the ledger holds so far, read back from its file.
     ///
     /// # Errors
     ///
-    /// [`DpError::LedgerFormat`] names the first line that cannot be read.
-    pub fn read(path: &Path) -> Result<Vec<LedgerEntry>, DpError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ledger_error(path, source))?;
+    /// As [`Ledger::read`].
+    pub fn entries(&self) -> Result<Entries, DpError> {
+        Self::read(&self.path)
+    }
+
+    /// Reads a ledger back.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::LedgerUnread`] where the file cannot be read, [`DpError::LedgerFormat`] names the first
+    /// line that is no entry.
+    pub fn read(path: &Path) -> Result<Entries, DpError> {
+        let text = std::fs::read_to_string(path).map_err(|source| DpError::LedgerUnread {
+            path: path.display().to_string(),
+            source,
+        })?;
         entries(path, &text)
     }
 }
 
-fn entries(path: &Path, text: &str) -> Result<Vec<LedgerEntry>, DpError> {
-    let mut entries: Vec<LedgerEntry> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        match serde_json::from_str(line) {
-            Ok(entry) => entries.push(entry),
-            Err(error) if error.is_eof() => {}
-            Err(error) => {
-                return Err(DpError::LedgerFormat {
-                    path: path.display().to_string(),
-                    line: index + 1,
-                    reason: error.to_string(),
-                });
-            }
-        }
-    }
-    Ok(entries)
+fn entries(path: &Path, text: &str) -> Result<Entries, DpError> {
+    Entries::parse(text).map_err(|error| match error {
+        AccountingError::Ledger { line, reason } => DpError::LedgerFormat {
+            path: path.display().to_string(),
+            line,
+            reason,
+        },
+        other => DpError::Accounting(other),
+    })
 }
 
 fn ledger_error(path: &Path, source: std::io::Error) -> DpError {

@@ -1,14 +1,16 @@
 //! Differential privacy for [burn](https://burn.dev), with no idea of what is being learned.
 //!
-//! Three parts, each usable alone:
+//! Four parts, each usable alone:
 //!
+//! - [`sampling`]: how the records of a step are drawn;
 //! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
 //!   (book-keeping), and the clipping that they allow;
 //! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
 //!   optimizer: a release that is written to the [`ledger`] before the noise leaves;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
-//! A [`plan`] couples sampler, neighbours, noise and accountant, and is checked once.
+//! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
+//! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
 //!
 //! # Features
 //! - `cubecl`: the spectral clip of [`per_sample`] on every GPU runtime of burn; without it tensors on a GPU are
@@ -25,5 +27,6 @@ pub mod ledger;
 pub mod mechanism;
 pub mod per_sample;
 pub mod plan;
+pub mod sampling;
 
 pub use error::DpError;

@@ -2,9 +2,10 @@
 
 use dp_core::accounting::{
     Accountant, AccountingError, Event, FdpAccountant, GaussianAccountant, GdpCltAccountant,
-    GroupSize, Neighbours, RdpAccountant, Release, Sampler, batch_for, noise_multiplier_for,
-    read_ledger, replay, steps_for,
+    GroupSize, Neighbours, RdpAccountant, Sampler, batch_for, noise_multiplier_for, replay,
+    steps_for,
 };
+use dp_core::ledger::{Entries, LedgerEntry};
 
 fn gaussian(noise_multiplier: f64) -> Event {
     Event::Gaussian { noise_multiplier }
@@ -277,12 +278,14 @@ fn a_ledger_replays_to_the_same_epsilon() {
         records: 2000,
         batch: 100,
     });
-    let release = Release {
+    let release = LedgerEntry {
         event: step.clone(),
         count: 1,
         neighbours: Neighbours::ReplaceOne,
         secret_noise: true,
         failure_probability: 0.0,
+        sensitivity: None,
+        deviation: None,
     };
     let mut text = String::new();
     for _ in 0..500 {
@@ -290,18 +293,18 @@ fn a_ledger_replays_to_the_same_epsilon() {
         text += "\n";
     }
     let torn = format!("{text}{}", &text[..40]);
-    let found = read_ledger(&torn).unwrap();
+    let found = Entries::parse(&torn).unwrap();
     assert_eq!(found.torn, vec![501]);
-    let event = replay(&found.releases).unwrap();
+    let event = found.event().unwrap();
     let direct = Event::dp_sgd(2000, 100, 500, 1.1);
     assert_eq!(
         fdp.epsilon(&event, 1e-5).unwrap(),
         fdp.epsilon(&direct, 1e-5).unwrap()
     );
     let wrong = text.replacen("gaussian", "gaussien", 1);
-    let error = read_ledger(&wrong).unwrap_err().to_string();
+    let error = Entries::parse(&wrong).unwrap_err().to_string();
     assert!(error.contains("ledger line 1"), "{error}");
-    let claimed = Release {
+    let claimed = LedgerEntry {
         neighbours: Neighbours::AddRemove,
         ..release
     };

@@ -1,40 +1,43 @@
 //! What a ledger has cost beside what its plan promised.
 
-use dp_core::accounting::{Event, Neighbours, Release, Sampler, is_as_planned, read_ledger};
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use dp_core::accounting::{Event, Neighbours, is_as_planned};
+use dp_core::ledger::{Entries, LedgerEntry};
+use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::FixedSizeSampler;
 
 fn plan(noise: Noise) -> CheckedPlan {
+    let sampler = FixedSizeSampler::new(3000, 60).expect("a sampler");
     TrainingPlan {
-        sampler: Sampler::WithoutReplacement {
-            records: 3000,
-            batch: 60,
-        },
-        steps: 40,
-        delta: 1e-5,
         noise,
-        besides: vec![Event::Laplace {
-            noise_multiplier: 3.3,
-        }],
+        ..TrainingPlan::within(1.0, 1e-5, 40, sampler)
     }
+    .and("counts", ReleaseNoise::Laplace { epsilon: 1.0 / 3.3 })
     .check()
     .expect("a plan")
 }
 
-fn release(event: &Event, count: u64) -> Release {
-    Release {
+fn release(event: &Event, count: u64) -> LedgerEntry {
+    LedgerEntry {
         event: event.clone(),
         count,
         neighbours: Neighbours::ReplaceOne,
+        sensitivity: None,
+        deviation: None,
         failure_probability: 0.0,
         secret_noise: true,
     }
 }
 
 /// The lines of a ledger that holds these, read back from its text.
-fn read(releases: &[Release]) -> Vec<Release> {
+fn read(releases: &[LedgerEntry]) -> Entries {
     let lines = releases.iter().map(serde_json::to_string);
     let text: Vec<String> = lines.collect::<Result<_, _>>().expect("text");
-    read_ledger(&text.join("\n")).expect("a ledger").releases
+    Entries::parse(&text.join("\n")).expect("a ledger")
+}
+
+fn besides(plan: &CheckedPlan) -> LedgerEntry {
+    let (_, event) = plan.releases().next().expect("a release");
+    release(event, 1)
 }
 
 #[test]
@@ -42,8 +45,8 @@ fn the_planned_releases_cost_what_was_planned() {
     // Calibrated multipliers have all their digits, and come back from a text.
     for epsilon in [0.37, 1.0, 2.9, 10.0] {
         let plan = plan(Noise::TargetEpsilon(epsilon));
-        let mut made: Vec<Release> = (0..40).map(|_| release(plan.step_event(), 1)).collect();
-        made.insert(7, release(&plan.besides()[0], 1));
+        let mut made: Vec<LedgerEntry> = (0..40).map(|_| release(plan.step_event(), 1)).collect();
+        made.insert(7, besides(&plan));
         let spent = plan.epsilon_spent(&read(&made)).expect("an epsilon");
         assert_eq!(spent, plan.epsilon_upper());
         assert!(spent <= epsilon);
@@ -53,11 +56,8 @@ fn the_planned_releases_cost_what_was_planned() {
 #[test]
 fn steps_made_again_cost_more() {
     let plan = plan(Noise::Multiplier(0.8));
-    let made = [
-        release(plan.step_event(), 55),
-        release(&plan.besides()[0], 1),
-    ];
-    let spent = plan.epsilon_spent(&made).expect("an epsilon");
+    let made = [release(plan.step_event(), 55), besides(&plan)];
+    let spent = plan.epsilon_spent(&read(&made)).expect("an epsilon");
     assert!(spent > plan.epsilon_upper() * 1.05, "{spent}");
 }
 
@@ -65,7 +65,7 @@ fn steps_made_again_cost_more() {
 fn a_finished_run_never_costs_less_than_planned() {
     let plan = plan(Noise::Multiplier(0.8));
     for made in [vec![], vec![release(plan.step_event(), 12)]] {
-        let spent = plan.epsilon_spent(&made).expect("an epsilon");
+        let spent = plan.epsilon_spent(&read(&made)).expect("an epsilon");
         assert_eq!(spent, plan.epsilon_upper());
     }
 }
@@ -77,9 +77,9 @@ fn a_ledger_with_less_noise_costs_its_own_noise() {
     let mixed = [
         release(wrote.step_event(), 39),
         release(told.step_event(), 1),
-        release(&told.besides()[0], 1),
+        besides(&told),
     ];
-    let spent = told.epsilon_spent(&mixed).expect("an epsilon");
+    let spent = told.epsilon_spent(&read(&mixed)).expect("an epsilon");
     assert!(spent > told.epsilon_upper() * 1.2, "{spent}");
     assert!(spent <= wrote.epsilon_upper() * 1.001, "{spent}");
 }

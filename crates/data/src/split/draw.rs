@@ -3,7 +3,7 @@ use rand::seq::index;
 use rand_chacha::ChaCha20Rng;
 use sha2::{Digest, Sha256};
 
-use crate::sampler::apportion;
+use crate::apportion::apportion;
 
 /// Draws the public half: `public` of `records` indices, ascending.
 ///

@@ -1,7 +1,7 @@
 use std::ops::RangeInclusive;
 
 use super::TableError;
-use crate::{DataError, GroupSampler};
+use crate::DataError;
 
 /// What is to be predicted of each record.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,14 +158,6 @@ impl GroupedTable {
             indices[list(index)].push(index);
         }
         indices
-    }
-
-    /// A sampler of fixed batches n'_0 and n'_1 from the two groups.
-    ///
-    /// # Errors
-    /// [`DataError::Batch`] unless each batch is in 1..=size of its group.
-    pub fn sampler(&self, batches: [usize; 2]) -> Result<GroupSampler, DataError> {
-        GroupSampler::new(self.indices_by_group(), &batches)
     }
 
     /// The features of the records at `indices`, in that order, shape `[indices.len(), d]` in row-major

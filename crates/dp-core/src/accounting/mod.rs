@@ -44,5 +44,5 @@ pub use fdp::{FdpAccountant, MIN_DELTA};
 pub use gaussian::GaussianAccountant;
 pub use gdp_clt::GdpCltAccountant;
 pub use rdp::RdpAccountant;
-pub use replay::{Release, Replay, is_as_planned, read_ledger, replay};
+pub use replay::{is_as_planned, replay};
 pub use steps::MAX_STEPS;

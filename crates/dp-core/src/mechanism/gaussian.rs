@@ -1,168 +1,56 @@
-//! The Gaussian mechanism.
+//! The Gaussian mechanism: `N(0, (z Delta)^2 I)` on what has L2 sensitivity `Delta` (paper 004, lemma 2.3).
 
 use burn::tensor::{Tensor, TensorData};
 
-use super::{BoundedGradient, NoiseSource, ParameterGradient, ReleasedGradient, Sensitivity};
+use super::{NoiseSource, ParameterGradient};
 use crate::DpError;
-use crate::accounting::{Event, Neighbours};
-use crate::ledger::{Ledger, LedgerEntry};
 
-/// Adds `N(0, (z Delta)^2 I)` to what has L2 sensitivity `Delta` (paper 004, lemma 2.3).
-///
-/// # Formal guarantee
-///
-/// A value is returned only after the event has been written to the ledger and flushed to the
-/// device that holds it; on `Err` nothing was released.
-pub struct GaussianMechanism {
-    noise_multiplier: f64,
-    event: Event,
-    neighbours: Neighbours,
-    noise: NoiseSource,
-    failure_probability: f64,
-    releases: u64,
+/// `gradient` with Gaussian noise of this deviation.
+pub(super) fn noisy_gradient(
+    gradient: &ParameterGradient,
+    deviation: f64,
+    noise: &mut NoiseSource,
+) -> Result<ParameterGradient, DpError> {
+    let mut noisy = Vec::with_capacity(gradient.parts().len());
+    for (slot, value) in gradient.parts() {
+        let noise: Vec<f32> = noise
+            .standard_normal(slot.len())
+            .into_iter()
+            .map(|x| (x * deviation) as f32)
+            .collect();
+        let noise = Tensor::from_data(TensorData::new(noise, [slot.len()]), &value.device());
+        noisy.push((slot.clone(), value.clone() + noise));
+    }
+    let noisy = ParameterGradient::from_parts(noisy);
+    match not_finite(&noisy)? {
+        0 => Ok(noisy),
+        count => Err(DpError::NotFinite {
+            count,
+            total: gradient.len(),
+        }),
+    }
 }
 
-impl GaussianMechanism {
-    /// A mechanism of noise multiplier `z > 0` whose releases are each recorded as `event`.
-    ///
-    /// # Errors
-    ///
-    /// [`DpError::OutOfRange`] unless `z` is positive and finite.
-    pub fn new(
-        noise_multiplier: f64,
-        event: Event,
-        neighbours: Neighbours,
-        noise: NoiseSource,
-    ) -> Result<Self, DpError> {
-        if !(noise_multiplier.is_finite() && noise_multiplier > 0.0) {
-            return Err(DpError::OutOfRange {
-                name: "noise_multiplier",
-                value: noise_multiplier,
-                bound: "positive and finite".into(),
-            });
-        }
-        Ok(Self {
-            noise_multiplier,
-            event,
-            neighbours,
-            noise,
-            failure_probability: 0.0,
-            releases: 0,
-        })
-    }
+/// `values` with Gaussian noise of this deviation.
+pub(super) fn noisy_vector(
+    values: &[f64],
+    deviation: f64,
+    noise: &mut NoiseSource,
+) -> Result<Vec<f64>, DpError> {
+    check_finite(values)?;
+    let noise = noise.standard_normal(values.len());
+    let noisy = values.iter().zip(noise).map(|(v, x)| v + deviation * x);
+    Ok(noisy.collect())
+}
 
-    /// Sensitivities that hold but for this probability at each release: the papers' high-probability
-    /// values, for comparison. The ledger says so, and whoever reads it adds as much to delta: 1 for a
-    /// value of which nothing is proved, so that nothing is promised.
-    pub fn with_failure_probability(mut self, probability: f64) -> Self {
-        self.failure_probability = probability;
-        self
-    }
-
-    /// The same noise source for another kind of release, such as moments after training: the
-    /// noise goes on where it stopped.
-    ///
-    /// # Errors
-    ///
-    /// As [`GaussianMechanism::new`].
-    pub fn next_phase(self, noise_multiplier: f64, event: Event) -> Result<Self, DpError> {
-        Self::new(noise_multiplier, event, self.neighbours, self.noise)
-    }
-
-    /// How many releases this mechanism has made.
-    pub fn releases(&self) -> u64 {
-        self.releases
-    }
-
-    /// The noise source, for the other secret draws of a step.
-    pub fn noise(&mut self) -> &mut NoiseSource {
-        &mut self.noise
-    }
-
-    /// Records one release, adds the noise and lets the gradient go.
-    ///
-    /// # Errors
-    ///
-    /// [`DpError::NotFinite`] for a gradient with a NaN or an infinity, and [`DpError::Ledger`]
-    /// where the ledger cannot be written. In both cases nothing was released; a gradient that is
-    /// refused is not in the ledger.
-    pub fn release(
-        &mut self,
-        bounded: BoundedGradient,
-        ledger: &mut Ledger,
-    ) -> Result<ReleasedGradient, DpError> {
-        let sensitivity = bounded.sensitivity();
-        let gradient = bounded.gradient();
-        let total = gradient.len();
-        let mut noisy = Vec::with_capacity(gradient.parts().len());
-        let deviation = self.deviation(sensitivity);
-        for (slot, value) in gradient.parts() {
-            let noise: Vec<f32> = self
-                .noise
-                .standard_normal(slot.len())
-                .into_iter()
-                .map(|x| (x * deviation) as f32)
-                .collect();
-            let noise = Tensor::from_data(TensorData::new(noise, [slot.len()]), &value.device());
-            noisy.push((slot.clone(), value.clone() + noise));
-        }
-        let noisy = ParameterGradient::from_parts(noisy);
-        let bad = not_finite(&noisy)?;
-        if bad > 0 {
-            return Err(DpError::NotFinite { count: bad, total });
-        }
-        self.record(sensitivity, ledger)?;
-        Ok(ReleasedGradient::new(noisy))
-    }
-
-    /// Records one release of a plain vector of the given sensitivity and adds the noise.
-    ///
-    /// # Errors
-    ///
-    /// As [`GaussianMechanism::release`].
-    pub fn release_vector(
-        &mut self,
-        values: &[f64],
-        sensitivity: Sensitivity,
-        ledger: &mut Ledger,
-    ) -> Result<Vec<f64>, DpError> {
-        let bad = values.iter().filter(|v| !v.is_finite()).count();
-        if bad > 0 {
-            return Err(DpError::NotFinite {
-                count: bad,
-                total: values.len(),
-            });
-        }
-        let deviation = self.deviation(sensitivity);
-        let noise = self.noise.standard_normal(values.len());
-        let noisy = values
-            .iter()
-            .zip(noise)
-            .map(|(v, x)| v + deviation * x)
-            .collect();
-        self.record(sensitivity, ledger)?;
-        Ok(noisy)
-    }
-
-    /// The standard deviation `z Delta` of the noise on each coordinate.
-    pub fn deviation(&self, sensitivity: Sensitivity) -> f64 {
-        self.noise_multiplier * sensitivity.l2_upper()
-    }
-
-    fn record(&mut self, sensitivity: Sensitivity, ledger: &mut Ledger) -> Result<(), DpError> {
-        ledger.append(&LedgerEntry {
-            event: self.event.clone(),
-            count: 1,
-            neighbours: self.neighbours,
-            sensitivity: Some(sensitivity.l2_upper()),
-            deviation: Some(self.deviation(sensitivity)),
-            failure_probability: self.failure_probability,
-            secret_noise: self.noise.is_secret(),
-        })?;
-        self.releases += 1;
-        // The key that made this noise is gone from memory before the value leaves.
-        self.noise.advance();
-        Ok(())
+/// Refuses a NaN or an infinity.
+pub(super) fn check_finite(values: &[f64]) -> Result<(), DpError> {
+    match values.iter().filter(|v| !v.is_finite()).count() {
+        0 => Ok(()),
+        count => Err(DpError::NotFinite {
+            count,
+            total: values.len(),
+        }),
     }
 }
 

@@ -7,43 +7,6 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::DpError;
 use crate::per_sample::ParameterSlot;
 
-/// An upper bound on the L2 distance between what two neighbouring datasets send to a mechanism.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sensitivity {
-    l2_upper: f64,
-}
-
-/// Clipping is done in `f32` and can exceed its bound by a few units in the last place; every
-/// sensitivity is raised by this factor to cover it.
-pub const F32_SLACK: f64 = 1.0 + 1e-5;
-
-impl Sensitivity {
-    /// A bound `l2_upper > 0`, finite, proved for exact arithmetic; it is raised by
-    /// [`F32_SLACK`].
-    ///
-    /// # Errors
-    ///
-    /// [`DpError::OutOfRange`] for anything but a positive finite number.
-    pub fn l2(l2_upper: f64) -> Result<Self, DpError> {
-        if l2_upper.is_finite() && l2_upper > 0.0 {
-            Ok(Self {
-                l2_upper: l2_upper * F32_SLACK,
-            })
-        } else {
-            Err(DpError::OutOfRange {
-                name: "sensitivity",
-                value: l2_upper,
-                bound: "positive and finite".into(),
-            })
-        }
-    }
-
-    /// The bound, slack included.
-    pub fn l2_upper(self) -> f64 {
-        self.l2_upper
-    }
-}
-
 /// A gradient with one flat tensor a parameter, wherever its device is.
 #[derive(Debug, Clone)]
 pub struct ParameterGradient {
@@ -163,52 +126,6 @@ fn register(params: &mut GradientsParams, id: ParamId, shape: &[usize], value: T
     }
 }
 
-/// A gradient together with its sensitivity.
-///
-/// # Formal guarantee
-///
-/// Whoever builds one claims that for any two neighbouring batches and the same public randomness
-/// the gradients differ by at most `sensitivity` in L2 norm. The mechanism trusts that claim; the
-/// privacy contract tests check it for the gradients of this workspace.
-///
-/// Only a mechanism turns one into what an optimizer takes, with noise in it:
-///
-/// ```compile_fail
-/// # fn step(bounded: dp_core::mechanism::BoundedGradient) -> burn::optim::GradientsParams {
-/// bounded.before_noise().clone().into_params_without_privacy()
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct BoundedGradient {
-    gradient: ParameterGradient,
-    sensitivity: Sensitivity,
-}
-
-impl BoundedGradient {
-    /// Couples a gradient with the bound proved for it.
-    pub fn new(gradient: ParameterGradient, sensitivity: Sensitivity) -> Self {
-        Self {
-            gradient,
-            sensitivity,
-        }
-    }
-
-    /// The bound.
-    pub fn sensitivity(&self) -> Sensitivity {
-        self.sensitivity
-    }
-
-    /// The scalars **before** any noise, parameter after parameter: private data, for tests and audits
-    /// only. They are plain numbers, which no optimizer takes.
-    pub fn before_noise(&self) -> Vec<f32> {
-        self.gradient.to_host()
-    }
-
-    pub(super) fn gradient(&self) -> &ParameterGradient {
-        &self.gradient
-    }
-}
-
 /// A gradient that may leave: the only form that turns into what an optimizer takes.
 #[derive(Debug)]
 pub struct ReleasedGradient {
@@ -228,19 +145,5 @@ impl ReleasedGradient {
     /// What burn's optimizers take.
     pub fn into_params(self) -> GradientsParams {
         self.gradient.into_params()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sensitivity_makes_room_for_clipping_in_f32() {
-        let sensitivity = Sensitivity::l2(3.0).unwrap();
-        assert_eq!(sensitivity.l2_upper(), 3.0 * (1.0 + 1e-5));
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Sensitivity::l2(bad).is_err());
-        }
     }
 }

@@ -1,15 +1,19 @@
 //! From a bounded gradient to a private one.
 //!
-//! [`BoundedGradient`] couples a gradient with its sensitivity; [`GaussianMechanism::release`]
-//! writes the event to the ledger, adds the noise, and gives a [`ReleasedGradient`], the only form
-//! that an optimizer takes.
+//! [`BoundedGradient`] couples a gradient with its sensitivity and with the draw that it is of;
+//! [`Releaser::release`] writes the event to the ledger, adds the noise, and gives a
+//! [`ReleasedGradient`], the only form that an optimizer takes.
 
+mod bounded;
 mod gaussian;
 mod gradient;
 mod laplace;
 mod noise;
+mod releaser;
+mod sensitivity;
 
-pub use gaussian::GaussianMechanism;
-pub use gradient::{BoundedGradient, F32_SLACK, ParameterGradient, ReleasedGradient, Sensitivity};
-pub use laplace::LaplaceMechanism;
+pub use bounded::{BoundedGradient, BoundedVector};
+pub use gradient::{ParameterGradient, ReleasedGradient};
 pub use noise::{NoiseSource, NoiseState};
+pub use releaser::Releaser;
+pub use sensitivity::{F32_SLACK, Sensitivity};

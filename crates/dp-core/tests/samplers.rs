@@ -1,6 +1,9 @@
 //! The samplers: distinct, in range, of the right size, and uniform.
 
-use data::{DataError, FixedSizeSampler, GroupSampler, split_batch};
+use dp_core::DpError;
+use dp_core::sampling::{
+    AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler, split_batch,
+};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -93,11 +96,81 @@ fn rates() {
     assert_eq!(sampler.groups()[1], [10, 11, 12, 13, 14]);
 }
 
+/// Each record at the rate, and batches of the size that independent draws have.
+///
+/// 4000 batches of 500 records at rate 0.1. Each record's count is binomial, so Pearson's statistic
+/// over counts of in and out is close to chi-square with 500 degrees of freedom: 654.2 is above its upper
+/// quantile at 4e-6 (Wilson and Hilferty's approximation). The mean size is 50 with a standard deviation
+/// of sqrt(45 / 4000) = 0.106; the mean square of its deviation is 45 with one of about 45 sqrt(2 / 4000)
+/// = 1.006; 4.6 of these is a false alarm for one seed in 240000 each.
+#[test]
+fn poisson_sampling_draws_each_record_at_the_rate() {
+    let (records, rate, turns) = (500, 0.1, 4000);
+    let sampler = PoissonSampler::new(records, rate).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(4);
+    let mut counts = vec![0_u32; records];
+    let (mut sizes, mut squares) = (0.0, 0.0);
+    for _ in 0..turns {
+        let batch = sampler.sample(&mut generator);
+        assert!(batch.windows(2).all(|pair| pair[0] < pair[1]));
+        let size = batch.len() as f64;
+        sizes += size;
+        squares += (size - 50.0).powi(2);
+        for index in batch {
+            counts[index] += 1;
+        }
+    }
+    let variance = f64::from(turns) * rate * (1.0 - rate);
+    let square = |&count: &u32| (f64::from(count) - f64::from(turns) * rate).powi(2) / variance;
+    let statistic: f64 = counts.iter().map(square).sum();
+    assert!(statistic < 654.2, "{statistic}");
+    let (mean, spread) = (sizes / f64::from(turns), squares / f64::from(turns));
+    assert!((mean - 50.0).abs() < 4.6 * 0.106, "{mean}");
+    assert!((spread - 45.0).abs() < 4.6 * 1.006, "{spread}");
+}
+
+#[test]
+fn poisson_sampling_at_its_ends() {
+    let mut generator = ChaCha20Rng::seed_from_u64(5);
+    let all = PoissonSampler::new(7, 1.0).unwrap();
+    assert_eq!(all.sample(&mut generator), (0..7).collect::<Vec<_>>());
+    let few = PoissonSampler::new(7, 1e-30).unwrap();
+    assert!(few.sample(&mut generator).is_empty());
+    assert!(matches!(
+        PoissonSampler::new(0, 0.5),
+        Err(DpError::Empty { .. })
+    ));
+    for rate in [0.0, -0.1, 1.1, f64::NAN] {
+        let error = PoissonSampler::new(7, rate).unwrap_err();
+        assert!(error.to_string().contains("at most 1"), "{error}");
+    }
+}
+
+/// What a sampler draws from one generator, a [`BatchSampler`] of it draws too.
+#[test]
+fn a_batch_sampler_draws_as_the_sampler_in_it() {
+    let generator = || ChaCha20Rng::seed_from_u64(6);
+    let fixed = FixedSizeSampler::new(50, 5).unwrap();
+    let groups = GroupSampler::new(vec![(0..10).collect(), (10..15).collect()], &[2, 2]).unwrap();
+    let poisson = PoissonSampler::new(50, 0.2).unwrap();
+    let drawn = |sampler: BatchSampler| sampler.sample(&mut generator());
+    assert_eq!(drawn(fixed.into()), [fixed.sample(&mut generator())]);
+    assert_eq!(drawn(poisson.into()), [poisson.sample(&mut generator())]);
+    let expected = groups.sample(&mut generator());
+    assert_eq!(drawn(groups.into()), expected);
+    let all = AllRecords::new(3).unwrap();
+    assert_eq!(drawn(all.into()), [vec![0, 1, 2]]);
+    assert!(AllRecords::new(0).is_err());
+    // One group of all records draws as no group does.
+    let one = GroupSampler::new(vec![(0..50).collect()], &[5]).unwrap();
+    assert_eq!(drawn(one.into()), [fixed.sample(&mut generator())]);
+}
+
 #[test]
 fn bad_batches_are_refused() {
     for (records, batch) in [(10, 11), (10, 0), (0, 0), (0, 1)] {
         let error = FixedSizeSampler::new(records, batch).unwrap_err();
-        assert!(matches!(error, DataError::Batch { .. }));
+        assert!(matches!(error, DpError::Batch { .. }));
         let message = error.to_string();
         assert!(message.contains(&format!("batch of {batch}")), "{message}");
         assert!(message.contains(&format!("1 to {records}")), "{message}");
@@ -110,23 +183,23 @@ fn bad_groups_are_refused() {
         let groups = groups.iter().map(|group| group.to_vec()).collect();
         GroupSampler::new(groups, batches).unwrap_err()
     };
-    assert!(matches!(refused(&[], &[]), DataError::Empty { .. }));
+    assert!(matches!(refused(&[], &[]), DpError::Empty { .. }));
     let error = refused(&[&[1], &[]], &[1, 1]);
     assert!(error.to_string().contains("group 1"), "{error}");
     assert!(matches!(
         refused(&[&[1]], &[1, 1]),
-        DataError::GroupCount { .. }
+        DpError::GroupCount { .. }
     ));
     let error = refused(&[&[1], &[2, 3]], &[1, 3]);
     assert!(error.to_string().contains("group 1"), "{error}");
     assert!(matches!(
         refused(&[&[1]], &[0]),
-        DataError::Batch { batch: 0, .. }
+        DpError::Batch { batch: 0, .. }
     ));
     for groups in [[&[1, 2][..], &[3, 2]], [&[1, 2], &[3, 3]]] {
         assert!(matches!(
             refused(&groups, &[1, 1]),
-            DataError::SharedRecord { .. }
+            DpError::SharedRecord { .. }
         ));
     }
 }
@@ -145,16 +218,16 @@ fn a_batch_is_split_by_the_largest_remainder() {
 fn bad_splits_are_refused() {
     assert!(matches!(
         split_batch(1, &[]).unwrap_err(),
-        DataError::Empty { .. }
+        DpError::Empty { .. }
     ));
     assert!(matches!(
         split_batch(1, &[2, 0]).unwrap_err(),
-        DataError::Empty { .. }
+        DpError::Empty { .. }
     ));
     for batch in [0, 31] {
         assert!(matches!(
             split_batch(batch, &[10, 20]).unwrap_err(),
-            DataError::Batch { .. }
+            DpError::Batch { .. }
         ));
     }
     let error = split_batch(10, &[1, 9999]).unwrap_err();

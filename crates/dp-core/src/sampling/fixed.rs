@@ -1,23 +1,15 @@
-//! Batches of a fixed, public size, drawn without replacement, afresh each step.
-
-mod groups;
-mod split;
-
-pub use groups::GroupSampler;
-pub(crate) use split::apportion;
-pub use split::split_batch;
-
 use rand::Rng;
 use rand::seq::index;
 
-use crate::DataError;
+use super::check_batch;
+use crate::DpError;
 
 /// Draws a uniformly random set of exactly `batch` of the records `0..records`.
 ///
 /// Each of the C(records, batch) sets is equally likely at each call, independently of the calls
 /// before and of what the records hold, so each record is drawn with probability
 /// [`rate`](Self::rate) = batch / records. This is the sampling that accountants for fixed-size
-/// batches without replacement assume.
+/// batches without replacement assume; neighbours replace one record.
 ///
 /// That probability hides a record only from someone who does not know the batches: private training
 /// needs a generator seeded by the operating system, and no publication of what it draws.
@@ -31,8 +23,8 @@ impl FixedSizeSampler {
     /// A sampler of `batch` out of `records`.
     ///
     /// # Errors
-    /// [`DataError::Batch`] unless `batch` is in 1..=`records`.
-    pub fn new(records: usize, batch: usize) -> Result<Self, DataError> {
+    /// [`DpError::Batch`] unless `batch` is in 1..=`records`.
+    pub fn new(records: usize, batch: usize) -> Result<Self, DpError> {
         check_batch("the data", records, batch)?;
         Ok(Self { records, batch })
     }
@@ -62,20 +54,4 @@ impl FixedSizeSampler {
         indices.sort_unstable();
         indices
     }
-}
-
-fn check_batch(what: &str, records: usize, batch: usize) -> Result<(), DataError> {
-    if (1..=records).contains(&batch) {
-        return Ok(());
-    }
-    Err(DataError::Batch {
-        what: what.into(),
-        batch,
-        records,
-        advice: match (records, batch) {
-            (0, _) => "give it records",
-            (_, 0) => "take at least one record a step",
-            _ => "take a smaller batch, or more records",
-        },
-    })
 }

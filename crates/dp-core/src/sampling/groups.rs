@@ -1,7 +1,7 @@
 use rand::Rng;
 
 use super::{FixedSizeSampler, check_batch};
-use crate::DataError;
+use crate::DpError;
 
 /// Draws from each of several groups of records a uniformly random set of a fixed size.
 ///
@@ -22,18 +22,18 @@ impl GroupSampler {
     /// A sampler of `batches[j]` out of the record indices `groups[j]`, for each j.
     ///
     /// # Errors
-    /// [`DataError::Empty`] without groups or with an empty group, [`DataError::GroupCount`] when the
-    /// lists differ in length, [`DataError::Batch`] unless each batch is in 1..=size of its group,
-    /// [`DataError::SharedRecord`] for a record that the groups hold twice.
-    pub fn new(groups: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DataError> {
+    /// [`DpError::Empty`] without groups or with an empty group, [`DpError::GroupCount`] when the
+    /// lists differ in length, [`DpError::Batch`] unless each batch is in 1..=size of its group,
+    /// [`DpError::SharedRecord`] for a record that the groups hold twice.
+    pub fn new(groups: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DpError> {
         if groups.is_empty() {
-            return Err(DataError::Empty {
+            return Err(DpError::Empty {
                 what: "the list of groups".into(),
                 expected: "group",
             });
         }
         if groups.len() != batches.len() {
-            return Err(DataError::GroupCount {
+            return Err(DpError::GroupCount {
                 groups: groups.len(),
                 found: batches.len(),
             });
@@ -42,16 +42,13 @@ impl GroupSampler {
         for (number, (group, &batch)) in groups.iter().zip(batches).enumerate() {
             let what = format!("group {number}");
             if group.is_empty() {
-                return Err(DataError::Empty {
+                return Err(DpError::Empty {
                     what,
                     expected: "record",
                 });
             }
             check_batch(&what, group.len(), batch)?;
-            samplers.push(FixedSizeSampler {
-                records: group.len(),
-                batch,
-            });
+            samplers.push(FixedSizeSampler::new(group.len(), batch)?);
         }
         check_disjoint(&groups)?;
         Ok(Self { groups, samplers })
@@ -98,7 +95,7 @@ impl GroupSampler {
 }
 
 /// A record in two groups would be drawn, and would move the gradient, more often than accounted for.
-fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DataError> {
+fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DpError> {
     let mut records: Vec<(usize, usize)> = groups
         .iter()
         .enumerate()
@@ -107,7 +104,7 @@ fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DataError> {
     records.sort_unstable();
     match records.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         None => Ok(()),
-        Some(pair) => Err(DataError::SharedRecord {
+        Some(pair) => Err(DpError::SharedRecord {
             record: pair[0].0,
             first: pair[0].1,
             second: pair[1].1,

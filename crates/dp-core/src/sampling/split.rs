@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 
 use super::check_batch;
-use crate::DataError;
+use crate::DpError;
 
 /// Splits a batch over groups in proportion to their public sizes, by the largest remainder.
 ///
@@ -10,17 +10,17 @@ use crate::DataError;
 /// sums to `batch`, and no group gets more than it has.
 ///
 /// # Errors
-/// [`DataError::Empty`] without groups or with an empty one; [`DataError::Batch`] unless `batch` is in
+/// [`DpError::Empty`] without groups or with an empty one; [`DpError::Batch`] unless `batch` is in
 /// 1..=n, and when a group would get no record.
-pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataError> {
+pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DpError> {
     if sizes.is_empty() {
-        return Err(DataError::Empty {
+        return Err(DpError::Empty {
             what: "the list of group sizes".into(),
             expected: "group",
         });
     }
     if let Some(group) = sizes.iter().position(|&size| size == 0) {
-        return Err(DataError::Empty {
+        return Err(DpError::Empty {
             what: format!("group {group}"),
             expected: "record",
         });
@@ -32,7 +32,7 @@ pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataErro
     let parts = apportion(batch, sizes);
     match parts.iter().position(|&part| part == 0) {
         None => Ok(parts),
-        Some(group) => Err(DataError::Batch {
+        Some(group) => Err(DpError::Batch {
             what: format!("group {group}, the share of a total batch of {batch}"),
             batch: 0,
             records: sizes[group],
@@ -43,7 +43,7 @@ pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DataErro
 
 /// Splits `whole` over groups in proportion to `sizes`, by the largest remainder; the parts sum to
 /// `whole`. There is at least one size that is not 0.
-pub(crate) fn apportion(whole: usize, sizes: &[usize]) -> Vec<usize> {
+fn apportion(whole: usize, sizes: &[usize]) -> Vec<usize> {
     let total: u128 = sizes.iter().map(|&size| size as u128).sum();
     let quota = |group: usize| whole as u128 * sizes[group] as u128;
     let mut parts: Vec<usize> = (0..sizes.len())

@@ -1,0 +1,316 @@
+//! The one way out of a plan.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{
+    BoundedGradient, BoundedVector, NoiseSource, ReleasedGradient, Sensitivity, gaussian, laplace,
+};
+use crate::DpError;
+use crate::accounting::Event;
+use crate::ledger::{Ledger, LedgerEntry};
+use crate::plan::CheckedPlan;
+use crate::sampling::{Draw, Made};
+
+/// Draws what its plan promises, and releases what was drawn.
+///
+/// # Formal guarantee
+///
+/// A value is returned only after its event has been written to the ledger and flushed to the device that
+/// holds it; on `Err` nothing was released. It releases what the plan holds and nothing else: a step's
+/// value for its own last draw, as many steps as planned, each other release once.
+///
+/// ```
+/// use burn::module::ParamId;
+/// use burn::tensor::Device;
+/// use dp_core::ledger::Ledger;
+/// use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Sensitivity};
+/// use dp_core::per_sample::ParameterSlot;
+/// use dp_core::plan::TrainingPlan;
+/// use dp_core::sampling::FixedSizeSampler;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("ledger.jsonl");
+/// let plan = TrainingPlan::within(1.0, 1e-6, 500, FixedSizeSampler::new(60_000, 600)?).check()?;
+/// let mut releaser = plan.releaser(NoiseSource::secret()?);
+/// let mut ledger = Ledger::create(&path)?;
+///
+/// let draw = releaser.draw()?;
+/// // Here the mean of the gradients of draw.indices(), each clipped to norm 1: 0 as an example.
+/// let slot = ParameterSlot { id: ParamId::new(), shape: vec![3] };
+/// let mean = ParameterGradient::from_host(vec![slot], &[0.0; 3], &Device::flex())?;
+/// let bounded = BoundedGradient::new(mean, Sensitivity::l2(2.0 / 600.0)?, &[600], draw)?;
+/// let released = releaser.release(bounded, &mut ledger)?;
+/// assert_eq!(ledger.releases(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Releaser {
+    plan: CheckedPlan,
+    noise: NoiseSource,
+    run: u64,
+    draws: u64,
+    step: u64,
+    made: Vec<bool>,
+}
+
+/// Releasers of this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+impl Releaser {
+    pub(crate) fn new(plan: CheckedPlan, noise: NoiseSource) -> Self {
+        Self {
+            made: vec![false; plan.releases().count()],
+            plan,
+            noise,
+            run: RUNS.fetch_add(1, Ordering::Relaxed) + 1,
+            draws: 0,
+            step: 0,
+        }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &CheckedPlan {
+        &self.plan
+    }
+
+    /// The noise source, for other secret draws of a step and for checkpoints.
+    pub fn noise(&mut self) -> &mut NoiseSource {
+        &mut self.noise
+    }
+
+    /// Steps released so far, those before [`Releaser::at_step`] included.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Goes on behind `step` steps that an earlier process made.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::BeyondPlan`] for more steps than the plan has; [`DpError::OutOfRange`] for fewer than were
+    /// made here.
+    pub fn at_step(&mut self, step: u64) -> Result<(), DpError> {
+        if step > self.plan.steps() {
+            return Err(DpError::BeyondPlan {
+                step,
+                steps: self.plan.steps(),
+            });
+        }
+        if step < self.step {
+            return Err(DpError::OutOfRange {
+                name: "steps made before",
+                value: step as f64,
+                bound: format!("at least the {} steps made here", self.step),
+            });
+        }
+        self.step = step;
+        Ok(())
+    }
+
+    /// Draws the records of the next step, secretly. A draw that came before and was not released is void.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::BeyondPlan`] once all steps of the plan were made.
+    pub fn draw(&mut self) -> Result<Draw, DpError> {
+        self.check_steps(self.step + 1)?;
+        self.draws += 1;
+        let made = Made {
+            run: self.run,
+            number: self.draws,
+            step: self.step + 1,
+        };
+        let sampler = self.plan.sampler();
+        let expected = sampler.expected_sizes();
+        Ok(Draw::new(made, sampler.sample(self.noise.rng()), expected))
+    }
+
+    /// Records one step's release, adds the noise and lets the gradient go.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::UnplannedDraw`], [`DpError::ForeignDraw`] and [`DpError::StaleDraw`] for a gradient that is
+    /// not of this releaser's last draw, [`DpError::BeyondPlan`] behind the last step,
+    /// [`DpError::NotFinite`] for a gradient with a NaN or an infinity, and [`DpError::Ledger`] where the
+    /// ledger cannot be written. Nothing was released then; a gradient that is refused is not in the
+    /// ledger.
+    pub fn release(
+        &mut self,
+        bounded: BoundedGradient,
+        ledger: &mut Ledger,
+    ) -> Result<ReleasedGradient, DpError> {
+        self.check_draw(bounded.draw())?;
+        let deviation = self.deviation(bounded.sensitivity());
+        let noisy = gaussian::noisy_gradient(bounded.gradient(), deviation, &mut self.noise)?;
+        self.record_step(bounded.sensitivity(), ledger)?;
+        Ok(ReleasedGradient::new(noisy))
+    }
+
+    /// Records one step's release of numbers and adds the noise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Releaser::release`].
+    pub fn release_step_vector(
+        &mut self,
+        bounded: BoundedVector,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<f64>, DpError> {
+        self.check_draw(bounded.draw())?;
+        let deviation = self.deviation(bounded.sensitivity());
+        let noisy = gaussian::noisy_vector(bounded.values(), deviation, &mut self.noise)?;
+        self.record_step(bounded.sensitivity(), ledger)?;
+        Ok(noisy)
+    }
+
+    /// Records the planned release `name` of a vector of all records and adds Gaussian noise.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::NotPlanned`], [`DpError::OtherNoise`] and [`DpError::ReleasedTwice`] for what the plan does
+    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::Ledger`] where the ledger
+    /// cannot be written. Nothing was released then.
+    pub fn release_vector(
+        &mut self,
+        name: &str,
+        values: &[f64],
+        sensitivity: Sensitivity,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<f64>, DpError> {
+        let (place, event) = self.due(name)?;
+        let deviation = standard_deviation(name, &event, sensitivity)?;
+        let noisy = gaussian::noisy_vector(values, deviation, &mut self.noise)?;
+        self.record(event, sensitivity.l2_upper(), deviation, ledger)?;
+        self.made[place] = true;
+        Ok(noisy)
+    }
+
+    /// Records the planned release `name` of a vector of all records, whose L1 sensitivity is at most
+    /// `l1_upper`, and adds Laplace noise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Releaser::release_vector`]; [`DpError::OutOfRange`] for a sensitivity that is not positive and
+    /// finite.
+    pub fn release_laplace(
+        &mut self,
+        name: &str,
+        values: &[f64],
+        l1_upper: f64,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<f64>, DpError> {
+        let (place, event) = self.due(name)?;
+        let Event::Laplace { noise_multiplier } = event else {
+            return Err(DpError::OtherNoise {
+                name: name.into(),
+                planned: "Gaussian",
+                asked: "Laplace",
+            });
+        };
+        if !(l1_upper.is_finite() && l1_upper > 0.0) {
+            return Err(DpError::OutOfRange {
+                name: "L1 sensitivity",
+                value: l1_upper,
+                bound: "positive and finite".into(),
+            });
+        }
+        let scale = noise_multiplier * l1_upper;
+        let noisy = laplace::noisy_vector(values, scale, &mut self.noise)?;
+        let deviation = std::f64::consts::SQRT_2 * scale;
+        self.record(event, l1_upper, deviation, ledger)?;
+        self.made[place] = true;
+        Ok(noisy)
+    }
+
+    /// The standard deviation `z Delta` of the noise on each coordinate of a step.
+    pub fn deviation(&self, sensitivity: Sensitivity) -> f64 {
+        self.plan.noise_multiplier() * sensitivity.l2_upper()
+    }
+
+    /// The standard deviation of the Gaussian noise on each coordinate of the planned release `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::NotPlanned`], [`DpError::OtherNoise`].
+    pub fn deviation_of(&self, name: &str, sensitivity: Sensitivity) -> Result<f64, DpError> {
+        standard_deviation(name, self.plan.release(name)?.1, sensitivity)
+    }
+
+    fn check_steps(&self, step: u64) -> Result<(), DpError> {
+        let steps = self.plan.steps();
+        if step <= steps {
+            return Ok(());
+        }
+        Err(DpError::BeyondPlan { step, steps })
+    }
+
+    fn check_draw(&self, draw: &Draw) -> Result<(), DpError> {
+        let made = draw.made().ok_or(DpError::UnplannedDraw)?;
+        if made.run != self.run {
+            return Err(DpError::ForeignDraw {
+                drawn: made.run,
+                here: self.run,
+            });
+        }
+        if (made.number, made.step) != (self.draws, self.step + 1) {
+            return Err(DpError::StaleDraw {
+                drawn: made.number,
+                step: made.step,
+                last: self.draws,
+            });
+        }
+        self.check_steps(made.step)
+    }
+
+    /// A release that is planned and was not made yet.
+    fn due(&self, name: &str) -> Result<(usize, Event), DpError> {
+        let (place, event) = self.plan.release(name)?;
+        if self.made[place] {
+            return Err(DpError::ReleasedTwice { name: name.into() });
+        }
+        Ok((place, event.clone()))
+    }
+
+    fn record_step(
+        &mut self,
+        sensitivity: Sensitivity,
+        ledger: &mut Ledger,
+    ) -> Result<(), DpError> {
+        let deviation = self.deviation(sensitivity);
+        let event = self.plan.step_event().clone();
+        self.record(event, sensitivity.l2_upper(), deviation, ledger)?;
+        self.step += 1;
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        event: Event,
+        sensitivity: f64,
+        deviation: f64,
+        ledger: &mut Ledger,
+    ) -> Result<(), DpError> {
+        ledger.append(&LedgerEntry {
+            event,
+            count: 1,
+            neighbours: self.plan.neighbours(),
+            sensitivity: Some(sensitivity),
+            deviation: Some(deviation),
+            failure_probability: self.plan.failure_probability(),
+            secret_noise: self.noise.is_secret(),
+        })?;
+        // The key that made this noise is gone from memory before the value leaves.
+        self.noise.advance();
+        Ok(())
+    }
+}
+
+fn standard_deviation(name: &str, event: &Event, sensitivity: Sensitivity) -> Result<f64, DpError> {
+    match event {
+        Event::Gaussian { noise_multiplier } => Ok(noise_multiplier * sensitivity.l2_upper()),
+        _ => Err(DpError::OtherNoise {
+            name: name.into(),
+            planned: "Laplace",
+            asked: "Gaussian",
+        }),
+    }
+}

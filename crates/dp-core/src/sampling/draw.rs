@@ -1,0 +1,117 @@
+//! What one step drew.
+
+use crate::DpError;
+
+/// The records that one step drew: a key to one release.
+///
+/// Only the releaser of a plan draws one that it accepts back, once: a draw cannot be copied, and a
+/// gradient takes it ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)).
+///
+/// ```compile_fail
+/// use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
+/// # fn twice(first: ParameterGradient, second: ParameterGradient, s: Sensitivity, draw: dp_core::sampling::Draw) {
+/// let one = BoundedGradient::new(first, s, &[600], draw);
+/// let two = BoundedGradient::new(second, s, &[600], draw); // the draw is gone
+/// # }
+/// ```
+///
+/// **Secret**: which records were drawn, and with Poisson sampling how many.
+#[derive(Debug)]
+pub struct Draw {
+    made: Option<Made>,
+    groups: Vec<Vec<usize>>,
+    expected: Vec<f64>,
+}
+
+/// Who made a draw, and as which of its draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// The releaser, unique in the process.
+    pub(crate) run: u64,
+    /// Its draws up to this one.
+    pub(crate) number: u64,
+    /// The step, from 1.
+    pub(crate) step: u64,
+}
+
+impl Draw {
+    pub(crate) fn new(made: Made, groups: Vec<Vec<usize>>, expected: Vec<f64>) -> Self {
+        Self {
+            made: Some(made),
+            groups,
+            expected,
+        }
+    }
+
+    /// A draw that no plan made, for audits and tests of gradients: nothing is ever released for it. Its
+    /// groups are the records `0..sizes[0]`, and so on.
+    ///
+    /// ```
+    /// let draw = dp_core::sampling::Draw::unplanned(&[2, 3]);
+    /// assert_eq!(draw.groups(), [vec![0, 1], vec![2, 3, 4]]);
+    /// ```
+    pub fn unplanned(sizes: &[usize]) -> Self {
+        let mut next = 0;
+        let group = |&size: &usize| {
+            next += size;
+            (next - size..next).collect()
+        };
+        Self {
+            made: None,
+            groups: sizes.iter().map(group).collect(),
+            expected: sizes.iter().map(|&size| size as f64).collect(),
+        }
+    }
+
+    /// The record indices of each group.
+    pub fn groups(&self) -> &[Vec<usize>] {
+        &self.groups
+    }
+
+    /// The record indices, group after group.
+    pub fn indices(&self) -> Vec<usize> {
+        self.groups.concat()
+    }
+
+    /// How many records of each group were drawn.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.groups.iter().map(Vec::len).collect()
+    }
+
+    /// How many records of each group are expected, public: what sums are divided by. As
+    /// [`Draw::sizes`] but with Poisson sampling.
+    pub fn expected_sizes(&self) -> &[f64] {
+        &self.expected
+    }
+
+    /// How many records were drawn.
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// Whether no record was drawn, as Poisson sampling may.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The step that it was drawn for, from 1; none where no plan drew it.
+    pub fn step(&self) -> Option<u64> {
+        self.made.map(|made| made.step)
+    }
+
+    pub(crate) fn made(&self) -> Option<Made> {
+        self.made
+    }
+
+    /// Refuses sums over other numbers of records than were drawn.
+    pub(crate) fn check(&self, sizes: &[usize]) -> Result<(), DpError> {
+        let drawn = self.sizes();
+        if drawn == sizes {
+            return Ok(());
+        }
+        Err(DpError::DrawnSizes {
+            drawn,
+            found: sizes.to_vec(),
+        })
+    }
+}

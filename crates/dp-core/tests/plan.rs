@@ -1,0 +1,433 @@
+//! What a plan promises, and what its releaser refuses: nothing has left then, and the ledger has no line
+//! of it.
+
+use burn::module::ParamId;
+use burn::tensor::Device;
+use dp_core::DpError;
+use dp_core::accounting::{Accountant, Event, GaussianAccountant, Neighbours, Sampler};
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{
+    BoundedGradient, BoundedVector, NoiseSource, ParameterGradient, Releaser, Sensitivity,
+};
+use dp_core::per_sample::ParameterSlot;
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::{
+    AllRecords, BatchSampler, Draw, FixedSizeSampler, GroupSampler, PoissonSampler,
+};
+use tempfile::TempDir;
+
+fn gradient() -> ParameterGradient {
+    let slot = ParameterSlot {
+        id: ParamId::new(),
+        shape: vec![3],
+    };
+    ParameterGradient::from_host(vec![slot], &[1.0, 2.0, 3.0], &Device::flex()).unwrap()
+}
+
+fn one() -> Sensitivity {
+    Sensitivity::l2(1.0).unwrap()
+}
+
+fn bounded(sizes: &[usize], draw: Draw) -> Result<BoundedGradient, DpError> {
+    BoundedGradient::new(gradient(), one(), sizes, draw)
+}
+
+fn fixed() -> FixedSizeSampler {
+    FixedSizeSampler::new(5000, 50).unwrap()
+}
+
+fn of_groups() -> GroupSampler {
+    GroupSampler::new(vec![(0..600).collect(), (600..1000).collect()], &[30, 20]).unwrap()
+}
+
+/// A plan of 2 steps, a Gaussian release and a Laplace release.
+fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
+    TrainingPlan::within(2.0, 1e-5, 2, sampler)
+        .and("moments", ReleaseNoise::Share(0.1))
+        .and("counts", ReleaseNoise::Laplace { epsilon: 0.1 })
+}
+
+/// A releaser with its ledger in a folder of its own.
+struct Run {
+    releaser: Releaser,
+    ledger: Ledger,
+    _folder: TempDir,
+}
+
+impl Run {
+    fn of(sampler: impl Into<BatchSampler>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            releaser: plan(sampler)
+                .check()
+                .unwrap()
+                .releaser(NoiseSource::insecure(1)),
+            ledger: Ledger::create(&folder.path().join("ledger.jsonl")).unwrap(),
+            _folder: folder,
+        }
+    }
+
+    fn step(&mut self) -> Result<(), DpError> {
+        let draw = self.releaser.draw()?;
+        let sizes = draw.sizes();
+        self.release(bounded(&sizes, draw)?)
+    }
+
+    fn release(&mut self, bounded: BoundedGradient) -> Result<(), DpError> {
+        self.releaser.release(bounded, &mut self.ledger).map(drop)
+    }
+
+    /// The message of a refusal, after which the ledger's file has as many lines as before.
+    fn refused(&mut self, attempt: impl FnOnce(&mut Self) -> Result<(), DpError>) -> String {
+        let before = self.ledger.entries().unwrap();
+        let state = self.releaser.step();
+        let error = attempt(self).expect_err("a refusal").to_string();
+        assert_eq!(self.ledger.entries().unwrap(), before, "{error}");
+        assert_eq!(self.ledger.releases(), before.releases());
+        assert_eq!(self.releaser.step(), state);
+        error
+    }
+}
+
+fn names(message: &str, needles: &[&str]) {
+    for needle in needles {
+        assert!(message.contains(needle), "{needle:?} in {message:?}");
+    }
+}
+
+#[test]
+fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
+    for sampler in [
+        BatchSampler::from(fixed()),
+        of_groups().into(),
+        PoissonSampler::new(5000, 0.01).unwrap().into(),
+        AllRecords::new(5000).unwrap().into(),
+    ] {
+        let mut run = Run::of(sampler.clone());
+        assert!(run.releaser.plan().epsilon_upper() <= 2.0);
+        for step in 1..=2 {
+            let draw = run.releaser.draw().unwrap();
+            assert_eq!(draw.step(), Some(step));
+            assert_eq!(draw.indices(), draw.groups().concat());
+            assert_eq!(draw.len(), draw.sizes().iter().sum::<usize>());
+            assert_eq!(draw.expected_sizes(), sampler.expected_sizes());
+            let sizes = draw.sizes();
+            run.release(bounded(&sizes, draw).unwrap()).unwrap();
+        }
+        let Run {
+            releaser, ledger, ..
+        } = &mut run;
+        let moments = releaser.release_vector("moments", &[1.0], one(), ledger);
+        assert_eq!(moments.unwrap().len(), 1);
+        let counts = releaser.release_laplace("counts", &[1.0, 2.0], 2.0, ledger);
+        assert_eq!(counts.unwrap().len(), 2);
+        let entries = ledger.entries().unwrap();
+        assert_eq!(entries.releases(), releaser.plan().releases_in_all());
+        for entry in &entries.entries {
+            assert_eq!(entry.neighbours, sampler.neighbours());
+            assert!(!entry.secret_noise);
+        }
+        let spent = releaser.plan().epsilon_spent(&entries).unwrap();
+        assert_eq!(spent, releaser.plan().epsilon_upper());
+    }
+}
+
+#[test]
+fn another_size_is_refused() {
+    let mut run = Run::of(fixed());
+    let message = run.refused(|run| {
+        let draw = run.releaser.draw()?;
+        let refused = bounded(&[500], draw)?;
+        run.release(refused)
+    });
+    names(&message, &["[50]", "[500]"]);
+    let message = run.refused(|run| {
+        let draw = run.releaser.draw()?;
+        let bounded = BoundedVector::new(vec![0.0], one(), &[49], draw)?;
+        run.releaser
+            .release_step_vector(bounded, &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["[50]", "[49]"]);
+}
+
+#[test]
+fn other_groups_are_refused() {
+    for other in [&[20, 30][..], &[50], &[30, 20, 0]] {
+        let mut run = Run::of(of_groups());
+        let message = run.refused(|run| {
+            let draw = run.releaser.draw()?;
+            let refused = bounded(other, draw)?;
+            run.release(refused)
+        });
+        names(&message, &["[30, 20]", &format!("{other:?}")]);
+    }
+}
+
+#[test]
+fn a_draw_of_another_plan_is_refused() {
+    let (mut run, mut other) = (Run::of(fixed()), Run::of(fixed()));
+    run.releaser.draw().unwrap();
+    let message = run.refused(|run| {
+        let foreign = bounded(&[50], other.releaser.draw()?)?;
+        run.release(foreign)
+    });
+    names(&message, &["is of releaser", "this is releaser"]);
+}
+
+#[test]
+fn a_draw_that_no_plan_made_is_refused() {
+    let mut run = Run::of(fixed());
+    let message = run.refused(|run| run.release(bounded(&[50], Draw::unplanned(&[50]))?));
+    names(&message, &["made by no plan"]);
+}
+
+#[test]
+fn a_draw_of_another_step_is_refused() {
+    let mut run = Run::of(fixed());
+    let kept = run.releaser.draw().unwrap();
+    run.step().unwrap();
+    run.releaser.draw().unwrap();
+    let message = run.refused(|run| run.release(bounded(&[50], kept)?));
+    names(&message, &["number 1", "for step 1", "number 3"]);
+    // A draw that was drawn over in the same step.
+    let kept = run.releaser.draw().unwrap();
+    run.releaser.draw().unwrap();
+    let message = run.refused(|run| run.release(bounded(&[50], kept)?));
+    names(&message, &["number 4", "for step 2", "number 5"]);
+}
+
+#[test]
+fn a_step_beyond_the_plan_is_refused() {
+    let mut run = Run::of(fixed());
+    run.step().unwrap();
+    run.step().unwrap();
+    let message = run.refused(Run::step);
+    names(&message, &["step 3", "2 steps"]);
+}
+
+#[test]
+fn a_run_that_goes_on_counts_the_steps_before() {
+    let mut run = Run::of(fixed());
+    run.releaser.at_step(1).unwrap();
+    run.step().unwrap();
+    names(&run.refused(Run::step), &["step 3", "2 steps"]);
+    let message = run.refused(|run| run.releaser.at_step(3));
+    names(&message, &["step 3", "2 steps"]);
+    let message = run.refused(|run| run.releaser.at_step(1));
+    names(&message, &["= 1", "the 2 steps"]);
+}
+
+#[test]
+fn a_release_that_is_not_planned_is_refused() {
+    let mut run = Run::of(fixed());
+    let message = run.refused(|run| {
+        run.releaser
+            .release_vector("variances", &[1.0], one(), &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["variances", "moments", "counts"]);
+    let message = run.refused(|run| {
+        run.releaser
+            .release_laplace("variances", &[1.0], 1.0, &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["variances", "moments", "counts"]);
+}
+
+#[test]
+fn a_release_with_other_noise_is_refused() {
+    let mut run = Run::of(fixed());
+    let message = run.refused(|run| {
+        run.releaser
+            .release_laplace("moments", &[1.0], 1.0, &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["moments", "Gaussian", "Laplace"]);
+    let message = run.refused(|run| {
+        run.releaser
+            .release_vector("counts", &[1.0], one(), &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["counts", "Gaussian", "Laplace"]);
+}
+
+#[test]
+fn a_release_made_before_is_refused() {
+    let mut run = Run::of(fixed());
+    for turn in 0..2 {
+        let moments = |run: &mut Run| {
+            run.releaser
+                .release_vector("moments", &[1.0], one(), &mut run.ledger)
+                .map(drop)
+        };
+        let counts = |run: &mut Run| {
+            run.releaser
+                .release_laplace("counts", &[1.0], 1.0, &mut run.ledger)
+                .map(drop)
+        };
+        if turn == 0 {
+            moments(&mut run).unwrap();
+            counts(&mut run).unwrap();
+        } else {
+            names(&run.refused(moments), &["moments", "once"]);
+            names(&run.refused(counts), &["counts", "once"]);
+        }
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_are_refused_and_may_be_made_again() {
+    let mut run = Run::of(fixed());
+    for bad in [f64::NAN, f64::INFINITY] {
+        run.refused(|run| {
+            let draw = run.releaser.draw()?;
+            let bounded = BoundedVector::new(vec![1.0, bad], one(), &[50], draw)?;
+            run.releaser
+                .release_step_vector(bounded, &mut run.ledger)
+                .map(drop)
+        });
+        run.refused(|run| {
+            run.releaser
+                .release_vector("moments", &[bad], one(), &mut run.ledger)
+                .map(drop)
+        });
+        run.refused(|run| {
+            run.releaser
+                .release_laplace("counts", &[bad], 1.0, &mut run.ledger)
+                .map(drop)
+        });
+    }
+    run.refused(|run| {
+        run.releaser
+            .release_laplace("counts", &[1.0], 0.0, &mut run.ledger)
+            .map(drop)
+    });
+    run.step().unwrap();
+    let counts = run
+        .releaser
+        .release_laplace("counts", &[1.0], 1.0, &mut run.ledger);
+    counts.unwrap();
+    assert_eq!(run.ledger.releases(), 2);
+}
+
+#[test]
+fn shares_add_up_to_the_budget() {
+    let records = AllRecords::new(1000).unwrap();
+    for share in [0.01, 0.3, 0.5] {
+        let one = TrainingPlan::within(1.5, 1e-5, 0, records).and("all", ReleaseNoise::Share(1.0));
+        let two = TrainingPlan::within(1.5, 1e-5, 0, records)
+            .and("moments", ReleaseNoise::Share(share))
+            .and("counts", ReleaseNoise::Share(1.0 - share));
+        let (one, two) = (one.check().unwrap(), two.check().unwrap());
+        assert_eq!(one.accountant(), "gaussian");
+        let z = one.noise_multiplier();
+        assert!((z / two.noise_multiplier() - 1.0).abs() < 1e-4);
+        let single = Event::Gaussian {
+            noise_multiplier: z,
+        };
+        let cost = GaussianAccountant.epsilon(&single, 1e-5).unwrap();
+        for plan in [&one, &two] {
+            assert!((plan.epsilon_upper() / cost - 1.0).abs() < 1e-4);
+            assert!(plan.epsilon_upper() <= 1.5);
+        }
+        assert_eq!((two.steps(), two.releases_in_all()), (0, 2));
+    }
+}
+
+#[test]
+fn a_budget_of_its_own_is_taken_from_the_plan() {
+    let own = ReleaseNoise::GaussianWithin {
+        epsilon: 0.1,
+        delta: 1e-6,
+    };
+    let alone = TrainingPlan::within(1.0, 1e-5, 100, fixed()).check();
+    let both = TrainingPlan::within(1.0, 1e-5, 100, fixed())
+        .and("moments", own)
+        .check()
+        .unwrap();
+    assert!(both.noise_multiplier() > alone.unwrap().noise_multiplier());
+    assert!(both.epsilon_upper() <= 1.0);
+    let (name, event) = both.releases().next().unwrap();
+    assert_eq!(name, "moments");
+    let epsilon = GaussianAccountant.epsilon(event, 1e-6).unwrap();
+    assert!((0.0999..=0.1).contains(&epsilon), "{epsilon}");
+}
+
+#[test]
+fn plans_that_cannot_be_kept_are_refused() {
+    let plan = || TrainingPlan::within(1.0, 1e-5, 10, fixed());
+    let refused = |plan: TrainingPlan| plan.check().unwrap_err().to_string();
+    let message = refused(TrainingPlan::within(1.0, 1e-5, 0, fixed()));
+    names(&message, &["steps = 0"]);
+    let message = refused(TrainingPlan::within(1.0, 1.0 / 5000.0, 10, fixed()));
+    names(&message, &["delta", "n = 5000"]);
+    let message = refused(TrainingPlan::within(1.0, 1e-3, 10, of_groups()));
+    names(&message, &["delta", "n = 1000"]);
+    let share = ReleaseNoise::Share(0.1);
+    names(&refused(plan().and("a", share).and("a", share)), &["\"a\""]);
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for noise in [Noise::TargetEpsilon(bad), Noise::Multiplier(bad)] {
+            names(&refused(TrainingPlan { noise, ..plan() }), &["positive"]);
+        }
+        for noise in [
+            ReleaseNoise::Share(bad),
+            ReleaseNoise::Laplace { epsilon: bad },
+            ReleaseNoise::Gaussian {
+                noise_multiplier: bad,
+            },
+            ReleaseNoise::GaussianWithin {
+                epsilon: bad,
+                delta: 1e-6,
+            },
+        ] {
+            assert!(plan().and("a", noise).check().is_err(), "{noise:?}");
+        }
+    }
+    // A release that costs more than the budget leaves nothing for the steps.
+    let all = ReleaseNoise::Laplace { epsilon: 1.5 };
+    names(&refused(plan().and("counts", all)), &["epsilon at most 1"]);
+}
+
+#[test]
+fn failures_of_a_sensitivity_add_to_delta() {
+    let plan = |failure_probability| TrainingPlan {
+        failure_probability,
+        ..TrainingPlan::within(1.0, 1e-5, 9, fixed()).and("moments", ReleaseNoise::Share(0.1))
+    };
+    let some = plan(1e-6).check().unwrap();
+    assert!((some.delta_in_all(0) - 2e-5).abs() < 1e-12);
+    assert!((some.delta_in_all(15) - 2.5e-5).abs() < 1e-12);
+    assert!(!some.is_unproved());
+    let message = plan(1e-4).check().unwrap_err().to_string();
+    names(&message, &["10 releases", "1e-4", "n = 5000"]);
+    // Where nothing is proved, nothing is promised.
+    let none = plan(1.0).check().unwrap();
+    assert!(none.is_unproved());
+    assert_eq!(none.delta_in_all(0), 1.0);
+}
+
+#[test]
+fn samplers_tell_the_accountant_what_they_do() {
+    let law = |sampler: BatchSampler| (sampler.law(), sampler.neighbours(), sampler.records());
+    let (told, neighbours, records) = law(fixed().into());
+    let fixed = Sampler::WithoutReplacement {
+        records: 5000,
+        batch: 50,
+    };
+    assert_eq!(told, Some(fixed));
+    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 5000));
+    let (told, neighbours, records) = law(of_groups().into());
+    let Some(Sampler::KEndGroups { groups }) = told else {
+        panic!("{told:?}");
+    };
+    let sizes: Vec<_> = groups.iter().map(|g| (g.records, g.batch)).collect();
+    assert_eq!(sizes, [(600, 30), (400, 20)]);
+    assert_eq!((neighbours, records), (Neighbours::KEnd, 1000));
+    let (told, neighbours, records) = law(PoissonSampler::new(500, 0.1).unwrap().into());
+    assert_eq!(told, Some(Sampler::Poisson { rate: 0.1 }));
+    assert_eq!((neighbours, records), (Neighbours::AddRemove, 500));
+    let (told, neighbours, records) = law(AllRecords::new(500).unwrap().into());
+    assert_eq!(told, None);
+    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 500));
+}
