@@ -42,7 +42,7 @@ pub(crate) fn upper_tail(x: f64) -> f64 {
     density / tail
 }
 
-fn density(x: f64) -> f64 {
+pub(crate) fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (SQRT_2 * PI.sqrt())
 }
 

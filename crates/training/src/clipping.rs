@@ -1,0 +1,43 @@
+//! How one record's part of a penalty is bounded.
+
+use dp_core::per_sample::JacobianClip;
+
+use crate::TrainingError;
+use crate::error::positive;
+
+/// The bounds of a penalty on activations (Rodriguez-Vitores, Lalanne and Loubes 2025, section 5.1).
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Clipping {
+    /// `M`: activations are projected onto the ball of this radius before they are transported.
+    pub activation: f64,
+    /// `L`: the spectral norm of each record's Jacobian of the activations.
+    pub jacobian: f64,
+    /// How the Jacobian is bounded.
+    pub mode: JacobianClip,
+}
+
+impl Clipping {
+    /// Activations of norm at most `activation`, Jacobians of spectral norm at most `jacobian`, by the
+    /// projection that keeps most of the gradient.
+    pub fn new(activation: f64, jacobian: f64) -> Self {
+        Self {
+            activation,
+            jacobian,
+            mode: JacobianClip::Spectral,
+        }
+    }
+
+    /// The constants of the published autoencoder: `M = 1.5`, `L = sqrt 6`.
+    pub fn published(mode: JacobianClip) -> Self {
+        Self {
+            activation: 1.5,
+            jacobian: 6.0_f64.sqrt(),
+            mode,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), TrainingError> {
+        positive("the bound M of activations", self.activation)?;
+        positive("the bound L of Jacobians", self.jacobian)
+    }
+}

@@ -1,0 +1,151 @@
+//! A step for any module: one record at a time, each loss and each penalised output by burn's autodiff.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::{Reference, Rounding, Rows, norm_clip_weight};
+
+use super::weights::project_to_ball;
+use super::{Pass, StepLosses, read};
+use crate::error::same;
+use crate::{Network, TrainingError};
+
+/// What a first look at each record alone gives.
+struct Look {
+    /// The sum of each loss over its records.
+    sums: Vec<f64>,
+    /// The width of each tapped activation.
+    widths: Vec<usize>,
+    /// The cotangents of each penalty, `[n, d]`, and its value.
+    penalties: Vec<(Vec<f32>, f64)>,
+}
+
+impl<const D: usize> Pass<'_, D> {
+    pub(super) fn alone(
+        &self,
+        network: &impl Network<D>,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let device = &device.clone().without_autodiff();
+        if self.clip {
+            Rounding::of(device)?;
+        }
+        let reference = Reference::new(network)?;
+        let look = self.look(network)?;
+        let mut sum = vec![0.0f64; reference.scalars()];
+        for i in 0..self.batch.records() {
+            let (input, target) = self.batch.record(i);
+            let (input, target) = (input.without_autodiff(), target.without_autodiff());
+            let rows = reference.rows(|network| {
+                // That the input is tracked too keeps to what burn can do on every device.
+                let forward = network.forward(input.clone().autodiff().require_grad());
+                let losses = self.objective.losses.iter();
+                let target = || target.clone().autodiff();
+                let mut scalars: Vec<Tensor<1>> = losses
+                    .map(|loss| loss.values(forward.output.clone(), target()))
+                    .collect();
+                for (tap, &width) in forward.taps.into_iter().zip(&look.widths) {
+                    let flat = tap.reshape([width]);
+                    scalars.extend((0..width).map(|j| flat.clone().narrow(0, j, 1)));
+                }
+                scalars
+            });
+            let weights = self.weights_alone(i, &rows, &look);
+            rows.add_weighted(&weights, &mut sum);
+        }
+        let flat: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
+        let slots = reference.parameters().to_vec();
+        let gradient = ParameterGradient::from_host(slots, &flat, device)?;
+        let distances = look.penalties.iter().map(|(_, distance)| *distance);
+        Ok((gradient, self.losses(&look.sums, distances.collect())))
+    }
+
+    /// Forward alone, for the losses and for what penalties compare.
+    fn look(&self, network: &impl Network<D>) -> Result<Look, TrainingError> {
+        let (plain, n) = (network.valid(), self.batch.records());
+        let taps = self.objective.penalties.iter().map(|p| p.tap + 1).max();
+        let mut sums = vec![0.0; self.shares.len()];
+        let mut activations: Vec<Vec<f32>> = vec![Vec::new(); taps.unwrap_or(0)];
+        for i in 0..n {
+            let (input, target) = self.batch.record(i);
+            let (input, target) = (input.without_autodiff(), target.without_autodiff());
+            let forward = plain.forward(input);
+            same("outputs for one record", 1, forward.output.dims()[0])?;
+            if i == 0 {
+                self.check_targets(forward.output.dims()[1])?;
+            }
+            for (l, loss) in self.objective.losses.iter().enumerate() {
+                if self.shares[l][i] > 0.0 {
+                    let value = loss.values(forward.output.clone(), target.clone());
+                    sums[l] += read(value)?.into_iter().map(f64::from).sum::<f64>();
+                }
+            }
+            if let Some(missing) = activations.len().checked_sub(forward.taps.len() + 1) {
+                return Err(TrainingError::OutOfRange {
+                    name: "the activation of a penalty",
+                    value: (forward.taps.len() + missing) as f64,
+                    bound: format!("below the number of tapped ones, {}", forward.taps.len()),
+                });
+            }
+            for (all, tap) in activations.iter_mut().zip(forward.taps) {
+                all.extend(read(tap)?);
+            }
+        }
+        let mut penalties = Vec::new();
+        for penalty in &self.objective.penalties {
+            let mut rows = activations[penalty.tap].clone();
+            if self.clip {
+                for row in rows.chunks_exact_mut(penalty.slices().dim()) {
+                    project_to_ball(row, penalty.clipping.activation);
+                }
+            }
+            penalties.push(penalty.cotangents(self.batch.groups(), &rows)?);
+        }
+        let widths = activations.iter().map(|all| all.len() / n.max(1));
+        Ok(Look {
+            widths: widths.collect(),
+            sums,
+            penalties,
+        })
+    }
+
+    /// One weight for each row of a record.
+    fn weights_alone(&self, record: usize, rows: &Rows, look: &Look) -> Vec<f32> {
+        let mut weights = Vec::with_capacity(rows.values().len());
+        for (l, loss) in self.objective.losses.iter().enumerate() {
+            let share = self.shares[l][record];
+            let row = &rows.values()[l];
+            let squared = || row.iter().map(|&x| f64::from(x).powi(2)).sum();
+            let weight = match (share > 0.0, self.clip) {
+                (false, _) => 0.0,
+                (true, false) => 1.0,
+                (true, true) => f64::from(norm_clip_weight(squared(), loss.clip)),
+            };
+            weights.push((share * weight) as f32);
+        }
+        let mut start = weights.len();
+        for (tap, &width) in look.widths.iter().enumerate() {
+            let mut sum = vec![0.0f64; width];
+            let own = self.objective.penalties.iter().zip(&look.penalties);
+            for (penalty, (cotangents, _)) in own.filter(|(penalty, _)| penalty.tap == tap) {
+                let c = &cotangents[record * width..(record + 1) * width];
+                let c = match self.clip {
+                    true => {
+                        let gram = rows.part(start..start + width).gram();
+                        penalty
+                            .clipping
+                            .mode
+                            .apply(&gram, c, penalty.clipping.jacobian)
+                    }
+                    false => c.to_vec(),
+                };
+                for (sum, c) in sum.iter_mut().zip(c) {
+                    *sum += penalty.weight * f64::from(c);
+                }
+            }
+            weights.extend(sum.into_iter().map(|x| x as f32));
+            start += width;
+        }
+        weights
+    }
+}

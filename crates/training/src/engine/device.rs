@@ -1,0 +1,305 @@
+//! A step on burn tensors, chunk by chunk, that reads nothing back but its losses.
+//!
+//! Every bound is tightened by what the device may round in a record's part ([`Rounding`]); a device
+//! whose products are coarse is refused.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use burn::tensor::{Device, Tensor};
+use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
+
+use super::{Engine, Pass, Stages, StepLosses, read, upload};
+use crate::TrainingError;
+
+/// What the losses are at the network's activation.
+struct Below {
+    /// Gram matrices of the losses in the head, `[n, K, K]`; none without a head.
+    gram: Option<Tensor<3>>,
+    /// Cotangents at the activation, `[n, K, d]`.
+    du: Tensor<3>,
+}
+
+impl Pass<'_, 2> {
+    pub(super) fn on_device(
+        &self,
+        stages: &Stages,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        // A plain step is not bounded, and may be as coarse as it likes.
+        let rounding = match self.clip {
+            true => Rounding::of(device)?,
+            false => Rounding::SINGLE,
+        };
+        let encoder = &stages.encoder;
+        let device = &device.clone().without_autodiff();
+        let (k, n) = (self.objective.losses.len(), self.batch.records());
+        let (features, beside) = (self.features(stages)?, stages.beside);
+        let inputs = on(self.batch.inputs(), device);
+        let targets = on(self.batch.targets(), device);
+        let chunks = engine.chunks(n);
+        let forward = |chunk: &Range<usize>| {
+            let rows = inputs.clone().slice([chunk.clone(), 0..features]);
+            encoder.forward(rows)
+        };
+        let penalised = !self.objective.penalties.is_empty();
+        let mut kept = VecDeque::new();
+        let mut cotangents = Vec::new();
+        let mut distances = vec![];
+        if penalised {
+            let mut outputs: Vec<Tensor<2>> = Vec::new();
+            for chunk in &chunks {
+                let encoded = forward(chunk);
+                outputs.push(encoded.output());
+                // Where the whole batch weighs no more than one chunk's pull-backs its activations stay;
+                // otherwise they are made again chunk by chunk, or a smaller chunk would free nothing.
+                if n <= outputs[0].dims()[1].max(2) * engine.chunk() {
+                    kept.push_back(encoded);
+                }
+            }
+            let activations = Tensor::cat(outputs, 0);
+            for penalty in &self.objective.penalties {
+                let radius = rounding.tighten(penalty.clipping.activation);
+                let inside = match self.clip {
+                    true => project_to_ball(activations.clone(), radius),
+                    false => activations.clone(),
+                };
+                let groups = self.batch.groups();
+                let (c, distance) = penalty.device_cotangents(groups, inside, self.clip)?;
+                cotangents.push(c);
+                distances.push(distance);
+            }
+        }
+        let shares: Vec<Tensor<2>> = self
+            .shares
+            .iter()
+            .map(|shares| {
+                let shares = shares.iter().map(|&share| share as f32).collect();
+                upload(shares, [n, 1], device)
+            })
+            .collect();
+        let mut sums: Vec<Tensor<1>> = Vec::new();
+        let mut losses = vec![Tensor::<1>::zeros([1], device); k];
+        let mut checked = false;
+        for chunk in &chunks {
+            let encoded = &kept.pop_front().unwrap_or_else(|| forward(chunk));
+            let (n, d) = (chunk.len(), encoded.output().dims()[1]);
+            let rows = |all: &Tensor<2>| all.clone().narrow(0, chunk.start, n);
+            let own: Vec<Tensor<2>> = shares.iter().map(&rows).collect();
+            let needs = |gram, input| Needs { gram, input };
+            let mut chunk_losses = |outputs: Tensor<2>| {
+                if !checked {
+                    self.check_targets(outputs.dims()[1])?;
+                    checked = true;
+                }
+                let mut deltas = Vec::with_capacity(k);
+                for (l, loss) in self.objective.losses.iter().enumerate() {
+                    let (delta, values) = loss.cotangents(outputs.clone(), rows(&targets));
+                    let counted = own[l].clone().greater_elem(0.0).reshape([n]);
+                    let part = values.mask_fill(counted.bool_not(), 0.0).sum();
+                    losses[l] = losses[l].clone() + part;
+                    deltas.push(delta.unsqueeze_dim::<3>(1));
+                }
+                Ok::<_, TrainingError>(Tensor::cat(deltas, 1))
+            };
+            let head = match &stages.head {
+                Some(head) if k > 0 => {
+                    let mut seen = encoded.output();
+                    if beside > 0 {
+                        let passing = features..features + beside;
+                        let passing = inputs.clone().slice([chunk.clone(), passing]);
+                        seen = Tensor::cat(vec![seen, passing], 1);
+                    }
+                    let saved = head.forward(seen);
+                    let delta = chunk_losses(saved.output())?;
+                    let pulled = head.pull_back(&saved, delta, needs(self.clip, true));
+                    Some((head, saved, pulled))
+                }
+                _ => None,
+            };
+            let below = match &head {
+                Some((_, _, pulled)) => {
+                    let input = pulled.input.clone();
+                    let du = input.map_or_else(
+                        || Tensor::zeros([n, k, d], device),
+                        |x| x.slice([0..n, 0..k, 0..d]),
+                    );
+                    Below {
+                        gram: Some(pulled.gram.clone()),
+                        du,
+                    }
+                }
+                None if k > 0 => Below {
+                    gram: None,
+                    du: chunk_losses(encoded.output())?,
+                },
+                None => Below {
+                    gram: None,
+                    du: Tensor::zeros([n, 0, d], device),
+                },
+            };
+            let transported: Vec<Tensor<2>> = cotangents.iter().map(&rows).collect();
+            let (pulled, losses_weights, encoder_weights) = if !penalised {
+                let pulled = encoder.pull_back(encoded, below.du.clone(), needs(self.clip, false));
+                let gram = self.clip.then(|| pulled.gram.clone());
+                let weights = self.loss_weights(&below, gram, &own, rounding);
+                (pulled, weights.clone(), weights)
+            } else if self.clip {
+                let rows = Tensor::<2>::eye(d, device)
+                    .unsqueeze::<3>()
+                    .expand([n, d, d]);
+                let pulled = encoder.pull_back(encoded, rows, needs(true, false));
+                let gram = pulled.gram.clone();
+                let (losses, weights) =
+                    self.penalised_weights(&below, gram, &own, &transported, rounding);
+                (pulled, losses, weights)
+            } else {
+                let mut row = Tensor::zeros([n, d], device);
+                for (l, share) in own.iter().enumerate() {
+                    let du = below.du.clone().narrow(1, l, 1).reshape([n, d]);
+                    row = row + du * share.clone();
+                }
+                for (penalty, c) in self.objective.penalties.iter().zip(transported) {
+                    row = row + c * penalty.weight;
+                }
+                let pulled = encoder.pull_back(encoded, row.unsqueeze_dim(1), needs(false, false));
+                let losses = Tensor::cat(own.clone(), 1);
+                (pulled, losses, Tensor::ones([n, 1], device))
+            };
+            let mut parts = encoder.gradient(encoded, &pulled, encoder_weights);
+            match (&head, &stages.head) {
+                (Some((head, saved, pulled)), _) => {
+                    parts.extend(head.gradient(saved, pulled, losses_weights));
+                }
+                // Nothing looks at the head's output.
+                (None, Some(head)) => {
+                    let zeros = |slot: dp_core::per_sample::ParameterSlot| {
+                        Tensor::<1>::zeros([slot.len()], device)
+                    };
+                    parts.extend(head.parameters().into_iter().map(zeros));
+                }
+                (None, None) => {}
+            }
+            sums = if sums.is_empty() {
+                parts
+            } else {
+                sums.into_iter().zip(parts).map(|(a, b)| a + b).collect()
+            };
+        }
+        let slots = stages.parameters();
+        if sums.is_empty() {
+            let zeros = slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
+            sums = zeros.collect();
+        }
+        let gradient = ParameterGradient::new(slots, sums)?;
+        // The only wait of the step, and where a device that has failed says so.
+        losses.extend(distances);
+        let read: Vec<f64> = read(Tensor::cat(losses, 0))?
+            .into_iter()
+            .map(f64::from)
+            .collect();
+        let (losses, penalties) = read.split_at(k);
+        Ok((gradient, self.losses(losses, penalties.to_vec())))
+    }
+
+    /// The weights of the losses' rows where nothing is penalised, `[n, K]`.
+    fn loss_weights(
+        &self,
+        below: &Below,
+        gram: Option<Tensor<3>>,
+        shares: &[Tensor<2>],
+        rounding: Rounding,
+    ) -> Tensor<2> {
+        let [n, _, _] = below.du.dims();
+        let parts = self.objective.losses.iter().zip(shares).enumerate();
+        let parts = parts.map(|(l, (loss, share))| {
+            let Some(gram) = &gram else {
+                return share.clone();
+            };
+            let mut squared = diagonal(gram, l);
+            if let Some(head) = &below.gram {
+                squared = squared + diagonal(head, l);
+            }
+            let total = squared.mul_scalar(1.0 + rounding.gram);
+            let weight = norm_clip_weights(total, loss.clip, rounding).reshape([n, 1]);
+            weight * share.clone()
+        });
+        Tensor::cat(parts.collect(), 1)
+    }
+
+    /// The weights of the losses' rows, `[n, K]`, and the cotangent at the activation, `[n, d]`.
+    fn penalised_weights(
+        &self,
+        below: &Below,
+        gram: Tensor<3>,
+        shares: &[Tensor<2>],
+        transported: &[Tensor<2>],
+        rounding: Rounding,
+    ) -> (Tensor<2>, Tensor<2>) {
+        let [n, d, _] = gram.dims();
+        let device = gram.device();
+        let trace = (gram.clone() * Tensor::<2>::eye(d, &device).unsqueeze::<3>())
+            .sum_dim(2)
+            .sum_dim(1)
+            .reshape([n, 1]);
+        let mut losses = Vec::with_capacity(shares.len());
+        let mut activation: Option<Tensor<2>> = None;
+        let add = |sum: Option<Tensor<2>>, part: Tensor<2>| match sum {
+            Some(sum) => Some(sum + part),
+            None => Some(part),
+        };
+        for (l, (loss, share)) in self.objective.losses.iter().zip(shares).enumerate() {
+            let du = below.du.clone().narrow(1, l, 1).reshape([n, d]);
+            let along = (gram.clone() * du.clone().unsqueeze_dim::<3>(1)).sum_dim(2);
+            let quadratic = (along.reshape([n, d]) * du.clone()).sum_dim(1);
+            let allowance = trace.clone() * du.clone().square().sum_dim(1) * rounding.gram;
+            let mut total = (quadratic + allowance).reshape([n]);
+            if let Some(head) = &below.gram {
+                total = diagonal(head, l).mul_scalar(1.0 + rounding.gram) + total;
+            }
+            let weight = norm_clip_weights(total, loss.clip, rounding).reshape([n, 1]);
+            let weight = weight * share.clone();
+            // A record of weight zero may have a cotangent that is not finite.
+            let dead = weight.clone().equal_elem(0.0).expand([n, d]);
+            activation = add(activation, du.mask_fill(dead, 0.0) * weight.clone());
+            losses.push(weight);
+        }
+        for (penalty, c) in self.objective.penalties.iter().zip(transported) {
+            let (mode, bound) = (penalty.clipping.mode, penalty.clipping.jacobian);
+            let clipped = mode.apply_all(gram.clone(), c.clone(), bound, rounding);
+            activation = add(activation, clipped * penalty.weight);
+        }
+        let losses = match losses.is_empty() {
+            true => Tensor::zeros([n, 0], &device),
+            false => Tensor::cat(losses, 1),
+        };
+        let activation = activation.unwrap_or_else(|| Tensor::zeros([n, d], &device));
+        (losses, activation)
+    }
+}
+
+/// One entry of the diagonal of each matrix, `[n]`.
+fn diagonal(matrices: &Tensor<3>, entry: usize) -> Tensor<1> {
+    let n = matrices.dims()[0];
+    let row = matrices.clone().narrow(1, entry, 1);
+    row.narrow(2, entry, 1).reshape([n])
+}
+
+/// A tensor where the layers are, without a graph.
+fn on(rows: &Tensor<2>, device: &Device) -> Tensor<2> {
+    rows.clone().without_autodiff().to_device(device)
+}
+
+/// Scales each row to norm at most `radius`; a row that is not finite becomes the origin.
+fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
+    let shape = rows.dims();
+    let norm = rows.clone().square().sum_dim(1).sqrt();
+    let lost = finite_rows(norm.clone()).bool_not();
+    let outside = norm.clone().greater_elem(radius).expand(shape);
+    // First the direction: on a line, where it is 1 or -1, rows beyond the bound then stay equal.
+    let bounded = rows.clone() / norm.clamp_min(f32::MIN_POSITIVE) * radius;
+    rows.mask_where(outside, bounded)
+        .mask_fill(lost.expand(shape), 0.0)
+}

@@ -1,0 +1,292 @@
+//! A step on host kernels, chunk by chunk.
+
+use std::ops::Range;
+
+use burn::tensor::Device;
+use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::{HostActivations, HostStack, Needs};
+use rayon::prelude::*;
+
+use super::weights::{Norms, project_to_ball};
+use super::{Engine, Pass, Stages, StepLosses, identities, read};
+use crate::TrainingError;
+
+/// Partial sums of a batch's gradient on the host: each is as large as the network, and no more than
+/// this many cores can work on a batch.
+const STRANDS: usize = 12;
+/// Parameters of a network whose partial sums are of no account; larger ones have fewer of them.
+const SMALL: usize = 1 << 20;
+/// Entries of the partial sums that are added at once.
+const SPAN: usize = 1 << 14;
+
+/// The network's kernels, and the batch beside them.
+struct Host {
+    encoder: HostStack,
+    head: Option<HostStack>,
+    inputs: Vec<f32>,
+    beside: Vec<f32>,
+    targets: Vec<f32>,
+    widths: [usize; 3],
+}
+
+impl Host {
+    /// Some rows of the inputs, of what passes by the encoder, or of the targets.
+    fn rows(values: &[f32], width: usize, records: &Range<usize>) -> Range<usize> {
+        debug_assert!(records.end * width <= values.len());
+        records.start * width..records.end * width
+    }
+
+    fn inputs(&self, records: &Range<usize>) -> &[f32] {
+        &self.inputs[Self::rows(&self.inputs, self.widths[0], records)]
+    }
+
+    fn targets(&self, records: &Range<usize>) -> &[f32] {
+        &self.targets[Self::rows(&self.targets, self.widths[2], records)]
+    }
+
+    /// What the head sees: activations, with what passes by the encoder behind them.
+    fn head_inputs(&self, records: &Range<usize>, activations: &[f32]) -> Vec<f32> {
+        let beside = self.widths[1];
+        if beside == 0 {
+            return activations.to_vec();
+        }
+        let d = activations.len() / records.len().max(1);
+        let passing = &self.beside[Self::rows(&self.beside, beside, records)];
+        let rows = activations
+            .chunks_exact(d)
+            .zip(passing.chunks_exact(beside));
+        rows.flat_map(|(activation, beside)| [activation, beside].concat())
+            .collect()
+    }
+}
+
+/// The losses of a chunk, pulled back to the head's input.
+struct Below {
+    gram: Vec<f32>,
+    input: Vec<f32>,
+    sums: Vec<f64>,
+}
+
+/// One strand's part of the gradient, with its summed losses.
+type Part = (Vec<f32>, Vec<f64>);
+
+impl Pass<'_, 2> {
+    pub(super) fn on_host(
+        &self,
+        stages: &Stages,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let host = self.host(stages)?;
+        let n = self.batch.records();
+        let chunks = engine.chunks(n);
+        let forward = |chunk: &Range<usize>| host.encoder.forward(chunk.len(), host.inputs(chunk));
+        // Without a penalty nobody looks at the activations of more than a chunk.
+        let penalised = !self.objective.penalties.is_empty();
+        let encoded: Vec<HostActivations> = match penalised {
+            true => chunks.par_iter().map(forward).collect(),
+            false => Vec::new(),
+        };
+        let d = host.encoder.outputs();
+        let outputs = host.head.as_ref().map_or(d, HostStack::outputs);
+        self.check_targets(outputs)?;
+        let mut cotangents = Vec::new();
+        let mut distances = Vec::new();
+        for penalty in &self.objective.penalties {
+            let mut activations: Vec<f32> =
+                encoded.iter().flat_map(|a| a.output().to_vec()).collect();
+            if self.clip {
+                for row in activations.chunks_exact_mut(d) {
+                    project_to_ball(row, penalty.clipping.activation);
+                }
+            }
+            let (c, distance) = penalty.cotangents(self.batch.groups(), &activations)?;
+            cotangents.push(c);
+            distances.push(distance);
+        }
+        // Each strand adds up its chunks in order, and the strands are added in order, so that the
+        // sum does not depend on the threads.
+        let parameters =
+            host.encoder.parameters() + host.head.as_ref().map_or(0, HostStack::parameters);
+        let strands = (STRANDS * SMALL / parameters.max(1)).clamp(2, STRANDS);
+        let each = chunks.len().div_ceil(strands).max(1);
+        let parts: Vec<Part> = chunks
+            .par_chunks(each)
+            .enumerate()
+            .map(|(strand, chunks)| {
+                let mut flat = vec![0.0f32; parameters];
+                let mut sums = vec![0.0; self.shares.len()];
+                for (index, chunk) in chunks.iter().enumerate() {
+                    let fresh;
+                    let encoded = match encoded.get(strand * each + index) {
+                        Some(encoded) => encoded,
+                        None => {
+                            fresh = forward(chunk);
+                            &fresh
+                        }
+                    };
+                    let own: Vec<&[f32]> = cotangents
+                        .iter()
+                        .map(|c| &c[chunk.start * d..chunk.end * d])
+                        .collect();
+                    let part = self.host_chunk(&host, chunk.clone(), encoded, &own, &mut flat);
+                    for (sum, part) in sums.iter_mut().zip(part) {
+                        *sum += part;
+                    }
+                }
+                (flat, sums)
+            })
+            .collect();
+        let mut flat = vec![0.0f32; parameters];
+        flat.par_chunks_mut(SPAN)
+            .enumerate()
+            .for_each(|(index, span)| {
+                for (part, _) in &parts {
+                    for (total, value) in span.iter_mut().zip(&part[index * SPAN..]) {
+                        *total += value;
+                    }
+                }
+            });
+        let mut sums = vec![0.0; self.shares.len()];
+        for (_, part) in &parts {
+            for (sum, part) in sums.iter_mut().zip(part) {
+                *sum += part;
+            }
+        }
+        let gradient = ParameterGradient::from_host(stages.parameters(), &flat, device)?;
+        Ok((gradient, self.losses(&sums, distances)))
+    }
+
+    fn host(&self, stages: &Stages) -> Result<Host, TrainingError> {
+        let features = self.features(stages)?;
+        let beside = stages.beside;
+        let rows = read(self.batch.inputs().clone())?;
+        let (inputs, passing) = if beside == 0 {
+            (rows, Vec::new())
+        } else {
+            let parts = rows.chunks_exact(features + beside);
+            let parts = parts.map(|row| row.split_at(features));
+            let (mut own, mut other) = (Vec::new(), Vec::new());
+            for (inputs, passing) in parts {
+                own.extend_from_slice(inputs);
+                other.extend_from_slice(passing);
+            }
+            (own, other)
+        };
+        let encoder = stages.encoder.host()?;
+        crate::error::same("features of a record", encoder.inputs(), features)?;
+        Ok(Host {
+            encoder,
+            head: stages.head.as_ref().map(|h| h.host()).transpose()?,
+            inputs,
+            beside: passing,
+            targets: read(self.batch.targets().clone())?,
+            widths: [features, beside, self.batch.targets().dims()[1]],
+        })
+    }
+
+    /// The losses of a chunk at `outputs`: cotangents `[n, K, width]`, and sums.
+    fn host_losses(&self, host: &Host, chunk: &Range<usize>, outputs: &[f32]) -> (Vec<f32>, Vec<f64>) {
+        let (n, k) = (chunk.len(), self.objective.losses.len());
+        let width = outputs.len() / n;
+        let mut all = Vec::new();
+        let mut sums = Vec::with_capacity(k);
+        for (l, loss) in self.objective.losses.iter().enumerate() {
+            let (delta, values) = loss.host_cotangents(outputs, host.targets(chunk), n);
+            let counted = values.iter().enumerate();
+            let counted = counted.filter(|(i, _)| self.shares[l][chunk.start + i] > 0.0);
+            sums.push(counted.map(|(_, value)| value).sum());
+            if k == 1 {
+                return (delta, sums);
+            }
+            all.resize(n * k * width, 0.0);
+            for (i, row) in delta.chunks_exact(width).enumerate() {
+                all[(i * k + l) * width..][..width].copy_from_slice(row);
+            }
+        }
+        (all, sums)
+    }
+
+    /// Adds the gradient of one chunk to `flat`; answers its summed losses.
+    fn host_chunk(
+        &self,
+        host: &Host,
+        chunk: Range<usize>,
+        encoded: &HostActivations,
+        cotangents: &[&[f32]],
+        flat: &mut [f32],
+    ) -> Vec<f64> {
+        let (n, k, d) = (chunk.len(), self.objective.losses.len(), host.encoder.outputs());
+        let needs = |gram, input| Needs { gram, input };
+        let (encoder_part, head_part) = flat.split_at_mut(host.encoder.parameters());
+        let head = host.head.as_ref().filter(|_| k > 0).map(|head| {
+            let inputs = host.head_inputs(&chunk, encoded.output());
+            let saved = head.forward(n, &inputs);
+            let (delta, sums) = self.host_losses(host, &chunk, saved.output());
+            let pulled = head.pull_back(&saved, k, &delta, needs(self.clip, true));
+            (head, saved, pulled, sums)
+        });
+        let below = match &head {
+            Some((_, _, pulled, sums)) => Below {
+                gram: pulled.gram.clone(),
+                input: pulled.input.clone(),
+                sums: sums.clone(),
+            },
+            None => {
+                let (input, sums) = self.host_losses(host, &chunk, encoded.output());
+                Below {
+                    gram: Vec::new(),
+                    input,
+                    sums,
+                }
+            }
+        };
+        let weigh = |gram: &[f32]| {
+            self.weights(&Norms {
+                records: chunk.clone(),
+                head: &below.gram,
+                inputs: &below.input,
+                d,
+                gram,
+                penalties: cotangents,
+            })
+        };
+        let losses = if cotangents.is_empty() {
+            // The losses' own rows go on through the encoder.
+            let width = below.input.len() / (n * k).max(1);
+            let rows: Vec<f32> = below
+                .input
+                .chunks_exact(width)
+                .flat_map(|row| &row[..d])
+                .copied()
+                .collect();
+            let pulled = host
+                .encoder
+                .pull_back(encoded, k, &rows, needs(self.clip, false));
+            let weights = weigh(&pulled.gram);
+            host.encoder
+                .add_gradient(encoded, &pulled, &weights.losses, encoder_part);
+            weights.losses
+        } else if self.clip {
+            let pulled = host
+                .encoder
+                .pull_back(encoded, d, &identities(n, d), needs(true, false));
+            let weights = weigh(&pulled.gram);
+            host.encoder
+                .add_gradient(encoded, &pulled, &weights.activation, encoder_part);
+            weights.losses
+        } else {
+            let weights = weigh(&[]);
+            let pulled =
+                host.encoder
+                    .pull_back(encoded, 1, &weights.activation, needs(false, false));
+            host.encoder
+                .add_gradient(encoded, &pulled, &vec![1.0; n], encoder_part);
+            weights.losses
+        };
+        if let Some((head, saved, pulled, _)) = &head {
+            head.add_gradient(saved, pulled, &losses, head_part);
+        }
+        below.sums
+    }
+}

@@ -1,0 +1,218 @@
+//! The clipped gradient of a batch.
+//!
+//! With layers that know their per-record gradients, `head(encoder(x))`:
+//!
+//! 1. Forward through the encoder; the activations, projected onto the ball of radius `M`, are
+//!    transported: cotangents `c_i` of each penalty.
+//! 2. Chunk by chunk: forward and backward through the head for the losses, which gives their squared norms
+//!    and their cotangents `du_i` at the activation; then the Gram pass over the encoder,
+//!    `G_i = J_i J_i^T`. A loss reaches the encoder only through the activation, so its squared norm there
+//!    is `du_i^T G_i du_i`.
+//! 3. `w_i = min(1, C / norm_i)` for each loss, and one weighted sum with the cotangent
+//!    `sum_k w_k w_ik du_ik / n + sum_p v_p f_p(G_i) c_ip` at the activation.
+//!
+//! Without penalties there is no activation to stop at: the losses' cotangents are pulled back through all
+//! layers. Without layers, `alone` takes one record at a time through burn's autodiff.
+
+mod alone;
+mod chunks;
+mod device;
+mod host;
+mod weights;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
+
+pub use chunks::Engine;
+
+use crate::error::same;
+use crate::{Batch, Layers, Network, StepObjective, TrainingError};
+
+/// The losses of one step on its private batch. **Not private**: no ledger covers them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepLosses {
+    /// The mean of each loss over its records, before its weight.
+    pub losses: Vec<f64>,
+    /// Each penalty, before its weight.
+    pub penalties: Vec<f64>,
+}
+
+/// One batch on its way to one gradient.
+pub(crate) struct Pass<'a, const D: usize> {
+    objective: &'a StepObjective,
+    batch: &'a Batch<D>,
+    /// Weights of each record in each loss, before any clipping.
+    shares: Vec<Vec<f64>>,
+    clip: bool,
+}
+
+/// A network as the pass needs it.
+struct Stages<'a> {
+    /// Up to the penalised activation.
+    encoder: Stack<'a>,
+    /// From there to the output; none where that is the activation itself.
+    head: Option<Stack<'a>>,
+    /// Features that pass by the encoder.
+    beside: usize,
+}
+
+impl<'a, const D: usize> Pass<'a, D> {
+    pub(crate) fn new(objective: &'a StepObjective, batch: &'a Batch<D>, clip: bool) -> Self {
+        Self {
+            shares: objective.shares(batch.groups()),
+            objective,
+            batch,
+            clip,
+        }
+    }
+
+    pub(crate) fn run(
+        self,
+        network: &impl Network<D>,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let layers = match engine {
+            Engine::Alone => None,
+            Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?,
+        };
+        if self.batch.records() == 0 {
+            let slots = layers.map_or_else(|| parameters_of(network), |l| l.parameters());
+            return self.empty(slots, device);
+        }
+        let Some(layers) = layers else {
+            return self.alone(network, device);
+        };
+        if let Some(other) = self.objective.penalties.iter().find(|p| p.tap > 0) {
+            return Err(TrainingError::OutOfRange {
+                name: "the activation of a penalty",
+                value: other.tap as f64,
+                bound: "0: layers have one tapped activation".into(),
+            });
+        }
+        let flat = self.batch.flat();
+        let flat = Pass {
+            objective: self.objective,
+            batch: &flat,
+            shares: self.shares,
+            clip: self.clip,
+        };
+        flat.of_layers(layers, engine, device)
+    }
+}
+
+impl Stages<'_> {
+    /// All parameters, the encoder's first.
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        let mut slots = self.encoder.parameters();
+        if let Some(head) = &self.head {
+            slots.extend(head.parameters());
+        }
+        slots
+    }
+}
+
+impl Pass<'_, 2> {
+    fn of_layers(
+        &self,
+        layers: Layers,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let Layers {
+            encoder,
+            head,
+            beside,
+        } = layers;
+        let stages = Stages {
+            encoder,
+            head,
+            beside,
+        };
+        match engine {
+            Engine::Host { .. } => self.on_host(&stages, engine, device),
+            _ => self
+                .on_device(&stages, engine, device)
+                .map_err(|error| match error {
+                    TrainingError::Device { message, .. } => TrainingError::Device {
+                        chunk: engine.chunk(),
+                        message,
+                    },
+                    other => other,
+                }),
+        }
+    }
+
+    /// Features of one record that the encoder sees.
+    fn features(&self, stages: &Stages) -> Result<usize, TrainingError> {
+        let all = self.batch.inputs().dims()[1];
+        if stages.beside < all {
+            return Ok(all - stages.beside);
+        }
+        same("features of a record, besides those that pass by", stages.beside + 1, all)?;
+        Ok(all - stages.beside)
+    }
+}
+
+impl<const D: usize> Pass<'_, D> {
+    /// Refuses targets that do not fit the outputs, before anything is computed of them.
+    fn check_targets(&self, outputs: usize) -> Result<(), TrainingError> {
+        let losses = self.objective.losses.iter();
+        losses
+            .map(|loss| loss.check_targets(outputs, self.batch.targets()))
+            .collect()
+    }
+
+    /// The gradient of a Poisson sample that is empty.
+    fn empty(
+        &self,
+        slots: Vec<ParameterSlot>,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let zeros = vec![0.0; slots.iter().map(ParameterSlot::len).sum()];
+        let device = device.clone().without_autodiff();
+        let gradient = ParameterGradient::from_host(slots, &zeros, &device)?;
+        Ok((gradient, self.losses(&vec![0.0; self.shares.len()], Vec::new())))
+    }
+
+    /// The means of step losses from their sums over records.
+    fn losses(&self, sums: &[f64], penalties: Vec<f64>) -> StepLosses {
+        let shares = self.shares.iter().zip(sums).zip(&self.objective.losses);
+        StepLosses {
+            losses: shares
+                .map(|((shares, sum), loss)| {
+                    let share = shares.iter().copied().fold(0.0, f64::max);
+                    sum * share / loss.weight
+                })
+                .collect(),
+            penalties,
+        }
+    }
+}
+
+/// `d` unit rows for each of `n` records, `[n, d, d]`.
+fn identities(n: usize, d: usize) -> Vec<f32> {
+    let mut rows = vec![0.0; n * d * d];
+    for i in 0..n {
+        for r in 0..d {
+            rows[(i * d + r) * d + r] = 1.0;
+        }
+    }
+    rows
+}
+
+/// Host rows as a tensor on `device`.
+fn upload(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+/// A tensor's values on the host.
+pub(crate) fn read<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, TrainingError> {
+    tensor
+        .try_into_vec_as::<f32>()
+        .map_err(|error| TrainingError::Device {
+            chunk: 0,
+            message: error.to_string(),
+        })
+}

@@ -1,0 +1,125 @@
+//! The weights of one record's gradients.
+
+use std::ops::Range;
+
+use dp_core::per_sample::{GRAM_ROUNDING, norm_clip_weight};
+
+use super::Pass;
+
+/// What a pass finds of a chunk before any weight is known.
+pub(super) struct Norms<'a> {
+    /// The chunk's records.
+    pub(super) records: Range<usize>,
+    /// Gram matrices of the losses in the head, `[n, K, K]`; empty without a head.
+    pub(super) head: &'a [f32],
+    /// Cotangents of the losses at the activation, `[n, K, width]`, `width >= d`.
+    pub(super) inputs: &'a [f32],
+    /// Dimension `d` of the activation.
+    pub(super) d: usize,
+    /// Gram matrices of the encoder, `[n, d, d]`, or of the losses in it, `[n, K, K]`, where nothing is
+    /// penalised; empty where nothing is clipped.
+    pub(super) gram: &'a [f32],
+    /// Cotangents of each penalty for the chunk, `[n, d]`.
+    pub(super) penalties: &'a [&'a [f32]],
+}
+
+/// The weights of a chunk.
+pub(super) struct Weights {
+    /// Of the losses' rows, `[n, K]`.
+    pub(super) losses: Vec<f32>,
+    /// The cotangent at the activation, `[n, d]`; empty where nothing is penalised.
+    pub(super) activation: Vec<f32>,
+}
+
+impl<const D: usize> Pass<'_, D> {
+    /// The weights of step 3.
+    pub(super) fn weights(&self, norms: &Norms) -> Weights {
+        let (k, d, n) = (self.shares.len(), norms.d, norms.records.len());
+        let penalised = !self.objective.penalties.is_empty();
+        let width = norms.inputs.len() / (n * k).max(1);
+        let mut losses = Vec::with_capacity(n * k);
+        let mut activation = Vec::with_capacity(if penalised { n * d } else { 0 });
+        for i in 0..n {
+            let record = norms.records.start + i;
+            let mut sum = vec![0.0f64; if penalised { d } else { 0 }];
+            for (l, loss) in self.objective.losses.iter().enumerate() {
+                let share = self.shares[l][record];
+                let du = &norms.inputs[(i * k + l) * width..][..width.min(d)];
+                let own = norms.head.get((i * k + l) * k + l).copied();
+                let own = f64::from(own.unwrap_or(0.0)) * (1.0 + GRAM_ROUNDING);
+                let weight = if share == 0.0 {
+                    0.0
+                } else if !self.clip {
+                    1.0
+                } else if penalised {
+                    let gram = &norms.gram[i * d * d..(i + 1) * d * d];
+                    let total = own + encoder_norm_squared_upper(gram, du);
+                    f64::from(norm_clip_weight(total, loss.clip))
+                } else {
+                    let below = norms.gram.get((i * k + l) * k + l).copied();
+                    let below = f64::from(below.unwrap_or(0.0)) * (1.0 + GRAM_ROUNDING);
+                    f64::from(norm_clip_weight(own + below, loss.clip))
+                };
+                losses.push((share * weight) as f32);
+                // A record of weight zero may have a cotangent that is not finite.
+                if penalised && weight > 0.0 {
+                    for (sum, &u) in sum.iter_mut().zip(du) {
+                        *sum += share * weight * f64::from(u);
+                    }
+                }
+            }
+            for (penalty, cotangents) in self.objective.penalties.iter().zip(norms.penalties) {
+                let c = &cotangents[i * d..(i + 1) * d];
+                let (clipping, v) = (&penalty.clipping, penalty.weight);
+                if self.clip {
+                    let gram = &norms.gram[i * d * d..(i + 1) * d * d];
+                    let clipped = clipping.mode.apply(gram, c, clipping.jacobian);
+                    for (sum, c) in sum.iter_mut().zip(clipped) {
+                        *sum += v * f64::from(c);
+                    }
+                } else {
+                    for (sum, &c) in sum.iter_mut().zip(c) {
+                        *sum += v * f64::from(c);
+                    }
+                }
+            }
+            activation.extend(sum.into_iter().map(|x| x as f32));
+        }
+        Weights { losses, activation }
+    }
+}
+
+/// An upper bound on `du^T G du`, the rounding of `G` included: the same allowance as in the
+/// spectral clip.
+pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
+    let d = du.len();
+    let mut quadratic = 0.0;
+    let mut trace = 0.0;
+    let mut squared = 0.0;
+    for r in 0..d {
+        trace += f64::from(gram[r * d + r]);
+        squared += f64::from(du[r]).powi(2);
+        for s in 0..d {
+            quadratic += f64::from(du[r]) * f64::from(gram[r * d + s]) * f64::from(du[s]);
+        }
+    }
+    quadratic + GRAM_ROUNDING * trace * squared
+}
+
+/// Scales `row` to norm at most `radius`; a row that is not finite becomes the origin, so that one
+/// bad record can neither poison the sort nor be told from its neighbour by an error.
+pub(super) fn project_to_ball(row: &mut [f32], radius: f64) {
+    let norm = row
+        .iter()
+        .map(|&x| f64::from(x).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    if !norm.is_finite() {
+        row.fill(0.0);
+    } else if norm > radius {
+        let scale = radius / norm;
+        for x in row {
+            *x = (f64::from(*x) * scale) as f32;
+        }
+    }
+}

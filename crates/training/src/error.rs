@@ -1,0 +1,127 @@
+//! What can go wrong in private training.
+
+/// Errors of this crate. Each names the value and the bound that it broke; nothing was released then.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainingError {
+    /// A constant lies outside its range.
+    #[error("{name} = {value} is refused: it must be {bound}")]
+    OutOfRange {
+        /// The constant.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// The bound, in words.
+        bound: String,
+    },
+    /// Sizes that do not fit each other.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Where.
+        what: &'static str,
+        /// The size expected.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// A label that is none of the classes.
+    // Which record has it is private; that the data are not what they should be is for their owner.
+    #[error("a label is {label}: with {classes} outputs it must be a whole number from 0 to {}", classes.saturating_sub(1))]
+    Label {
+        /// The label found.
+        label: f32,
+        /// The number of classes.
+        classes: usize,
+    },
+    /// Something that cannot be bounded together.
+    #[error("{what}")]
+    Unbounded {
+        /// What, and what would do instead.
+        what: String,
+    },
+    /// Layers that compute something else than the network does.
+    #[error(
+        "the network's layers and its forward pass differ: {layers} against {forward} in {what}: mend          Network::layers, or leave it out"
+    )]
+    LayersDiffer {
+        /// Of what.
+        what: &'static str,
+        /// What the layers give.
+        layers: f64,
+        /// What the forward pass gives.
+        forward: f64,
+    },
+    /// A loss that is not one value for each record by itself.
+    #[error(
+        "a loss mixes records: {alone} for a record alone, {together} beside another: row i of its answer must          depend on row i of outputs and targets"
+    )]
+    LossMixes {
+        /// The loss of one record alone.
+        alone: f64,
+        /// The loss of the same record beside another.
+        together: f64,
+    },
+    /// An update without an optimizer.
+    #[error("no optimizer was given: say Training::optimizer, or take Step::gradient to one of your own")]
+    NoOptimizer,
+    /// A ledger that has lost releases since a checkpoint.
+    #[error("the ledger {path} holds {found} releases, and the checkpoint knows of {expected}")]
+    LostReleases {
+        /// The ledger's file.
+        path: String,
+        /// Releases in it.
+        found: u64,
+        /// Releases at the checkpoint.
+        expected: u64,
+    },
+    /// A checkpoint that cannot be read.
+    #[error("the checkpoint's generator stands at {position:?}, which is no position")]
+    Checkpoint {
+        /// The position found.
+        position: String,
+    },
+    /// The operating system has no randomness to give.
+    #[error("{0}")]
+    Randomness(String),
+    /// A device that gave no answer, which is most often a lack of memory.
+    #[error("the device gave no answer with {chunk} records at once: {message}")]
+    Device {
+        /// Records that went through the network at once.
+        chunk: usize,
+        /// What the device said.
+        message: String,
+    },
+    /// The per-record engine, the plan or the mechanism refused.
+    #[error(transparent)]
+    Privacy(#[from] dp_core::DpError),
+    /// The transport refused.
+    #[error(transparent)]
+    Transport(#[from] swd::SwdError),
+}
+
+/// Refuses a size that is not what it should be.
+pub(crate) fn same(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), TrainingError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(TrainingError::Shape {
+        what,
+        expected,
+        found,
+    })
+}
+
+/// Refuses what is not positive and finite.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), TrainingError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(TrainingError::OutOfRange {
+        name,
+        value,
+        bound: "positive and finite".into(),
+    })
+}

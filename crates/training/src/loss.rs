@@ -1,0 +1,329 @@
+//! What a record costs.
+
+use std::sync::Arc;
+
+use burn::tensor::{Int, Tensor, TensorData};
+
+use crate::TrainingError;
+use crate::error::{positive, same};
+
+/// How far a probability stays from 0 and 1 in the cross-entropy.
+const EDGE: f32 = 1e-6;
+
+type Closure = dyn Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync;
+
+/// A loss of each record, `l(output_i, target_i)`; what is minimised is its mean over records.
+///
+/// Every record's gradient of it, with respect to all parameters, is clipped to norm `C`
+/// ([`Loss::clip`]): the mean then moves by at most `2C/n` where one record is replaced.
+///
+/// ```
+/// use private_training::Loss;
+/// let own = Loss::new(|outputs, targets| (outputs - targets).abs().sum_dim(1).squeeze_dim(1));
+/// let terms = [Loss::cross_entropy().clip(1.0), own.weight(0.1).clip(0.5)];
+/// ```
+#[derive(Clone)]
+pub struct Loss {
+    kind: Kind,
+    pub(crate) weight: f64,
+    pub(crate) clip: f64,
+    pub(crate) groups: Option<Vec<usize>>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    CrossEntropy,
+    Bernoulli,
+    BernoulliLogits,
+    Squared,
+    Own(Arc<Closure>),
+}
+
+impl std::fmt::Debug for Loss {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Loss")
+            .field("kind", &self.name())
+            .field("weight", &self.weight)
+            .field("clip", &self.clip)
+            .field("groups", &self.groups)
+            .finish()
+    }
+}
+
+impl Loss {
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            weight: 1.0,
+            clip: 1.0,
+            groups: None,
+        }
+    }
+
+    /// `-ln softmax(outputs)_y` for logits `[n, classes]` and class numbers `y`, `[n, 1]`.
+    pub fn cross_entropy() -> Self {
+        Self::of(Kind::CrossEntropy)
+    }
+
+    /// `sum_j -y_j ln p_j - (1 - y_j) ln(1 - p_j)` for probabilities `p` and targets `y`, `[n, t]`; `p` is
+    /// kept 1e-6 away from 0 and 1.
+    pub fn binary_cross_entropy() -> Self {
+        Self::of(Kind::Bernoulli)
+    }
+
+    /// The same for the logits of the probabilities.
+    pub fn binary_cross_entropy_with_logits() -> Self {
+        Self::of(Kind::BernoulliLogits)
+    }
+
+    /// `|output - target|^2`, summed over the outputs of a record.
+    pub fn squared_error() -> Self {
+        Self::of(Kind::Squared)
+    }
+
+    /// A loss of one's own: outputs `[n, outputs]` and targets `[n, t]` to one value a record, `[n]`, by burn
+    /// operations that its autodiff knows.
+    ///
+    /// Row `i` of the answer must depend on row `i` of the arguments alone. Training tries that on random
+    /// rows before its first step, and refuses a closure that mixes records.
+    pub fn new(
+        values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of(Kind::Own(Arc::new(values)))
+    }
+
+    /// The weight of this loss in what is minimised, 1 unless said.
+    #[must_use]
+    pub fn weight(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// The norm `C` to which each record's gradient of this loss, before its weight, is clipped; 1 unless
+    /// said.
+    #[must_use]
+    pub fn clip(mut self, norm: f64) -> Self {
+        self.clip = norm;
+        self
+    }
+
+    /// The mean over the records of these groups alone, by their place in the sampler; over all unless
+    /// said.
+    #[must_use]
+    pub fn only_groups(mut self, groups: &[usize]) -> Self {
+        self.groups = Some(groups.to_vec());
+        self
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::CrossEntropy => "cross-entropy",
+            Kind::Bernoulli => "binary cross-entropy",
+            Kind::BernoulliLogits => "binary cross-entropy with logits",
+            Kind::Squared => "squared error",
+            Kind::Own(_) => "a loss of one's own",
+        }
+    }
+
+    pub(crate) fn check(&self, groups: usize) -> Result<(), TrainingError> {
+        positive("the weight of a loss", self.weight)?;
+        positive("the clipping norm C of a loss", self.clip)?;
+        let named = self.groups.as_deref();
+        match named.and_then(|named| named.iter().find(|&&group| group >= groups)) {
+            None => Ok(()),
+            Some(&group) => Err(TrainingError::OutOfRange {
+                name: "the group of a loss",
+                value: group as f64,
+                bound: format!("below the number of groups, {groups}"),
+            }),
+        }
+    }
+
+    /// Whether the loss looks at the records of a group.
+    pub(crate) fn covers(&self, group: usize) -> bool {
+        self.groups.as_ref().is_none_or(|own| own.contains(&group))
+    }
+
+    /// Refuses targets that do not fit the outputs.
+    pub(crate) fn check_targets(
+        &self,
+        outputs: usize,
+        targets: &Tensor<2>,
+    ) -> Result<(), TrainingError> {
+        let width = targets.dims()[1];
+        match self.kind {
+            Kind::CrossEntropy => {
+                same("class numbers of a record", 1, width)?;
+                let labels = targets.clone().into_data();
+                let bad = |label: &f32| {
+                    !(*label >= 0.0 && *label < outputs as f32 && label.fract() == 0.0)
+                };
+                match labels.iter::<f32>().find(bad) {
+                    None => Ok(()),
+                    Some(label) => Err(TrainingError::Label {
+                        label,
+                        classes: outputs,
+                    }),
+                }
+            }
+            Kind::Bernoulli | Kind::BernoulliLogits | Kind::Squared => {
+                same("targets of a record", outputs, width)
+            }
+            Kind::Own(_) => Ok(()),
+        }
+    }
+
+    /// The value of each record, `[n]`, for autodiff.
+    pub fn values(&self, outputs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+        let n = outputs.dims()[0];
+        match &self.kind {
+            Kind::CrossEntropy => {
+                let labels: Tensor<2, Int> = targets.int();
+                let ln = burn::tensor::activation::log_softmax(outputs, 1);
+                ln.gather(1, labels).neg().reshape([n])
+            }
+            Kind::Bernoulli => {
+                let kept = outputs.clamp(EDGE, 1.0 - EDGE);
+                let rest = kept.clone().neg() + 1.0;
+                let other = targets.clone().neg() + 1.0;
+                (targets * kept.log() + other * rest.log())
+                    .sum_dim(1)
+                    .neg()
+                    .reshape([n])
+            }
+            Kind::BernoulliLogits => logit_cross_entropy(outputs, targets)
+                .sum_dim(1)
+                .reshape([n]),
+            Kind::Squared => (outputs - targets).square().sum_dim(1).reshape([n]),
+            Kind::Own(values) => values(outputs, targets),
+        }
+    }
+
+    /// The cotangents at `outputs`, `[n, outputs]`, without any weight, and the values, `[n]`.
+    pub(crate) fn cotangents(
+        &self,
+        outputs: Tensor<2>,
+        targets: Tensor<2>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        let [n, width] = outputs.dims();
+        match &self.kind {
+            Kind::CrossEntropy => {
+                let labels: Tensor<2, Int> = targets.int();
+                let ln = burn::tensor::activation::log_softmax(outputs, 1);
+                let values = ln.clone().gather(1, labels.clone()).neg().reshape([n]);
+                let classes = Tensor::<1, Int>::arange(0..width as i64, &ln.device());
+                let classes = classes.unsqueeze::<2>().expand([n, width]);
+                let hot = classes.equal(labels.expand([n, width])).float();
+                (ln.exp() - hot, values)
+            }
+            Kind::Bernoulli => {
+                let kept = outputs.clamp(EDGE, 1.0 - EDGE);
+                let rest = kept.clone().neg() + 1.0;
+                let other = targets.clone().neg() + 1.0;
+                let ln = targets.clone() * kept.clone().log() + other * rest.clone().log();
+                let delta = (kept.clone() - targets) / (kept * rest);
+                (delta, ln.sum_dim(1).neg().reshape([n]))
+            }
+            Kind::BernoulliLogits => {
+                let delta = burn::tensor::activation::sigmoid(outputs.clone()) - targets.clone();
+                let values = logit_cross_entropy(outputs, targets);
+                (delta, values.sum_dim(1).reshape([n]))
+            }
+            Kind::Squared => {
+                let difference = outputs - targets;
+                let values = difference.clone().square().sum_dim(1).reshape([n]);
+                (difference * 2.0, values)
+            }
+            Kind::Own(values) => {
+                let device = outputs.device();
+                let tracked = outputs.autodiff().require_grad();
+                let values = values(tracked.clone(), targets.autodiff());
+                let mut gradients = values.clone().sum().backward();
+                let delta = tracked.grad_remove(&mut gradients);
+                let delta = delta.unwrap_or_else(|| Tensor::zeros([n, width], &device));
+                (delta, values.inner())
+            }
+        }
+    }
+
+    /// [`Loss::cotangents`] on the host, with the summed value over records whose loss counts.
+    pub(crate) fn host_cotangents(
+        &self,
+        outputs: &[f32],
+        targets: &[f32],
+        n: usize,
+    ) -> (Vec<f32>, Vec<f64>) {
+        let (width, t) = (outputs.len() / n.max(1), targets.len() / n.max(1));
+        let rows = || outputs.chunks_exact(width).zip(targets.chunks_exact(t));
+        let mut delta = Vec::with_capacity(outputs.len());
+        let mut values = Vec::with_capacity(n);
+        match &self.kind {
+            Kind::BernoulliLogits => {
+                for (outputs, targets) in rows() {
+                    values.push(host_logit_cross_entropy(outputs, targets, &mut delta));
+                }
+            }
+            Kind::Bernoulli => {
+                for (outputs, targets) in rows() {
+                    let mut value = 0.0;
+                    for (&o, &y) in outputs.iter().zip(targets) {
+                        let p = o.clamp(EDGE, 1.0 - EDGE);
+                        value -= f64::from(y * p.ln() + (1.0 - y) * (1.0 - p).ln());
+                        delta.push((p - y) / (p * (1.0 - p)));
+                    }
+                    values.push(value);
+                }
+            }
+            Kind::Squared => {
+                for (outputs, targets) in rows() {
+                    let mut value = 0.0;
+                    for (&o, &y) in outputs.iter().zip(targets) {
+                        value += f64::from(o - y).powi(2);
+                        delta.push(2.0 * (o - y));
+                    }
+                    values.push(value);
+                }
+            }
+            Kind::CrossEntropy | Kind::Own(_) => {
+                let device = burn::tensor::Device::flex();
+                let tensor = |rows: &[f32], width| {
+                    Tensor::from_data(TensorData::new(rows.to_vec(), [n, width]), &device)
+                };
+                let (cotangents, each) =
+                    self.cotangents(tensor(outputs, width), tensor(targets, t));
+                delta = cotangents.into_data().iter::<f32>().collect();
+                values = each.into_data().iter::<f64>().collect();
+            }
+        }
+        (delta, values)
+    }
+}
+
+/// `max(z, 0) - z y + ln(1 + exp(-|z|))` of each logit.
+fn logit_cross_entropy(logits: Tensor<2>, targets: Tensor<2>) -> Tensor<2> {
+    let soft = logits.clone().abs().neg().exp().log1p();
+    logits.clone().clamp_min(0.0) - logits * targets + soft
+}
+
+/// [`logit_cross_entropy`] of one record; adds the cotangents `sigmoid(z) - y` to `delta`.
+fn host_logit_cross_entropy(logits: &[f32], targets: &[f32], delta: &mut Vec<f32>) -> f64 {
+    let mut loss = 0.0f64;
+    // One logarithm of a product, at most 2^512, instead of 512 logarithms.
+    for (logits, targets) in logits.chunks(512).zip(targets.chunks(512)) {
+        let mut product = 1.0f64;
+        for (&z, &y) in logits.iter().zip(targets) {
+            let e = (-z.abs()).exp();
+            loss += f64::from(z.max(0.0) - z * y);
+            product *= 1.0 + f64::from(e);
+            let sigmoid = if z >= 0.0 {
+                1.0 / (1.0 + e)
+            } else {
+                e / (1.0 + e)
+            };
+            delta.push(sigmoid - y);
+        }
+        loss += product.ln();
+    }
+    loss
+}

@@ -1,0 +1,170 @@
+//! What is trained: any burn module that says what it computes of one record.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
+use dp_core::per_sample::{ParameterSlot, Stack};
+
+use crate::Objective;
+
+/// What a network computes of records, `[n, ...]`.
+#[derive(Debug, Clone)]
+pub struct Forward {
+    /// What the losses look at, `[n, outputs]`.
+    pub output: Tensor<2>,
+    /// What penalties look at, `[n, d]` each; a penalty names its own by number.
+    pub taps: Vec<Tensor<2>>,
+}
+
+impl Forward {
+    /// An output alone: no penalty.
+    pub fn of(output: Tensor<2>) -> Self {
+        Self {
+            output,
+            taps: Vec::new(),
+        }
+    }
+
+    /// An output that is penalised itself.
+    pub fn penalised(output: Tensor<2>) -> Self {
+        Self {
+            taps: vec![output.clone()],
+            output,
+        }
+    }
+
+    /// An output, and the activations that are penalised.
+    pub fn tapped(output: Tensor<2>, activation: Tensor<2>) -> Self {
+        Self {
+            output,
+            taps: vec![activation],
+        }
+    }
+}
+
+/// A burn module that can be trained privately.
+///
+/// # Contract
+///
+/// What a record gives depends on that record alone. The engine of last resort sees to it, by one record
+/// at a time; [`Network::layers`] only knows layers that keep to it.
+pub trait Network<const D: usize>: Module {
+    /// What the network computes of records `[n, ...]`: row `i` of every answer from record `i`.
+    fn forward(&self, inputs: Tensor<D>) -> Forward;
+
+    /// The same as layers that know their per-record gradients: many times faster. Without it every
+    /// record goes through autodiff alone, once for each loss and each penalised activation.
+    ///
+    /// # Errors
+    ///
+    /// Layers that do not fit each other.
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(None)
+    }
+}
+
+/// A network as layers: `head(encoder(x))`, with the encoder's output, `[n, d]`, for penalties.
+pub struct Layers<'a> {
+    pub(crate) encoder: Stack<'a>,
+    pub(crate) head: Option<Stack<'a>>,
+    pub(crate) beside: usize,
+}
+
+impl<'a> Layers<'a> {
+    /// The layers of a chain, cut at its tap: ready to be [`Network::layers`]' answer. Without a tap the last
+    /// output is what losses and penalties look at.
+    ///
+    /// # Errors
+    ///
+    /// Layers that do not fit each other.
+    pub fn chain(chain: Chain<'a>) -> Result<Option<Self>, DpError> {
+        let (encoder, head) = chain.split()?;
+        Ok(Some(Self {
+            encoder,
+            head,
+            beside: 0,
+        }))
+    }
+
+    /// Layers whose last output is what losses and penalties look at.
+    pub fn of(layers: Stack<'a>) -> Self {
+        Self {
+            encoder: layers,
+            head: None,
+            beside: 0,
+        }
+    }
+
+    /// Layers up to the penalised activation, and those from there to the output.
+    pub fn tapped(encoder: Stack<'a>, head: Stack<'a>) -> Self {
+        Self {
+            encoder,
+            head: Some(head),
+            beside: 0,
+        }
+    }
+
+    /// The last `features` of each record pass by the encoder: the head sees them behind the activation,
+    /// as a class label in a conditional decoder.
+    pub fn beside(mut self, features: usize) -> Self {
+        self.beside = features;
+        self
+    }
+
+    /// All parameters, the encoder's first.
+    pub fn parameters(&self) -> Vec<ParameterSlot> {
+        let mut slots = self.encoder.parameters();
+        if let Some(head) = &self.head {
+            slots.extend(head.parameters());
+        }
+        slots
+    }
+
+    /// The first layer without host kernels.
+    pub(crate) fn without_host_kernels(&self) -> Option<String> {
+        let stacks = std::iter::once(&self.encoder).chain(&self.head);
+        stacks.filter_map(|stack| stack.host().err()).find_map(|e| match e {
+            DpError::NoHostKernels { layer } => Some(layer),
+            _ => None,
+        })
+    }
+
+    /// About how many bytes the activations and cotangents of one record take in a step.
+    pub(crate) fn bytes(&self, objective: &Objective, rows: Tensor<2>) -> usize {
+        let features = rows.dims()[1];
+        let own = features - self.beside;
+        let row = rows.narrow(0, 0, 1).without_autodiff();
+        let encoded = self.encoder.forward(row.clone().narrow(1, 0, own));
+        let d = encoded.output().dims()[1];
+        let mut scalars = encoded.scalars();
+        if let Some(head) = &self.head {
+            let beside = row.narrow(1, own, self.beside.max(1));
+            let seen = match self.beside {
+                0 => encoded.output(),
+                _ => Tensor::cat(vec![encoded.output(), beside], 1),
+            };
+            scalars += head.forward(seen).scalars();
+        }
+        let penalised = if objective.penalties().is_empty() { 0 } else { d };
+        let rows = objective.losses().len().max(penalised);
+        // Each activation once; of each of its cotangents one that is kept, one that is made of it, and
+        // what the layer between them needs.
+        size_of::<f32>() * scalars * (1 + 3 * rows)
+    }
+
+    /// What the layers compute of rows `[n, features]`.
+    pub fn forward(&self, rows: Tensor<2>) -> Forward {
+        let [n, features] = rows.dims();
+        let own = features - self.beside;
+        let activation = self.encoder.output(rows.clone().slice([0..n, 0..own]));
+        let Some(head) = &self.head else {
+            return Forward::penalised(activation);
+        };
+        let mut seen = activation.clone();
+        if self.beside > 0 {
+            seen = Tensor::cat(vec![seen, rows.slice([0..n, own..features])], 1);
+        }
+        Forward::tapped(head.output(seen), activation)
+    }
+}

@@ -1,0 +1,302 @@
+//! What a step minimises, and how far one record can move its gradient.
+
+use std::ops::Range;
+
+use burn::tensor::Device;
+use dp_core::accounting::Neighbours;
+use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
+use dp_core::sampling::Draw;
+use rand::Rng;
+
+use crate::engine::{Engine, Pass};
+use crate::error::same;
+use crate::penalty::ExactCells;
+use crate::{Batch, DrawnPenalty, Loss, Network, Penalty, StepLosses, TrainingError};
+
+/// Losses and penalties: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
+#[derive(Debug, Clone, Default)]
+pub struct Objective {
+    losses: Vec<Loss>,
+    penalties: Vec<Penalty>,
+    exact: ExactCells,
+}
+
+impl Objective {
+    /// An objective of some losses.
+    pub fn of(losses: impl IntoIterator<Item = Loss>) -> Self {
+        Self {
+            losses: losses.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with one more loss.
+    #[must_use]
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.losses.push(loss);
+        self
+    }
+
+    /// The same with one more penalty.
+    #[must_use]
+    pub fn penalty(mut self, penalty: Penalty) -> Self {
+        self.penalties.push(penalty);
+        self
+    }
+
+    /// The losses.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// The penalties.
+    pub fn penalties(&self) -> &[Penalty] {
+        &self.penalties
+    }
+
+    /// Refuses constants out of range, groups that are not there, and what cannot be bounded together.
+    pub(crate) fn check(&self, sizes: &GroupSizes) -> Result<(), TrainingError> {
+        if self.losses.is_empty() && self.penalties.is_empty() {
+            return Err(TrainingError::OutOfRange {
+                name: "the number of losses and penalties",
+                value: 0.0,
+                bound: "at least 1".into(),
+            });
+        }
+        self.losses
+            .iter()
+            .try_for_each(|loss| loss.check(sizes.count()))?;
+        self.penalties.iter().try_for_each(Penalty::check)?;
+        match sizes {
+            GroupSizes::Expected(_) if !self.penalties.is_empty() => {
+                Err(TrainingError::Unbounded {
+                    what: "a penalty compares groups of fixed, public sizes, and Poisson sampling draws \
+                           another number of records each time: take a sampler of fixed size"
+                        .into(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The public side of one step: fresh slices for each penalty, and the cells of its law.
+    ///
+    /// - `dims`: the dimension of each tapped activation.
+    ///
+    /// # Errors
+    ///
+    /// What a penalty refuses.
+    pub fn draw(
+        &mut self,
+        dims: &[usize],
+        sizes: GroupSizes,
+        rng: &mut impl Rng,
+    ) -> Result<StepObjective, TrainingError> {
+        self.check(&sizes)?;
+        let mut penalties = Vec::with_capacity(self.penalties.len());
+        for penalty in &self.penalties {
+            let dim = dims.get(penalty.tap).ok_or(TrainingError::OutOfRange {
+                name: "the activation of a penalty",
+                value: penalty.tap as f64,
+                bound: format!("below the number of tapped activations, {}", dims.len()),
+            })?;
+            let fixed = sizes.fixed().unwrap_or_default();
+            penalties.push(penalty.draw(*dim, fixed, &mut self.exact, rng)?);
+        }
+        Ok(StepObjective {
+            losses: self.losses.clone(),
+            penalties,
+            sizes,
+        })
+    }
+
+    /// The public side of one step with penalties that the caller has drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`Objective::draw`]; penalties for groups of other sizes.
+    pub fn with_penalties(
+        &self,
+        penalties: Vec<DrawnPenalty>,
+        sizes: GroupSizes,
+    ) -> Result<StepObjective, TrainingError> {
+        self.check(&sizes)?;
+        for penalty in &penalties {
+            penalty.clipping.check()?;
+            let fixed = sizes.fixed().unwrap_or_default();
+            same("groups of a penalty", fixed.len(), penalty.sizes().len())?;
+            for (&expected, &found) in fixed.iter().zip(penalty.sizes()) {
+                same("records of a group of a penalty", expected, found)?;
+            }
+        }
+        Ok(StepObjective {
+            losses: self.losses.clone(),
+            penalties,
+            sizes,
+        })
+    }
+}
+
+/// The public sizes that a mean over records is divided by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupSizes {
+    /// Just so many records of each group in each batch; a record may be replaced.
+    Fixed(Vec<usize>),
+    /// So many in the mean, by Poisson sampling; a record may be added or removed.
+    Expected(f64),
+}
+
+impl GroupSizes {
+    /// The number of groups.
+    pub fn count(&self) -> usize {
+        self.fixed().map_or(1, <[usize]>::len)
+    }
+
+    fn fixed(&self) -> Option<&[usize]> {
+        match self {
+            Self::Fixed(sizes) => Some(sizes),
+            Self::Expected(_) => None,
+        }
+    }
+
+    /// Records that a loss takes its mean over.
+    fn records(&self, loss: &Loss) -> f64 {
+        match self {
+            Self::Expected(mean) => *mean,
+            Self::Fixed(sizes) => {
+                let own = sizes.iter().enumerate();
+                let own = own.filter(|(group, _)| loss.covers(*group));
+                own.map(|(_, &size)| size as f64).sum()
+            }
+        }
+    }
+}
+
+/// An objective with the public side of one step: ready for a batch.
+#[derive(Debug, Clone)]
+pub struct StepObjective {
+    pub(crate) losses: Vec<Loss>,
+    pub(crate) penalties: Vec<DrawnPenalty>,
+    sizes: GroupSizes,
+}
+
+impl StepObjective {
+    /// The penalties as drawn.
+    pub fn penalties(&self) -> &[DrawnPenalty] {
+        &self.penalties
+    }
+
+    /// The L2 sensitivity of one step's gradient:
+    /// `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` where a record is replaced by one of its group, and
+    /// `sum_k w_k C_k / n` where one is added to, or removed from, a Poisson sample of `n` expected records.
+    ///
+    /// # Errors
+    ///
+    /// Bounds that are refused.
+    pub fn sensitivity(&self) -> Result<Sensitivity, TrainingError> {
+        let mut total = 0.0;
+        for penalty in &self.penalties {
+            total += penalty.weight * penalty.sensitivity_upper()?;
+        }
+        Ok(Sensitivity::l2(self.loss_sensitivity() + total)?)
+    }
+
+    /// The same with the published bounds of the penalties, for comparison.
+    pub fn published_sensitivity_upper(&self) -> f64 {
+        let penalties = self.penalties.iter();
+        let penalties = penalties.map(|p| p.weight * p.published_sensitivity_upper());
+        self.loss_sensitivity() + penalties.sum::<f64>()
+    }
+
+    fn loss_sensitivity(&self) -> f64 {
+        let records = match self.sizes {
+            GroupSizes::Fixed(_) => 2.0,
+            GroupSizes::Expected(_) => 1.0,
+        };
+        let losses = self.losses.iter();
+        let losses =
+            losses.map(|loss| loss.weight * (records * loss.clip / self.sizes.records(loss)));
+        losses.sum()
+    }
+
+    /// The neighbours that [`StepObjective::sensitivity`] holds for.
+    pub fn neighbours(&self) -> Neighbours {
+        match &self.sizes {
+            GroupSizes::Expected(_) => Neighbours::AddRemove,
+            GroupSizes::Fixed(sizes) if sizes.len() > 1 => Neighbours::KEnd,
+            GroupSizes::Fixed(_) => Neighbours::ReplaceOne,
+        }
+    }
+
+    /// What each record of each group weighs in each loss, `w_k / n_k` or nothing.
+    pub(crate) fn shares(&self, groups: &[Range<usize>]) -> Vec<Vec<f64>> {
+        let share = |loss: &Loss, group: usize| {
+            if loss.covers(group) {
+                loss.weight / self.sizes.records(loss)
+            } else {
+                0.0
+            }
+        };
+        let losses = self.losses.iter();
+        losses
+            .map(|loss| {
+                let groups = groups.iter().enumerate();
+                groups
+                    .flat_map(|(group, range)| vec![share(loss, group); range.len()])
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// The gradient of a batch, every record's part bounded, with its sensitivity.
+    ///
+    /// # Formal guarantee
+    ///
+    /// For two batches that differ in one record ([`StepObjective::neighbours`]), the same weights and the
+    /// same public side, the results differ by at most [`StepObjective::sensitivity`] in L2 norm. The
+    /// losses are **not private**: no ledger covers them.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not fit, bounds that are refused, a batch that is not the draw's.
+    pub fn bounded_gradient<const D: usize>(
+        &self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        draw: Draw,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(BoundedGradient, StepLosses), TrainingError> {
+        let sensitivity = self.sensitivity()?;
+        let (gradient, losses) = self.clipped_gradient(network, batch, engine, device)?;
+        let sizes = batch.sizes();
+        let bounded = BoundedGradient::new(gradient, sensitivity, &sizes, draw)?;
+        Ok((bounded, losses))
+    }
+
+    /// The sum that [`StepObjective::bounded_gradient`] couples with its sensitivity.
+    pub(crate) fn clipped_gradient<const D: usize>(
+        &self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        Pass::new(self, batch, true).run(network, engine, device)
+    }
+
+    /// The ordinary gradient of the objective: nothing is clipped and **nothing is private**.
+    ///
+    /// # Errors
+    ///
+    /// As [`StepObjective::bounded_gradient`].
+    pub fn gradient_without_privacy<const D: usize>(
+        &self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        engine: Engine,
+        device: &Device,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        Pass::new(self, batch, false).run(network, engine, device)
+    }
+}

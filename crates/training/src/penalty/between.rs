@@ -1,0 +1,227 @@
+//! Distances between pairs of groups, and what one record can move them.
+
+use std::ops::Range;
+
+use burn::tensor::Tensor;
+use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
+use swd::transport::host::sliced_cotangents_and_distance;
+use swd::transport::tensor::{cotangent_rounding, cotangents_of_sides};
+use swd::{Cells, Slices};
+
+use crate::error::same;
+use crate::{Clipping, TrainingError};
+
+/// Two groups that should be alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The groups, by their place in the batch; each group belongs to at most one pair.
+    pub groups: [usize; 2],
+    /// The weight of their distance.
+    pub weight: f64,
+}
+
+/// The penalty of a step: pairs of groups, and public slices. Everything in it is public.
+///
+/// `P = sum over pairs of weight * SW_2^2(group, group)`; in one dimension `W_2^2` itself.
+#[derive(Debug, Clone)]
+pub struct Between {
+    slices: Slices,
+    sizes: Vec<usize>,
+    pairs: Vec<Pair>,
+}
+
+impl Between {
+    /// The two groups of a batch.
+    pub(super) fn groups(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
+        same("groups of a batch, for a distance between two", 2, sizes.len())?;
+        let pair = Pair {
+            groups: [0, 1],
+            weight: 1.0,
+        };
+        Self::new(sizes.to_vec(), vec![pair], slices)
+    }
+
+    /// The two groups of each class, with the mean over classes.
+    pub(super) fn classes(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
+        let classes = sizes.len() / 2;
+        same("groups of a batch, two for each class", 2 * classes.max(1), sizes.len())?;
+        let pairs = (0..classes).map(|class| Pair {
+            groups: [2 * class, 2 * class + 1],
+            weight: 1.0 / classes as f64,
+        });
+        Self::new(sizes.to_vec(), pairs.collect(), slices)
+    }
+
+    /// Any disjoint pairs of groups of `sizes` records.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::OutOfRange`] without pairs, for a group that is empty, not there, or in two pairs,
+    /// and for a weight that is not positive.
+    pub fn new(sizes: Vec<usize>, pairs: Vec<Pair>, slices: Slices) -> Result<Self, TrainingError> {
+        let refuse = |name, value: f64, bound: &str| {
+            Err(TrainingError::OutOfRange {
+                name,
+                value,
+                bound: bound.into(),
+            })
+        };
+        if pairs.is_empty() {
+            return refuse("pairs of groups", 0.0, "at least 1");
+        }
+        let mut used = vec![false; sizes.len()];
+        for pair in &pairs {
+            if !(pair.weight.is_finite() && pair.weight > 0.0) {
+                return refuse("weight of a pair", pair.weight, "positive and finite");
+            }
+            for group in pair.groups {
+                match used.get_mut(group) {
+                    None => return refuse("group of a pair", group as f64, "one of the groups"),
+                    Some(true) => return refuse("group of a pair", group as f64, "in one pair"),
+                    Some(seen) => *seen = true,
+                }
+                if sizes[group] == 0 {
+                    return refuse("records of a group", 0.0, "at least 1");
+                }
+            }
+        }
+        Ok(Self {
+            slices,
+            sizes,
+            pairs,
+        })
+    }
+
+    /// Records of each group.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The directions of this step.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    /// An upper bound on how far the penalty's gradient moves when one record is replaced by one of its
+    /// group, with activations of norm at most `M` and Jacobians of spectral norm at most `L`: the
+    /// largest over pairs of `weight * Delta(n_0, n_1)`.
+    ///
+    /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
+    /// better ([`both_private_bound`]).
+    ///
+    /// # Errors
+    ///
+    /// Bounds that are refused.
+    pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
+        let (m, l) = (clipping.activation, clipping.jacobian);
+        let lambda = self.slices.lambda_max_upper();
+        let root = lambda.sqrt();
+        // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm,
+        // and the cells that they are taken from were.
+        let rounding = f64::powi(2.0, -20) * l * root * (root + 1.0) * m;
+        let mut worst = 0.0f64;
+        for pair in &self.pairs {
+            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            let bound = both_private_bound(m, l, l, n0, n1, lambda)?;
+            worst = worst.max(pair.weight * (bound * (1.0 + F32_CLIP_SLACK) + rounding));
+        }
+        Ok(worst)
+    }
+
+    /// `weight * 16 M L / min(n_0, n_1)`.
+    pub(super) fn published_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
+        let (m, l) = (clipping.activation, clipping.jacobian);
+        let smaller = |pair: &Pair| {
+            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            n0.min(n1) as f64
+        };
+        self.pairs
+            .iter()
+            .map(|pair| pair.weight * 16.0 * m * l / smaller(pair))
+            .fold(0.0, f64::max)
+    }
+
+    fn check(&self, groups: &[Range<usize>]) -> Result<(), TrainingError> {
+        same("groups of a batch", self.sizes.len(), groups.len())?;
+        for (&expected, group) in self.sizes.iter().zip(groups) {
+            same("records of a group", expected, group.len())?;
+        }
+        Ok(())
+    }
+
+    /// The penalty at `activations`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`.
+    ///
+    /// # Errors
+    ///
+    /// Latents that do not fit.
+    pub(super) fn cotangents(
+        &self,
+        groups: &[Range<usize>],
+        activations: &[f32],
+    ) -> Result<(Vec<f32>, f64), TrainingError> {
+        self.check(groups)?;
+        let d = self.slices.dim();
+        let mut cotangents = vec![0.0; activations.len()];
+        let mut penalty = 0.0;
+        for pair in &self.pairs {
+            let [first, second] = pair.groups.map(|group| groups[group].clone());
+            let rows = |range: &Range<usize>| &activations[range.start * d..range.end * d];
+            for (own, other) in [(&first, &second), (&second, &first)] {
+                let cells = Cells::of_sample(rows(other), &self.slices, own.len())?;
+                let (c, distance) =
+                    sliced_cotangents_and_distance(rows(own), &self.slices, &cells)?;
+                let target = &mut cotangents[own.start * d..own.end * d];
+                for (target, c) in target.iter_mut().zip(c) {
+                    *target = (pair.weight * f64::from(c)) as f32;
+                }
+                // Both directions give the same distance.
+                penalty += 0.5 * pair.weight * distance;
+            }
+        }
+        Ok((cotangents, penalty))
+    }
+
+    /// [`Between::cotangents`] on the device of `activations`. With the bounds of a private step they are
+    /// multiplied by `1 / (1 + x)`, `x = 8 w L r / Delta_P` for a pair of weight `w`: the rounding `r` of
+    /// both sides, in each of two data sets, then fits into the sensitivity.
+    pub(super) fn device_cotangents(
+        &self,
+        groups: &[Range<usize>],
+        activations: Tensor<2>,
+        clipping: Option<&Clipping>,
+    ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
+        self.check(groups)?;
+        let (d, device) = (self.slices.dim(), activations.device());
+        let slices = self.slices.tensor(&device);
+        let rows = |range: &Range<usize>| activations.clone().slice([range.clone(), 0..d]);
+        let mut parts: Vec<_> = groups
+            .iter()
+            .map(|range| Tensor::zeros([range.len(), d], &device))
+            .collect();
+        let mut penalty = Tensor::<1>::zeros([1], &device);
+        for pair in &self.pairs {
+            let [first, second] = pair.groups;
+            let [x, y] = pair.groups.map(|group| rows(&groups[group]));
+            let (in_first, in_second, distance) = cotangents_of_sides(x, y, slices.clone())?;
+            let shrunk = match clipping {
+                Some(clipping) => self.shrunk(pair, clipping)?,
+                None => 1.0,
+            };
+            parts[first] = in_first * (pair.weight * shrunk);
+            parts[second] = in_second * (pair.weight * shrunk);
+            penalty = penalty + distance * pair.weight;
+        }
+        Ok((Tensor::cat(parts, 0), penalty))
+    }
+
+    /// `1 / (1 + 8 w L r / Delta_P)`.
+    fn shrunk(&self, pair: &Pair, clipping: &Clipping) -> Result<f64, TrainingError> {
+        let m = clipping.activation;
+        let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+        let wide = (n0.max(n1) / n0.min(n1) + 4) as f64;
+        let cells = wide * f64::powi(2.0, -24) * m;
+        let error = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m) + cells;
+        let declared = self.sensitivity_upper(clipping)?;
+        Ok(1.0 / (1.0 + 8.0 * pair.weight * clipping.jacobian * error / declared))
+    }
+}

@@ -1,0 +1,317 @@
+//! Penalties on activations: sliced distances with a proved bound.
+
+mod between;
+mod prior;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use dp_core::per_sample::JacobianClip;
+use rand::Rng;
+use swd::{Cells, Slices};
+
+pub use between::{Between, Pair};
+pub use prior::{Matching, Prior};
+
+use crate::error::positive;
+use crate::{Clipping, TrainingError};
+
+/// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`.
+///
+/// - [`Penalty::to`]: of each group's activations to a public law, weighted by the sizes of groups;
+/// - [`Penalty::between_groups`], [`Penalty::between_classes`], [`Penalty::between`]: between groups of
+///   private records, both of which are trained. Groups may come from two private data sets.
+///
+/// Activations are projected onto the ball of radius `M` before they are compared, and each record's
+/// Jacobian of the activation is bounded by `L` ([`Penalty::clip`]): the gradient then moves by at most
+/// [`DrawnPenalty::sensitivity_upper`] where one record is replaced within its group. In one dimension
+/// the distance is `W_2^2` itself.
+///
+/// ```
+/// use private_training::{Clipping, Penalty, Prior};
+/// let latents_in_the_ball = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
+/// let parity = Penalty::between_groups().slices(16).weight(0.5);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Penalty {
+    kind: Kind,
+    slices: Directions,
+    pub(crate) weight: f64,
+    pub(crate) clipping: Clipping,
+    pub(crate) tap: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Prior(Prior),
+    Groups,
+    Classes,
+    Pairs(Vec<Pair>),
+}
+
+/// Which directions a step compares along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Directions {
+    Tight(usize),
+    Independent(usize),
+}
+
+impl Penalty {
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            slices: Directions::Tight(50),
+            weight: 1.0,
+            clipping: Clipping::published(JacobianClip::Spectral),
+            tap: 0,
+        }
+    }
+
+    /// The distance of each group's activations to a public law.
+    pub fn to(prior: Prior) -> Self {
+        Self::of(Kind::Prior(prior))
+    }
+
+    /// The distance between the two groups of a batch: statistical parity
+    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 8).
+    pub fn between_groups() -> Self {
+        Self::of(Kind::Groups)
+    }
+
+    /// The mean over classes of the distance between their two groups: equality of odds (the same,
+    /// equation 9). Groups stand as `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
+    pub fn between_classes() -> Self {
+        Self::of(Kind::Classes)
+    }
+
+    /// Distances between any disjoint pairs of groups, with weights.
+    pub fn between(pairs: Vec<Pair>) -> Self {
+        Self::of(Kind::Pairs(pairs))
+    }
+
+    /// The weight of this penalty in what is minimised, 1 unless said.
+    #[must_use]
+    pub fn weight(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Directions of a step, drawn afresh as a tight frame: 50 unless said, at least `d`.
+    #[must_use]
+    pub fn slices(mut self, count: usize) -> Self {
+        self.slices = Directions::Tight(count);
+        self
+    }
+
+    /// Directions of a step, drawn independently of each other.
+    #[must_use]
+    pub fn independent_slices(mut self, count: usize) -> Self {
+        self.slices = Directions::Independent(count);
+        self
+    }
+
+    /// The bounds `M` and `L`; those of [`Clipping::published`] unless said.
+    #[must_use]
+    pub fn clip(mut self, clipping: Clipping) -> Self {
+        self.clipping = clipping;
+        self
+    }
+
+    /// Which of the network's activations is meant ([`crate::Forward::taps`]); the first unless said.
+    #[must_use]
+    pub fn at(mut self, tap: usize) -> Self {
+        self.tap = tap;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), TrainingError> {
+        positive("the weight of a penalty", self.weight)?;
+        self.clipping.check()
+    }
+
+    /// The public side of one step for groups of `sizes` records and activations of `dim` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// Fewer slices than dimensions, groups that do not pair, a public sample of another dimension.
+    pub fn draw(
+        &self,
+        dim: usize,
+        sizes: &[usize],
+        exact: &mut ExactCells,
+        rng: &mut impl Rng,
+    ) -> Result<DrawnPenalty, TrainingError> {
+        let slices = match self.slices {
+            Directions::Tight(count) => Slices::tight(dim, count, rng)?,
+            Directions::Independent(count) => Slices::iid(dim, count, rng)?,
+        };
+        let target = match &self.kind {
+            Kind::Prior(prior) => Target::Prior(prior.draw(sizes, slices, exact, rng)?),
+            Kind::Groups => Target::Between(Between::groups(sizes, slices)?),
+            Kind::Classes => Target::Between(Between::classes(sizes, slices)?),
+            Kind::Pairs(pairs) => {
+                Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
+            }
+        };
+        Ok(self.drawn(target))
+    }
+
+    /// This penalty with a public side of the caller's own.
+    pub fn with_target(&self, target: impl Into<Target>) -> DrawnPenalty {
+        self.drawn(target.into())
+    }
+
+    fn drawn(&self, target: Target) -> DrawnPenalty {
+        DrawnPenalty {
+            target,
+            weight: self.weight,
+            clipping: self.clipping,
+            tap: self.tap,
+            declared: None,
+        }
+    }
+}
+
+/// The exact cells of public laws for each dimension and size, computed once for a whole run.
+#[derive(Debug, Clone, Default)]
+pub struct ExactCells(std::collections::BTreeMap<(&'static str, usize, usize), Arc<Cells>>);
+
+impl ExactCells {
+    pub(crate) fn get(
+        &mut self,
+        law: (&'static str, usize, usize),
+        cells: impl FnOnce() -> Result<Cells, swd::SwdError>,
+    ) -> Result<Arc<Cells>, TrainingError> {
+        if let Some(cells) = self.0.get(&law) {
+            return Ok(cells.clone());
+        }
+        let cells = Arc::new(cells()?);
+        self.0.insert(law, cells.clone());
+        Ok(cells)
+    }
+}
+
+/// What activations are compared with in one step; everything in it is public.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A public law.
+    Prior(Matching),
+    /// Each other.
+    Between(Between),
+}
+
+impl From<Matching> for Target {
+    fn from(matching: Matching) -> Self {
+        Self::Prior(matching)
+    }
+}
+
+impl From<Between> for Target {
+    fn from(between: Between) -> Self {
+        Self::Between(between)
+    }
+}
+
+/// A penalty with the slices and cells of one step.
+#[derive(Debug, Clone)]
+pub struct DrawnPenalty {
+    target: Target,
+    pub(crate) weight: f64,
+    pub(crate) clipping: Clipping,
+    pub(crate) tap: usize,
+    declared: Option<f64>,
+}
+
+impl DrawnPenalty {
+    /// The directions of this step.
+    pub fn slices(&self) -> &Slices {
+        match &self.target {
+            Target::Prior(matching) => matching.slices(),
+            Target::Between(between) => between.slices(),
+        }
+    }
+
+    /// Records of each group.
+    pub fn sizes(&self) -> &[usize] {
+        match &self.target {
+            Target::Prior(matching) => matching.sizes(),
+            Target::Between(between) => between.sizes(),
+        }
+    }
+
+    /// A larger sensitivity than the proved one, for comparison with published noise.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::OutOfRange`] for less than the proved bound.
+    pub fn with_larger_sensitivity(mut self, declared: f64) -> Result<Self, TrainingError> {
+        let proved = self.sensitivity_upper()?;
+        if declared.is_finite() && declared >= proved {
+            self.declared = Some(declared);
+            return Ok(self);
+        }
+        Err(TrainingError::OutOfRange {
+            name: "the declared sensitivity of a penalty",
+            value: declared,
+            bound: format!("at least {proved}, which is proved"),
+        })
+    }
+
+    /// An upper bound on how far the gradient of the distance, before its weight, moves when one record
+    /// is replaced by one of its group, with activations of norm at most `M` and Jacobians of spectral norm
+    /// at most `L`.
+    ///
+    /// # Errors
+    ///
+    /// Bounds that are refused.
+    pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
+        if let Some(declared) = self.declared {
+            return Ok(declared);
+        }
+        match &self.target {
+            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping),
+            Target::Between(between) => between.sensitivity_upper(&self.clipping),
+        }
+    }
+
+    /// The published bound for the same: `12 M L / n` towards a public law
+    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
+    /// (corollary C.1).
+    pub fn published_sensitivity_upper(&self) -> f64 {
+        match &self.target {
+            Target::Prior(matching) => {
+                12.0 * self.clipping.activation * self.clipping.jacobian
+                    / matching.records() as f64
+            }
+            Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
+        }
+    }
+
+    /// Cotangents `[n, d]` of the distance at `activations [n, d]`, and its value.
+    pub(crate) fn cotangents(
+        &self,
+        groups: &[Range<usize>],
+        activations: &[f32],
+    ) -> Result<(Vec<f32>, f64), TrainingError> {
+        match &self.target {
+            Target::Prior(matching) => matching.cotangents(groups, activations),
+            Target::Between(between) => between.cotangents(groups, activations),
+        }
+    }
+
+    /// [`DrawnPenalty::cotangents`] where the activations are; with `bounded` they are scaled down by what
+    /// their sums may be off by there, so that the declared sensitivity holds.
+    pub(crate) fn device_cotangents(
+        &self,
+        groups: &[Range<usize>],
+        activations: Tensor<2>,
+        bounded: bool,
+    ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
+        let clipping = bounded.then_some(&self.clipping);
+        match &self.target {
+            Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),
+            Target::Between(between) => between.device_cotangents(groups, activations, clipping),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a network and its losses claim, tried before the first step.
+//!
+//! The records of the first batch are as good as any: nothing of what is found leaves but a refusal of the
+//! program that is wrong.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::engine::read;
+use crate::{Batch, Forward, Network, Objective, TrainingError};
+
+/// Records that are tried.
+const TRIED: usize = 2;
+
+/// How far two ways to the same numbers may differ, against the largest of them.
+const TOLERANCE: f64 = 1e-3;
+
+/// The first records of a batch; none where it is empty.
+fn first<const D: usize>(batch: &Batch<D>) -> Option<(Tensor<D>, Tensor<2>)> {
+    let n = batch.records().min(TRIED);
+    let part = || {
+        let inputs = batch.inputs().clone().without_autodiff().narrow(0, 0, n);
+        let targets = batch.targets().clone().without_autodiff().narrow(0, 0, n);
+        (inputs, targets)
+    };
+    (n > 0).then(part)
+}
+
+/// Refuses layers that compute something else than the network.
+pub(crate) fn try_layers<const D: usize>(
+    network: &impl Network<D>,
+    batch: &Batch<D>,
+) -> Result<(), TrainingError> {
+    let (Some(layers), Some((inputs, _))) = (network.layers()?, first(batch)) else {
+        return Ok(());
+    };
+    let n = inputs.dims()[0];
+    let features = inputs.dims()[1..].iter().product::<usize>();
+    let own = layers.forward(inputs.clone().reshape([n, features]));
+    let theirs = network.valid().forward(inputs);
+    compare("the output", own.output, theirs.output)?;
+    match (own.taps.into_iter().next(), theirs.taps.into_iter().next()) {
+        (Some(own), Some(theirs)) => compare("the penalised activation", own, theirs),
+        _ => Ok(()),
+    }
+}
+
+fn compare(what: &'static str, layers: Tensor<2>, forward: Tensor<2>) -> Result<(), TrainingError> {
+    let differ = |layers, forward| TrainingError::LayersDiffer {
+        what,
+        layers,
+        forward,
+    };
+    let (width, expected) = (layers.dims()[1], forward.dims()[1]);
+    if width != expected {
+        return Err(differ(width as f64, expected as f64));
+    }
+    let (layers, forward) = (read(layers)?, read(forward)?);
+    match first_difference(&layers, &forward) {
+        None => Ok(()),
+        Some((a, b)) => Err(differ(a, b)),
+    }
+}
+
+/// The first pair of numbers that differ by more than rounding; numbers that are not finite are passed over.
+fn first_difference(a: &[f32], b: &[f32]) -> Option<(f64, f64)> {
+    let sizes = a.iter().chain(b).map(|x| f64::from(x.abs()));
+    let largest = sizes.filter(|x| x.is_finite()).fold(0.0, f64::max);
+    let pairs = a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+    let mut finite = pairs.filter(|(a, b)| a.is_finite() && b.is_finite());
+    finite.find(|(a, b)| (a - b).abs() > TOLERANCE * largest)
+}
+
+/// Refuses losses that mix records.
+pub(crate) fn try_losses<const D: usize>(
+    objective: &Objective,
+    network: &impl Network<D>,
+    batch: &Batch<D>,
+) -> Result<(), TrainingError> {
+    let Some((inputs, targets)) = first(batch) else {
+        return Ok(());
+    };
+    let outputs = network.valid().forward(inputs).output;
+    let n = outputs.dims()[0];
+    for loss in objective.losses() {
+        loss.check_targets(outputs.dims()[1], &targets)?;
+        let together = loss.values(outputs.clone(), targets.clone());
+        crate::error::same("values of a loss, one a record", n, together.dims()[0])?;
+        let together = read(together)?;
+        for (i, &together) in together.iter().enumerate() {
+            let row = |rows: &Tensor<2>| rows.clone().narrow(0, i, 1);
+            let alone = read(loss.values(row(&outputs), row(&targets)))?;
+            if let Some((alone, together)) = first_difference(&alone, &[together]) {
+                return Err(TrainingError::LossMixes { alone, together });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The dimension of each tapped activation.
+pub(crate) fn dimensions<const D: usize>(
+    network: &impl Network<D>,
+    batch: &Batch<D>,
+) -> Result<Vec<usize>, TrainingError> {
+    let Some((inputs, _)) = first(batch) else {
+        return Ok(Vec::new());
+    };
+    let one = inputs.narrow(0, 0, 1);
+    let forward: Forward = match network.layers()? {
+        Some(layers) => {
+            let features = one.dims()[1..].iter().product::<usize>();
+            layers.forward(one.reshape([1, features]))
+        }
+        None => network.valid().forward(one),
+    };
+    Ok(forward.taps.iter().map(|tap| tap.dims()[1]).collect())
+}
