@@ -169,6 +169,27 @@ pub enum DpError {
         /// The size found.
         found: usize,
     },
+    /// A layer of a chain that does not fit.
+    #[error("layer {number} of the chain, {layer}: {reason}")]
+    Layer {
+        /// Which one, from 1.
+        number: usize,
+        /// The layer's name.
+        layer: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A module that mixes the records of a batch.
+    #[error(
+        "{path} is {module}, which mixes the records of a batch and keeps what it has seen of them: a record \
+         has no gradient of its own there; take GroupNorm or LayerNorm instead"
+    )]
+    MixesRecords {
+        /// Where in the model it is.
+        path: String,
+        /// What it is.
+        module: &'static str,
+    },
     /// A layer that offers no host kernels was asked for them.
     #[error("layer {layer} has no host kernels: use the tensor engine for this model")]
     NoHostKernels {

@@ -98,3 +98,42 @@ pub trait Layer {
         Some((self.host()?, 0))
     }
 }
+
+/// A layer that is borrowed.
+impl<L: Layer + ?Sized> Layer for &L {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        (**self).parameters()
+    }
+
+    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        (**self).forward(input)
+    }
+
+    fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        (**self).backward(input, output, delta)
+    }
+
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+        (**self).gram(input, delta)
+    }
+
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+        (**self).gradient(input, delta)
+    }
+
+    fn role(&self) -> Role {
+        (**self).role()
+    }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        (**self).host()
+    }
+
+    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+        (**self).host_with(next)
+    }
+}

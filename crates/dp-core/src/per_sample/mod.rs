@@ -15,7 +15,9 @@ mod device;
 mod host;
 mod host_layer;
 mod layer;
+pub mod nn;
 mod octet;
+mod reference;
 mod rounding;
 mod stack;
 
@@ -26,5 +28,6 @@ pub use host::{HostActivations, HostPullBack, HostStack};
 pub use host_layer::{HostLayer, Seen};
 pub use layer::{Layer, Needs, ParameterSlot, Role};
 pub use octet::{LANES, Octet};
+pub use reference::{Reference, Rows, parameters_of, refuse_mixing};
 pub use rounding::Rounding;
 pub use stack::{Activations, PullBack, Stack};

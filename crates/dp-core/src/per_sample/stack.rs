@@ -7,7 +7,7 @@ use crate::DpError;
 
 /// Layers applied one after the other.
 pub struct Stack<'a> {
-    layers: Vec<&'a dyn Layer>,
+    layers: Vec<Box<dyn Layer + 'a>>,
 }
 
 /// What a forward pass keeps: the input, then the output of each layer.
@@ -35,6 +35,12 @@ pub struct PullBack {
 impl<'a> Stack<'a> {
     /// A stack of `layers`, first to last.
     pub fn new(layers: Vec<&'a dyn Layer>) -> Self {
+        let boxed = |layer| Box::new(layer) as Box<dyn Layer + 'a>;
+        Self::owning(layers.into_iter().map(boxed).collect())
+    }
+
+    /// A stack that owns its `layers`, first to last.
+    pub fn owning(layers: Vec<Box<dyn Layer + 'a>>) -> Self {
         Self { layers }
     }
 
@@ -45,7 +51,7 @@ impl<'a> Stack<'a> {
 
     /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
     pub fn forward(&self, input: Tensor<2>) -> Activations {
-        let mut values = vec![input];
+        let mut values = vec![input.without_autodiff()];
         for layer in &self.layers {
             let output = layer.forward(values[values.len() - 1].clone());
             values.push(output);
@@ -132,7 +138,7 @@ impl<'a> Stack<'a> {
         let mut layers: Vec<Box<dyn HostLayer>> = Vec::new();
         let mut index = 0;
         while index < self.layers.len() {
-            let layer = self.layers[index];
+            let layer = &self.layers[index];
             let (host, taken) =
                 layer
                     .host_with(&roles[index + 1..])

@@ -1,0 +1,601 @@
+//! Layers of burn in sequence.
+
+use std::collections::BTreeSet;
+
+use burn::nn::conv::{Conv1d, Conv2d, ConvTranspose2d};
+use burn::nn::interpolate::{Interpolate2d, InterpolateMode};
+use burn::nn::pool::{
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d,
+};
+use burn::nn::{Embedding, Gelu, GroupNorm, LayerNorm, LeakyRelu, Linear, RmsNorm, Softplus};
+use burn::tensor::Tensor;
+
+use super::composite::{Concat, Residual};
+use super::conv::Conv;
+use super::conv_transpose::ConvTranspose;
+use super::dropout::Dropout;
+use super::geometry::{Reason, Window, pair, pairs};
+use super::norm::Norm;
+use super::pointwise::Pointwise;
+use super::pool::{MaxPool, Planes};
+use super::transpose::Transpose;
+use super::{embedding, linear};
+use crate::DpError;
+use crate::per_sample::{Layer, Stack};
+
+/// A layer, and the shape of a record behind it.
+type Added<'a> = (Box<dyn Layer + 'a>, Vec<usize>);
+
+/// Layers of `burn::nn` in the order in which a record passes them.
+///
+/// A chain knows the shape of a record between any two layers, so that [`Chain::build`] names the layer that
+/// does not fit and both numbers. Layers read the values of their parameters when they are added, whether the
+/// model is on a device with autodiff or not; parameters that do not require gradients have none. The chain
+/// borrows the model: for new weights there is a new chain, which costs nothing.
+///
+/// # Example
+///
+/// ```
+/// use burn::nn::conv::{Conv2d, Conv2dConfig};
+/// use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
+/// use burn::nn::{Linear, LinearConfig};
+/// use burn::tensor::{Device, Tensor};
+/// use dp_core::DpError;
+/// use dp_core::per_sample::nn::Chain;
+/// use dp_core::per_sample::{Needs, Stack, norm_clip_weights, Rounding};
+///
+/// struct Digits {
+///     conv: Conv2d,
+///     pool: MaxPool2d,
+///     fc: Linear,
+/// }
+///
+/// impl Digits {
+///     fn stack(&self) -> Result<Stack<'_>, DpError> {
+///         Chain::image([1, 28, 28])
+///             .conv2d(&self.conv)
+///             .relu()
+///             .max_pool2d(&self.pool)
+///             .flatten()
+///             .linear(&self.fc)
+///             .build()
+///     }
+/// }
+///
+/// # fn main() -> Result<(), DpError> {
+/// let device = Device::flex();
+/// let model = Digits {
+///     conv: Conv2dConfig::new([1, 4], [5, 5]).with_stride([2, 2]).init(&device),
+///     pool: MaxPool2dConfig::new([2, 2]).init(),
+///     fc: LinearConfig::new(4 * 6 * 6, 10).init(&device),
+/// };
+/// let stack = model.stack()?;
+/// let seen = stack.forward(Tensor::ones([3, 28 * 28], &device));
+/// // One cotangent a record: the norms of three gradients that are never formed.
+/// let needs = Needs { gram: true, input: false };
+/// let pulled = stack.pull_back(&seen, Tensor::ones([3, 1, 10], &device), needs);
+/// let squared = pulled.gram.clone().flatten(0, 2);
+/// let weights = norm_clip_weights(squared, 1.0, Rounding::SINGLE);
+/// let sum = stack.gradient(&seen, &pulled, weights.reshape([3, 1]));
+/// assert_eq!(sum.len(), 4);
+///
+/// let wrong = Chain::features(784).linear(&model.fc).build();
+/// let error = wrong.err().map(|error| error.to_string()).unwrap_or_default();
+/// assert!(error.contains("takes 144 inputs, and 784 reach it"), "{error}");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Chain<'a> {
+    layers: Vec<Box<dyn Layer + 'a>>,
+    shape: Vec<usize>,
+    tap: Option<usize>,
+    /// The first.
+    error: Option<DpError>,
+}
+
+impl<'a> Chain<'a> {
+    /// Records of any shape, in the order of memory: `[n, product of the shape]` for a layer.
+    pub fn new(shape: impl Into<Vec<usize>>) -> Self {
+        Self {
+            layers: Vec::new(),
+            shape: shape.into(),
+            tap: None,
+            error: None,
+        }
+    }
+
+    /// Records of `d` numbers.
+    pub fn features(d: usize) -> Self {
+        Self::new([d])
+    }
+
+    /// Images, `[channels, height, width]`.
+    pub fn image(shape: [usize; 3]) -> Self {
+        Self::new(shape)
+    }
+
+    /// Sequences, `[channels, length]`.
+    pub fn sequence(shape: [usize; 2]) -> Self {
+        Self::new(shape)
+    }
+
+    /// Sequences of `length` tokens, for [`Chain::embedding`].
+    pub fn tokens(length: usize) -> Self {
+        Self::new([length])
+    }
+
+    /// The shape of a record behind the last layer.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The layers as a stack.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Layer`] for the first layer that does not fit what reaches it, and for a parameter that two
+    /// layers share: the norm of its gradient is not made of theirs.
+    pub fn build(self) -> Result<Stack<'a>, DpError> {
+        let layers = self.checked()?.layers;
+        Ok(Stack::owning(layers))
+    }
+
+    /// What stands in front of [`Chain::tap`] as a stack, and what stands behind it, if anything does.
+    ///
+    /// Without a tap everything stands in front.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Chain::build`].
+    pub fn split(self) -> Result<(Stack<'a>, Option<Stack<'a>>), DpError> {
+        let mut chain = self.checked()?;
+        let tap = chain.tap.unwrap_or(chain.layers.len());
+        let behind = chain.layers.split_off(tap);
+        let head = (!behind.is_empty()).then(|| Stack::owning(behind));
+        Ok((Stack::owning(chain.layers), head))
+    }
+
+    fn checked(self) -> Result<Self, DpError> {
+        let mut seen = BTreeSet::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            for slot in layer.parameters() {
+                if !seen.insert(slot.id.val()) && self.error.is_none() {
+                    return Err(DpError::Layer {
+                        number: index + 1,
+                        layer: layer.name(),
+                        reason: "shares a parameter with another layer, so that the norm of its gradient is \
+                                 not made of theirs"
+                            .into(),
+                    });
+                }
+            }
+        }
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// Marks the activation that is looked at from outside, by a penalty: see [`Chain::split`].
+    pub fn tap(mut self) -> Self {
+        self.tap = Some(self.layers.len());
+        self
+    }
+
+    /// Any layer of one's own; `shape` is that of a record behind it.
+    pub fn layer(self, layer: impl Layer + 'a, shape: impl Into<Vec<usize>>) -> Self {
+        self.add(layer.name(), |_| Ok((Box::new(layer), shape.into())))
+    }
+
+    /// `y = x W + b` over the last axis.
+    pub fn linear(self, module: &'a Linear) -> Self {
+        self.add("Linear", |shape| {
+            let inputs = module.weight.lazy_shape()[0];
+            let places = places(shape, inputs)?;
+            let outputs = module.weight.lazy_shape()[1];
+            Ok((
+                Box::new(linear::Linear::new(module, places)),
+                last_replaced(shape, outputs),
+            ))
+        })
+    }
+
+    /// A convolution of images.
+    pub fn conv2d(self, module: &'a Conv2d) -> Self {
+        self.add("Conv2d", |shape| {
+            let [channels, height, width] = image(shape)?;
+            let takes = module.weight.lazy_shape()[1] * module.groups;
+            fits("channels", takes, channels)?;
+            let (layer, shape) = Conv::of_images(module, [height, width])?;
+            Ok((Box::new(layer), shape.into()))
+        })
+    }
+
+    /// A convolution of sequences, `[channels, length]`.
+    pub fn conv1d(self, module: &'a Conv1d) -> Self {
+        self.add("Conv1d", |shape| {
+            let [channels, length] = sequence(shape)?;
+            let takes = module.weight.lazy_shape()[1] * module.groups;
+            fits("channels", takes, channels)?;
+            let (layer, shape) = Conv::of_sequences(module, length)?;
+            Ok((Box::new(layer), shape.into()))
+        })
+    }
+
+    /// A transposed convolution of images.
+    pub fn conv_transpose2d(self, module: &'a ConvTranspose2d) -> Self {
+        self.add("ConvTranspose2d", |shape| {
+            let [channels, height, width] = image(shape)?;
+            fits("channels", module.weight.lazy_shape()[0], channels)?;
+            let (layer, shape) = ConvTranspose::new(module, [height, width])?;
+            Ok((Box::new(layer), shape.into()))
+        })
+    }
+
+    /// A vector for each token: `[length] -> [length, d]`.
+    ///
+    /// A record is a row of numbers of tokens. One with a value that is no number of a token gives no finite
+    /// output, and so contributes nothing to a private step.
+    pub fn embedding(self, module: &'a Embedding) -> Self {
+        self.add("Embedding", |shape| {
+            let [length] = *shape else {
+                return Err(format!("takes tokens, [length], and {shape:?} reaches it"));
+            };
+            let width = module.weight.lazy_shape()[1];
+            let layer = embedding::Embedding::new(module);
+            Ok((Box::new(layer), vec![length, width]))
+        })
+    }
+
+    /// A normalisation over the last axis.
+    pub fn layer_norm(self, module: &'a LayerNorm) -> Self {
+        self.add("LayerNorm", |shape| {
+            let places = places(shape, module.gamma.lazy_shape()[0])?;
+            Ok((Box::new(Norm::layer(module, places)), shape.to_vec()))
+        })
+    }
+
+    /// A scaling to a mean square of one over the last axis.
+    pub fn rms_norm(self, module: &'a RmsNorm) -> Self {
+        self.add("RmsNorm", |shape| {
+            let places = places(shape, module.gamma.lazy_shape()[0])?;
+            Ok((Box::new(Norm::rms(module, places)), shape.to_vec()))
+        })
+    }
+
+    /// A normalisation over groups of channels, the first axis.
+    pub fn group_norm(self, module: &'a GroupNorm) -> Self {
+        self.add("GroupNorm", |shape| {
+            let channels = shape.first().copied().unwrap_or_default();
+            fits("channels", module.num_channels, channels)?;
+            let area = shape.iter().skip(1).product();
+            Ok((Box::new(Norm::group(module, area)), shape.to_vec()))
+        })
+    }
+
+    /// `max(x, 0)`.
+    pub fn relu(self) -> Self {
+        self.pointwise(Pointwise::relu())
+    }
+
+    /// `1 / (1 + exp(-x))`.
+    pub fn sigmoid(self) -> Self {
+        self.pointwise(Pointwise::sigmoid())
+    }
+
+    /// The hyperbolic tangent.
+    pub fn tanh(self) -> Self {
+        self.pointwise(Pointwise::tanh())
+    }
+
+    /// `x / (1 + exp(-x))`.
+    pub fn silu(self) -> Self {
+        self.pointwise(Pointwise::new("SiLU", burn::tensor::activation::silu))
+    }
+
+    /// `x` for `x > 0`, else `slope x`.
+    pub fn leaky_relu(self, module: &'a LeakyRelu) -> Self {
+        let module = module.clone();
+        self.pointwise(Pointwise::new("LeakyRelu", move |x| module.forward(x)))
+    }
+
+    /// The Gaussian error linear unit.
+    pub fn gelu(self, module: &'a Gelu) -> Self {
+        let module = module.clone();
+        self.pointwise(Pointwise::new("Gelu", move |x| module.forward(x)))
+    }
+
+    /// `log(1 + exp(beta x)) / beta`.
+    pub fn softplus(self, module: &'a Softplus) -> Self {
+        let module = module.clone();
+        self.pointwise(Pointwise::new("Softplus", move |x| module.forward(x)))
+    }
+
+    fn pointwise(self, layer: Pointwise) -> Self {
+        self.add(layer.name(), |shape| Ok((Box::new(layer), shape.to_vec())))
+    }
+
+    /// The largest value of each window of an image.
+    pub fn max_pool2d(self, module: &'a MaxPool2d) -> Self {
+        self.add("MaxPool2d", |shape| {
+            let [channels, height, width] = image(shape)?;
+            let window = Window {
+                size: [height, width],
+                kernel: module.kernel_size,
+                stride: module.stride,
+                dilation: module.dilation,
+                padding: pairs(
+                    &module.padding,
+                    [height, width],
+                    module.kernel_size,
+                    module.stride,
+                ),
+                ceil: module.ceil_mode,
+            };
+            let (layer, [down, across]) = MaxPool::new("MaxPool2d", channels, window)?;
+            Ok((Box::new(layer), vec![channels, down, across]))
+        })
+    }
+
+    /// The largest value of each window of a sequence.
+    pub fn max_pool1d(self, module: &'a MaxPool1d) -> Self {
+        self.add("MaxPool1d", |shape| {
+            let [channels, length] = sequence(shape)?;
+            let (kernel, stride) = (module.kernel_size, module.stride);
+            let window = Window {
+                size: [1, length],
+                kernel: [1, kernel],
+                stride: [1, stride],
+                dilation: [1, module.dilation],
+                padding: [(0, 0), pair(&module.padding, length, kernel, stride)],
+                ceil: module.ceil_mode,
+            };
+            let (layer, [_, across]) = MaxPool::new("MaxPool1d", channels, window)?;
+            Ok((Box::new(layer), vec![channels, across]))
+        })
+    }
+
+    /// The mean of each window of an image.
+    pub fn avg_pool2d(self, module: &'a AvgPool2d) -> Self {
+        self.add("AvgPool2d", |shape| {
+            let [channels, height, width] = image(shape)?;
+            let window = Window {
+                size: [height, width],
+                kernel: module.kernel_size,
+                stride: module.stride,
+                dilation: [1, 1],
+                padding: pairs(
+                    &module.padding,
+                    [height, width],
+                    module.kernel_size,
+                    module.stride,
+                ),
+                ceil: module.ceil_mode,
+            };
+            let [down, across] = window.places()?;
+            let module = module.clone();
+            let map = move |x| module.forward(x);
+            let layer = Planes::new("AvgPool2d", [channels, height, width], map);
+            Ok((Box::new(layer), vec![channels, down, across]))
+        })
+    }
+
+    /// The mean of each window of a sequence.
+    pub fn avg_pool1d(self, module: &'a AvgPool1d) -> Self {
+        self.add("AvgPool1d", |shape| {
+            let [channels, length] = sequence(shape)?;
+            let (kernel, stride) = (module.kernel_size, module.stride);
+            let window = Window {
+                size: [1, length],
+                kernel: [1, kernel],
+                stride: [1, stride],
+                dilation: [1, 1],
+                padding: [(0, 0), pair(&module.padding, length, kernel, stride)],
+                ceil: module.ceil_mode,
+            };
+            let [_, across] = window.places()?;
+            let module = module.clone();
+            let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
+            let layer = Planes::new("AvgPool1d", [channels, 1, length], map);
+            Ok((Box::new(layer), vec![channels, across]))
+        })
+    }
+
+    /// Means over as many windows as the output shall have, whatever the image.
+    pub fn adaptive_avg_pool2d(self, module: &'a AdaptiveAvgPool2d) -> Self {
+        self.add("AdaptiveAvgPool2d", |shape| {
+            let planes = image(shape)?;
+            let [down, across] = module.output_size;
+            let module = module.clone();
+            let layer = Planes::new("AdaptiveAvgPool2d", planes, move |x| module.forward(x));
+            Ok((Box::new(layer), vec![planes[0], down, across]))
+        })
+    }
+
+    /// Means over as many windows as the output shall have, whatever the sequence.
+    pub fn adaptive_avg_pool1d(self, module: &'a AdaptiveAvgPool1d) -> Self {
+        self.add("AdaptiveAvgPool1d", |shape| {
+            let [channels, length] = sequence(shape)?;
+            let across = module.output_size;
+            let module = module.clone();
+            let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
+            let layer = Planes::new("AdaptiveAvgPool1d", [channels, 1, length], map);
+            Ok((Box::new(layer), vec![channels, across]))
+        })
+    }
+
+    /// An image made larger, each pixel from the nearest one.
+    pub fn interpolate2d(self, module: &'a Interpolate2d) -> Self {
+        self.add("Interpolate2d", |shape| {
+            let planes = image(shape)?;
+            if !matches!(module.mode, InterpolateMode::Nearest) {
+                let mode = &module.mode;
+                return Err(format!("takes the nearest pixel, and its mode is {mode:?}"));
+            }
+            let size = match (module.output_size, module.scale_factor) {
+                (Some(size), None) => size,
+                (None, Some(factor)) => [0, 1].map(|axis| {
+                    let size = planes[axis + 1] as f64 * f64::from(factor[axis]);
+                    size as usize
+                }),
+                _ => return Err("needs either a size or a factor".into()),
+            };
+            let module = module.clone();
+            let layer = Planes::new("Interpolate2d", planes, move |x| module.forward(x));
+            Ok((Box::new(layer), vec![planes[0], size[0], size[1]]))
+        })
+    }
+
+    /// A record as one row of features.
+    pub fn flatten(self) -> Self {
+        let features: usize = self.shape.iter().product();
+        self.reshape([features])
+    }
+
+    /// A record in another shape of as many numbers.
+    pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        let shape = shape.into();
+        let [before, behind] = [&self.shape, &shape].map(|shape| shape.iter().product::<usize>());
+        if before == behind {
+            self.shape = shape;
+            return self;
+        }
+        self.add("Reshape", |_| {
+            Err(format!("takes {behind} numbers, and {before} reach it"))
+        })
+    }
+
+    /// The two axes of a record change places: tokens, `[length, d]`, become a sequence, `[d, length]`.
+    pub fn transpose(self) -> Self {
+        self.add("Transpose", |shape| {
+            let axes = sequence(shape)?;
+            Ok((Box::new(Transpose(axes)), vec![axes[1], axes[0]]))
+        })
+    }
+
+    /// `y = mask * x`, with a row of the mask for each record of the batch that the stack is for:
+    /// [`dropout_mask`](super::dropout_mask) draws one.
+    pub fn dropout(self, mask: Tensor<2>) -> Self {
+        self.add("Dropout", |shape| {
+            fits("features", mask.dims()[1], shape.iter().product())?;
+            Ok((Box::new(Dropout::new(mask)), shape.to_vec()))
+        })
+    }
+
+    /// `y = x + f(x)`: `inner` adds the layers of `f`.
+    pub fn residual(self, inner: impl FnOnce(Self) -> Self) -> Self {
+        self.add_inner("Residual", |shape| {
+            let inner = inner(Self::new(shape)).checked()?;
+            if inner.shape != shape {
+                let found = &inner.shape;
+                return Ok(Err(format!(
+                    "adds {shape:?}, and its inner layers give {found:?}"
+                )));
+            }
+            let layer = Residual {
+                inner: Stack::owning(inner.layers),
+            };
+            Ok(Ok((Box::new(layer) as Box<dyn Layer + 'a>, shape.to_vec())))
+        })
+    }
+
+    /// `y = [f(x), h(x)]` along the first axis, that of channels or features.
+    pub fn concat(
+        self,
+        first: impl FnOnce(Self) -> Self,
+        second: impl FnOnce(Self) -> Self,
+    ) -> Self {
+        self.add_inner("Concat", |shape| {
+            let first = first(Self::new(shape)).checked()?;
+            let second = second(Self::new(shape)).checked()?;
+            let (one, other) = (&first.shape, &second.shape);
+            if one.is_empty() || other.is_empty() || one[1..] != other[1..] {
+                return Ok(Err(format!(
+                    "puts {one:?} and {other:?} together, which differ"
+                )));
+            }
+            let mut shape = one.clone();
+            shape[0] += other[0];
+            let layer = Concat {
+                width: one.iter().product(),
+                first: Stack::owning(first.layers),
+                second: Stack::owning(second.layers),
+            };
+            Ok(Ok((Box::new(layer) as Box<dyn Layer + 'a>, shape)))
+        })
+    }
+
+    /// Adds a layer where none has been refused.
+    fn add(
+        self,
+        name: &'static str,
+        make: impl FnOnce(&[usize]) -> Result<Added<'a>, Reason>,
+    ) -> Self {
+        self.add_inner(name, |shape| Ok(make(shape)))
+    }
+
+    /// Adds a layer that may have layers inside.
+    fn add_inner(
+        mut self,
+        name: &'static str,
+        make: impl FnOnce(&[usize]) -> Result<Result<Added<'a>, Reason>, DpError>,
+    ) -> Self {
+        if self.error.is_some() {
+            return self;
+        }
+        match make(&self.shape) {
+            Ok(Ok((layer, shape))) => {
+                self.layers.push(layer);
+                self.shape = shape;
+            }
+            Ok(Err(reason)) => {
+                self.error = Some(DpError::Layer {
+                    number: self.layers.len() + 1,
+                    layer: name,
+                    reason,
+                });
+            }
+            Err(error) => self.error = Some(error),
+        }
+        self
+    }
+}
+
+/// How often the last axis, of `inputs` numbers, stands in a record.
+fn places(shape: &[usize], inputs: usize) -> Result<usize, Reason> {
+    let (last, others) = shape.split_last().ok_or("takes no record of no axis")?;
+    if *last != inputs {
+        let axis = match others {
+            [] => String::new(),
+            _ => format!(" along the last axis of {shape:?}"),
+        };
+        return Err(format!("takes {inputs} inputs, and {last} reach it{axis}"));
+    }
+    Ok(others.iter().product())
+}
+
+fn last_replaced(shape: &[usize], last: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    shape.pop();
+    shape.push(last);
+    shape
+}
+
+fn image(shape: &[usize]) -> Result<[usize; 3], Reason> {
+    shape
+        .try_into()
+        .map_err(|_| format!("takes images, [channels, height, width], and {shape:?} reaches it"))
+}
+
+fn sequence(shape: &[usize]) -> Result<[usize; 2], Reason> {
+    shape
+        .try_into()
+        .map_err(|_| format!("takes sequences, [channels, length], and {shape:?} reaches it"))
+}
+
+fn fits(what: &str, takes: usize, found: usize) -> Result<(), Reason> {
+    if takes == found {
+        return Ok(());
+    }
+    Err(format!("takes {takes} {what}, and {found} reach it"))
+}

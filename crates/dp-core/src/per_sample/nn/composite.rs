@@ -1,0 +1,131 @@
+//! Chains within a chain: residual sums and concatenations.
+//!
+//! What the inner layers see is computed again where it is asked for, so that a chain keeps no more than one
+//! activation for each of its layers.
+
+use burn::tensor::Tensor;
+
+use super::rows::together;
+use crate::per_sample::{Activations, Layer, Needs, ParameterSlot, PullBack, Stack};
+
+/// The pull-back of one inner stack.
+fn pull_back(
+    stack: &Stack,
+    input: &Tensor<2>,
+    delta: Tensor<3>,
+    gram: bool,
+) -> (Activations, PullBack) {
+    let activations = stack.forward(input.clone());
+    let needs = Needs { gram, input: !gram };
+    let pulled = stack.pull_back(&activations, delta, needs);
+    (activations, pulled)
+}
+
+fn backward(stack: &Stack, input: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+    let (_, pulled) = pull_back(stack, input, delta.clone(), false);
+    // A stack without layers gives its cotangents back.
+    pulled.input.unwrap_or(delta)
+}
+
+fn gram(stack: &Stack, input: &Tensor<2>, delta: Tensor<3>) -> Option<Tensor<3>> {
+    let none = stack.parameters().is_empty();
+    (!none).then(|| pull_back(stack, input, delta, true).1.gram)
+}
+
+fn gradient(stack: &Stack, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+    if stack.parameters().is_empty() {
+        return Vec::new();
+    }
+    // A record that owes nothing may still see something inside that is not finite.
+    let alive = delta.clone().abs().sum_dim(1).not_equal_elem(0.0).float();
+    let (activations, pulled) = pull_back(stack, input, delta.unsqueeze_dim(1), false);
+    stack.gradient(&activations, &pulled, alive)
+}
+
+/// `y = x + f(x)`.
+pub(super) struct Residual<'a> {
+    pub(super) inner: Stack<'a>,
+}
+
+impl Layer for Residual<'_> {
+    fn name(&self) -> &'static str {
+        "Residual"
+    }
+
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        self.inner.parameters()
+    }
+
+    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        self.inner.output(input.clone()) + input
+    }
+
+    fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        backward(&self.inner, input, delta.clone()) + delta
+    }
+
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+        gram(&self.inner, input, delta.clone())
+    }
+
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+        gradient(&self.inner, input, delta)
+    }
+}
+
+/// `y = [f(x), h(x)]`.
+pub(super) struct Concat<'a> {
+    pub(super) first: Stack<'a>,
+    /// Features of what `first` gives.
+    pub(super) width: usize,
+    pub(super) second: Stack<'a>,
+}
+
+impl Concat<'_> {
+    /// The cotangents of the two, along the last axis.
+    fn parts<const D: usize>(&self, delta: &Tensor<D>) -> (Tensor<D>, Tensor<D>) {
+        let features = delta.dims()[D - 1];
+        let first = delta.clone().narrow(D - 1, 0, self.width);
+        let second = delta
+            .clone()
+            .narrow(D - 1, self.width, features - self.width);
+        (first, second)
+    }
+}
+
+impl Layer for Concat<'_> {
+    fn name(&self) -> &'static str {
+        "Concat"
+    }
+
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        let mut slots = self.first.parameters();
+        slots.extend(self.second.parameters());
+        slots
+    }
+
+    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        let parts = vec![self.first.output(input.clone()), self.second.output(input)];
+        Tensor::cat(parts, 1)
+    }
+
+    fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        let (first, second) = self.parts(&delta);
+        backward(&self.first, input, first) + backward(&self.second, input, second)
+    }
+
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+        let (first, second) = self.parts(delta);
+        together(
+            gram(&self.first, input, first),
+            gram(&self.second, input, second),
+        )
+    }
+
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+        let (first, second) = self.parts(&delta);
+        let mut parts = gradient(&self.first, input, first);
+        parts.extend(gradient(&self.second, input, second));
+        parts
+    }
+}

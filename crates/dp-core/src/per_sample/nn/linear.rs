@@ -1,0 +1,86 @@
+//! The fully connected layer.
+
+use burn::nn;
+use burn::tensor::Tensor;
+use burn::tensor::module::linear;
+
+use super::rows::{gram_of_products, gram_of_sums, together};
+use super::weight::{Weight, slots};
+use crate::per_sample::{Layer, ParameterSlot};
+
+/// `y_t = x_t W + b` at each of `T` places of a record, `W` of shape `[d_in, d_out]`.
+///
+/// With one place its part of a record's Gram matrix is `(delta delta^T) (|x|^2 + 1)` (Goodfellow 2015).
+pub(super) struct Linear {
+    weight: Weight<2>,
+    bias: Option<Weight<1>>,
+    places: usize,
+}
+
+impl Linear {
+    pub(super) fn new(module: &nn::Linear, places: usize) -> Self {
+        Self {
+            weight: Weight::of(&module.weight),
+            bias: module.bias.as_ref().map(Weight::of),
+            places,
+        }
+    }
+}
+
+impl Layer for Linear {
+    fn name(&self) -> &'static str {
+        "Linear"
+    }
+
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        slots(&self.weight, self.bias.as_ref())
+    }
+
+    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        let n = input.dims()[0];
+        let [inputs, outputs] = self.weight.value.dims();
+        let bias = self.bias.as_ref().map(|bias| bias.value.clone());
+        let places = input.reshape([n * self.places, inputs]);
+        linear(places, self.weight.value.clone(), bias).reshape([n, self.places * outputs])
+    }
+
+    fn backward(&self, _input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        let [n, g, _] = delta.dims();
+        let [inputs, outputs] = self.weight.value.dims();
+        delta
+            .reshape([n * g * self.places, outputs])
+            .matmul(self.weight.value.clone().transpose())
+            .reshape([n, g, self.places * inputs])
+    }
+
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+        let [n, g, _] = delta.dims();
+        let [inputs, outputs] = self.weight.value.dims();
+        let delta = delta
+            .clone()
+            .reshape([n, g, self.places, outputs])
+            .swap_dims(2, 3);
+        let bias = self.bias.as_ref().filter(|bias| bias.trained());
+        let bias = bias.map(|_| gram_of_sums(delta.clone()));
+        let weight = self.weight.trained().then(|| {
+            let seen = input.clone().reshape([n, 1, self.places, inputs]);
+            gram_of_products(&seen.swap_dims(2, 3), delta.unsqueeze_dim(2))
+        });
+        together(weight, bias)
+    }
+
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+        let n = input.dims()[0];
+        let [inputs, outputs] = self.weight.value.dims();
+        let delta = delta.reshape([n * self.places, outputs]);
+        let mut parts = Vec::new();
+        if self.weight.trained() {
+            let seen = input.clone().reshape([n * self.places, inputs]);
+            parts.push(seen.transpose().matmul(delta.clone()).flatten(0, 1));
+        }
+        if self.bias.as_ref().is_some_and(Weight::trained) {
+            parts.push(delta.sum_dim(0).flatten(0, 1));
+        }
+        parts
+    }
+}

@@ -1,0 +1,24 @@
+//! burn's own layers with their per-record gradients.
+//!
+//! A model keeps its `burn::nn` fields, its records and its `Config::init`; a [`Chain`] says in which order its
+//! layers follow each other, and is the fast path of its private steps.
+
+mod chain;
+mod composite;
+mod conv;
+mod conv_transpose;
+mod dropout;
+mod embedding;
+mod geometry;
+mod linear;
+mod norm;
+mod pointwise;
+mod pool;
+mod pull;
+mod rows;
+mod transpose;
+mod weight;
+
+pub use chain::Chain;
+pub use dropout::dropout_mask;
+pub(crate) use weight::slot;

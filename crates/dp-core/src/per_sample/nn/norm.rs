@@ -1,0 +1,163 @@
+//! Normalisations within a record.
+
+use burn::module::{Module, Param};
+use burn::nn;
+use burn::tensor::Tensor;
+
+use super::pull::pulled;
+use super::rows::{gram_of_rows, together};
+use super::weight::Weight;
+use crate::per_sample::{Layer, ParameterSlot};
+
+/// `y = gamma * h(x) + beta`, `h` without parameters, `gamma` and `beta` one for each of `C` channels.
+///
+/// The rows of a record's Jacobian are the sums of `delta * h(x)` and of `delta` over a channel's places.
+pub(super) struct Norm {
+    name: &'static str,
+    gamma: Option<Weight<1>>,
+    beta: Option<Weight<1>>,
+    /// `h`.
+    normalised: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
+    /// A record as `[before, C, behind]`.
+    axes: [usize; 3],
+}
+
+impl Norm {
+    /// Over the last axis of a record with `places` times the module's features.
+    pub(super) fn layer(module: &nn::LayerNorm, places: usize) -> Self {
+        let width = module.gamma.val().dims()[0];
+        let gamma = Weight::of(&module.gamma);
+        // The module's own, as its epsilon is not to be seen.
+        let mut plain = module.valid();
+        plain.gamma = Param::from_tensor(gamma.value.ones_like());
+        plain.beta = None;
+        Self {
+            name: "LayerNorm",
+            beta: module.beta.as_ref().map(Weight::of),
+            gamma: Some(gamma),
+            normalised: Box::new(move |x| {
+                let n = x.dims()[0];
+                let rows = x.reshape([n * places, width]);
+                plain.forward(rows).reshape([n, places * width])
+            }),
+            axes: [places, width, 1],
+        }
+    }
+
+    /// Over the last axis of a record with `places` times the module's features.
+    pub(super) fn rms(module: &nn::RmsNorm, places: usize) -> Self {
+        let width = module.gamma.val().dims()[0];
+        let gamma = Weight::of(&module.gamma);
+        let mut plain = module.valid();
+        plain.gamma = Param::from_tensor(gamma.value.ones_like());
+        Self {
+            name: "RmsNorm",
+            gamma: Some(gamma),
+            beta: None,
+            normalised: Box::new(move |x| {
+                let n = x.dims()[0];
+                let rows = x.reshape([n * places, width]);
+                plain.forward(rows).reshape([n, places * width])
+            }),
+            axes: [places, width, 1],
+        }
+    }
+
+    /// Over groups of the channels of a record, each of `area` places.
+    pub(super) fn group(module: &nn::GroupNorm, area: usize) -> Self {
+        let channels = module.num_channels;
+        let mut plain = module.valid();
+        plain.affine = false;
+        Self {
+            name: "GroupNorm",
+            gamma: module.gamma.as_ref().map(Weight::of),
+            beta: module.beta.as_ref().map(Weight::of),
+            normalised: Box::new(move |x| {
+                let n = x.dims()[0];
+                plain.forward(x.reshape([n, channels, area])).flatten(1, 2)
+            }),
+            axes: [1, channels, area],
+        }
+    }
+
+    /// A parameter for each channel as one for each value, `[1, features]`.
+    fn spread(&self, parameter: &Weight<1>) -> Tensor<2> {
+        let [before, channels, behind] = self.axes;
+        let channelled = parameter.value.clone().reshape([1, channels, 1]);
+        channelled
+            .expand([before, channels, behind])
+            .reshape([1, before * channels * behind])
+    }
+
+    /// Sums over the places of each channel, `[m, features] -> [m, C]`.
+    fn sums(&self, values: Tensor<2>) -> Tensor<2> {
+        let [before, channels, behind] = self.axes;
+        let m = values.dims()[0];
+        let values = values.reshape([m, before, channels, behind]);
+        values.sum_dim(3).sum_dim(1).reshape([m, channels])
+    }
+}
+
+fn trained(parameter: Option<&Weight<1>>) -> bool {
+    parameter.is_some_and(Weight::trained)
+}
+
+impl Layer for Norm {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn parameters(&self) -> Vec<ParameterSlot> {
+        let both = self.gamma.iter().chain(&self.beta);
+        both.filter_map(|parameter| parameter.slot.clone())
+            .collect()
+    }
+
+    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        let mut output = (self.normalised)(input);
+        if let Some(gamma) = &self.gamma {
+            output = output * self.spread(gamma);
+        }
+        if let Some(beta) = &self.beta {
+            output = output + self.spread(beta);
+        }
+        output
+    }
+
+    fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        let delta = match &self.gamma {
+            Some(gamma) => delta * self.spread(gamma).unsqueeze_dim(1),
+            None => delta,
+        };
+        pulled(input, delta, &self.normalised)
+    }
+
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+        let [n, g, features] = delta.dims();
+        let rows = |products: Tensor<3>| {
+            let sums = self.sums(products.reshape([n * g, features]));
+            gram_of_rows(sums.reshape([n, g, self.axes[1]]))
+        };
+        let gamma = trained(self.gamma.as_ref()).then(|| {
+            let normalised = (self.normalised)(input.clone());
+            rows(delta.clone() * normalised.unsqueeze_dim(1))
+        });
+        let beta = trained(self.beta.as_ref()).then(|| rows(delta.clone()));
+        together(gamma, beta)
+    }
+
+    fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
+        let mut parts = Vec::new();
+        if trained(self.gamma.as_ref()) {
+            // Without an epsilon a record of zeros is not normalised: where nothing is owed, nothing is seen.
+            let none = delta.clone().equal_elem(0.0);
+            let normalised = (self.normalised)(input.clone()).mask_fill(none, 0.0);
+            let sum = self.sums(delta.clone() * normalised).sum_dim(0);
+            parts.push(sum.flatten(0, 1));
+        }
+        if trained(self.beta.as_ref()) {
+            parts.push(self.sums(delta).sum_dim(0).flatten(0, 1));
+        }
+        parts
+    }
+}

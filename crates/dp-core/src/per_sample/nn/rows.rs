@@ -1,0 +1,62 @@
+//! Gram matrices of gradients that are products.
+
+use burn::tensor::Tensor;
+
+/// Scalars of gradient rows that exist at once: 16 MiB.
+const MOST: usize = 1 << 22;
+
+/// `G_rs = sum_k <W_rk, W_sk>` with `W_rk = delta_rk seen_k^T`: for `K` independent groups of a product of a
+/// weight `[q, p]` with what it sees at `T` places.
+///
+/// - `seen`: `[n, K, p, T]`; `delta`: `[n, g, K, q, T]`; the result is `[n, g, g]`.
+///
+/// With one place it is `<delta_r, delta_s> |seen|^2`. With more the rows are formed, some records at a time:
+/// without them (Li et al. 2022, equation 3) terms that cancel in a row would have to cancel in its square,
+/// where rounding is not small against what is left.
+pub(super) fn gram_of_products(seen: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> {
+    let [n, groups, p, places] = seen.dims();
+    let [_, g, _, q, _] = delta.dims();
+    if places == 1 {
+        let size = seen.clone().square().sum_dim(2);
+        let delta = delta.reshape([n, g, groups, q]).swap_dims(1, 2);
+        let outer = delta.clone().matmul(delta.swap_dims(2, 3));
+        return (outer * size).sum_dim(1).reshape([n, g, g]);
+    }
+    let delta = delta.swap_dims(1, 2).reshape([n, groups, g * q, places]);
+    let at_once = (MOST / (g * groups * p * q).max(1)).clamp(1, n.max(1));
+    let parts = (0..n)
+        .step_by(at_once)
+        .map(|start| {
+            let some = at_once.min(n - start);
+            let seen = seen.clone().narrow(0, start, some);
+            let delta = delta.clone().narrow(0, start, some);
+            let rows = delta
+                .matmul(seen.swap_dims(2, 3))
+                .reshape([some, groups, g, q * p]);
+            rows.clone()
+                .matmul(rows.swap_dims(2, 3))
+                .sum_dim(1)
+                .reshape([some, g, g])
+        })
+        .collect();
+    Tensor::cat(parts, 0)
+}
+
+/// `G_rs = <b_r, b_s>` with `b_r` the sum of `delta_r` over places: `[n, g, q, T] -> [n, g, g]`.
+pub(super) fn gram_of_sums(delta: Tensor<4>) -> Tensor<3> {
+    let [n, g, q, _] = delta.dims();
+    gram_of_rows(delta.sum_dim(3).reshape([n, g, q]))
+}
+
+/// `G_rs = <rows_r, rows_s>`, `[n, g, p] -> [n, g, g]`.
+pub(super) fn gram_of_rows(rows: Tensor<3>) -> Tensor<3> {
+    rows.clone().matmul(rows.swap_dims(1, 2))
+}
+
+/// The sum of the parts that there are.
+pub(super) fn together(one: Option<Tensor<3>>, other: Option<Tensor<3>>) -> Option<Tensor<3>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,58 @@
+//! A parameter as a layer sees it.
+
+use burn::module::{Module, Param};
+use burn::tensor::Tensor;
+
+use crate::per_sample::ParameterSlot;
+
+/// The value of a parameter without a graph, and its slot where it is trained.
+///
+/// The value is the effective one: behind a reparameterisation the parameter itself is frozen.
+pub(super) struct Weight<const D: usize> {
+    pub(super) value: Tensor<D>,
+    pub(super) slot: Option<ParameterSlot>,
+}
+
+impl<const D: usize> Weight<D> {
+    pub(super) fn of(param: &Param<Tensor<D>>) -> Self {
+        Self {
+            value: param.val().without_autodiff(),
+            slot: slot(param),
+        }
+    }
+
+    /// The same parameter seen in another shape of as many scalars.
+    pub(super) fn reshaped<const E: usize>(self, shape: [usize; E]) -> Weight<E> {
+        Weight {
+            value: self.value.reshape(shape),
+            slot: self.slot,
+        }
+    }
+
+    pub(super) fn trained(&self) -> bool {
+        self.slot.is_some()
+    }
+}
+
+/// The slot of a parameter that is trained.
+///
+/// Only on a device with autodiff does a tensor know whether it is, so it is asked there.
+pub(crate) fn slot<const D: usize>(param: &Param<Tensor<D>>) -> Option<ParameterSlot> {
+    param
+        .clone()
+        .train()
+        .is_require_grad()
+        .then(|| ParameterSlot {
+            id: param.id,
+            shape: param.lazy_shape().as_slice().to_vec(),
+        })
+}
+
+/// The slots of a weight and of a bias, those that are trained.
+pub(super) fn slots<const D: usize>(
+    weight: &Weight<D>,
+    bias: Option<&Weight<1>>,
+) -> Vec<ParameterSlot> {
+    let bias = bias.and_then(|bias| bias.slot.clone());
+    weight.slot.iter().cloned().chain(bias).collect()
+}
