@@ -61,7 +61,9 @@ pub enum TrainingError {
         together: f64,
     },
     /// An update without an optimizer.
-    #[error("no optimizer was given: say Training::optimizer, or take Step::gradient to one of your own")]
+    #[error(
+        "no optimizer was given: say Training::optimizer, or take Step::gradient to one of your own"
+    )]
     NoOptimizer,
     /// A ledger that has lost releases since a checkpoint.
     #[error("the ledger {path} holds {found} releases, and the checkpoint knows of {expected}")]
@@ -99,11 +101,7 @@ pub enum TrainingError {
 }
 
 /// Refuses a size that is not what it should be.
-pub(crate) fn same(
-    what: &'static str,
-    expected: usize,
-    found: usize,
-) -> Result<(), TrainingError> {
+pub(crate) fn same(what: &'static str, expected: usize, found: usize) -> Result<(), TrainingError> {
     if expected == found {
         return Ok(());
     }

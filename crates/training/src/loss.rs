@@ -87,9 +87,7 @@ impl Loss {
     ///
     /// Row `i` of the answer must depend on row `i` of the arguments alone. Training tries that on random
     /// rows before its first step, and refuses a closure that mixes records.
-    pub fn new(
-        values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static) -> Self {
         Self::of(Kind::Own(Arc::new(values)))
     }
 

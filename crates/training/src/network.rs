@@ -124,10 +124,12 @@ impl<'a> Layers<'a> {
     /// The first layer without host kernels.
     pub(crate) fn without_host_kernels(&self) -> Option<String> {
         let stacks = std::iter::once(&self.encoder).chain(&self.head);
-        stacks.filter_map(|stack| stack.host().err()).find_map(|e| match e {
-            DpError::NoHostKernels { layer } => Some(layer),
-            _ => None,
-        })
+        stacks
+            .filter_map(|stack| stack.host().err())
+            .find_map(|e| match e {
+                DpError::NoHostKernels { layer } => Some(layer),
+                _ => None,
+            })
     }
 
     /// About how many bytes the activations and cotangents of one record take in a step.
@@ -146,7 +148,11 @@ impl<'a> Layers<'a> {
             };
             scalars += head.forward(seen).scalars();
         }
-        let penalised = if objective.penalties().is_empty() { 0 } else { d };
+        let penalised = if objective.penalties().is_empty() {
+            0
+        } else {
+            d
+        };
         let rows = objective.losses().len().max(penalised);
         // Each activation once; of each of its cotangents one that is kept, one that is made of it, and
         // what the layer between them needs.

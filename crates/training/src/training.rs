@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::optim::lr_scheduler::LrScheduler;
 use burn::tensor::{Device, Tensor};
@@ -375,15 +374,10 @@ impl Step<'_> {
         let device = device_of(network, &batch);
         let objective = core.prepare(network, &batch, sizes)?;
         let sensitivity = objective.sensitivity()?;
-        let (gradient, losses) = core.carry(|engine| {
-            objective.clipped_gradient(network, &batch, engine, &device)
-        })?;
-        let bounded = dp_core::mechanism::BoundedGradient::new(
-            gradient,
-            sensitivity,
-            &batch.sizes(),
-            draw,
-        )?;
+        let (gradient, losses) =
+            core.carry(|engine| objective.clipped_gradient(network, &batch, engine, &device))?;
+        let bounded =
+            dp_core::mechanism::BoundedGradient::new(gradient, sensitivity, &batch.sizes(), draw)?;
         let released = training.releaser.release(bounded, &mut training.ledger)?;
         Ok((released, losses))
     }
@@ -412,7 +406,10 @@ impl Step<'_> {
         let Some(optimizer) = &mut training.optimizer else {
             return Err(TrainingError::NoOptimizer);
         };
-        Ok(optimizer.step(rate, network.clone(), released.into_params()))
+        // burn's optimizers take modules that autodiff tracks, and no others.
+        let tracked = network.devices().iter().any(Device::is_autodiff);
+        let moved = optimizer.step(rate, network.clone().train(), released.into_params());
+        Ok(if tracked { moved } else { moved.valid() })
     }
 }
 
@@ -501,8 +498,9 @@ impl Core {
         if let (Some(layers), Engine::Host { .. }) = (&layers, engine)
             && let Some(layer) = layers.without_host_kernels()
         {
-            self.notes
-                .push(format!("layer {layer} has no host kernels: all layers run on tensors"));
+            self.notes.push(format!(
+                "layer {layer} has no host kernels: all layers run on tensors"
+            ));
             engine = Engine::Tensor { chunk: 100 };
         }
         if let (Some(layers), Some(bytes), Engine::Tensor { .. }) =

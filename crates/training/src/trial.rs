@@ -3,7 +3,6 @@
 //! The records of the first batch are as good as any: nothing of what is found leaves but a refusal of the
 //! program that is wrong.
 
-use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::engine::read;

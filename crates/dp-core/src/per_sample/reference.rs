@@ -224,6 +224,13 @@ impl Rows {
         &self.rows
     }
 
+    /// Some of the rows.
+    pub fn part(&self, rows: std::ops::Range<usize>) -> Self {
+        Self {
+            rows: self.rows[rows].to_vec(),
+        }
+    }
+
     /// `G = J J^T`, row-major, summed in `f64`.
     pub fn gram(&self) -> Vec<f32> {
         let dot = |a: &[f32], b: &[f32]| -> f64 {

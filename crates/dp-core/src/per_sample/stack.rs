@@ -20,6 +20,11 @@ impl Activations {
     pub fn output(&self) -> Tensor<2> {
         self.values[self.values.len() - 1].clone()
     }
+
+    /// How many numbers are kept of one record.
+    pub fn scalars(&self) -> usize {
+        self.values.iter().map(|value| value.dims()[1]).sum()
+    }
 }
 
 /// What a backward pass of `g` rows a record keeps.

@@ -1,6 +1,5 @@
 //! A step for any module: one record at a time, each loss and each penalised output by burn's autodiff.
 
-use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Reference, Rounding, Rows, norm_clip_weight};

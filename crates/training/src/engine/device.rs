@@ -165,7 +165,7 @@ impl Pass<'_, 2> {
                     row = row + c * penalty.weight;
                 }
                 let pulled = encoder.pull_back(encoded, row.unsqueeze_dim(1), needs(false, false));
-                let losses = Tensor::cat(own.clone(), 1);
+                let losses = side_by_side(own.clone(), [n, 0], device);
                 (pulled, losses, Tensor::ones([n, 1], device))
             };
             let mut parts = encoder.gradient(encoded, &pulled, encoder_weights);
@@ -271,12 +271,17 @@ impl Pass<'_, 2> {
             let clipped = mode.apply_all(gram.clone(), c.clone(), bound, rounding);
             activation = add(activation, clipped * penalty.weight);
         }
-        let losses = match losses.is_empty() {
-            true => Tensor::zeros([n, 0], &device),
-            false => Tensor::cat(losses, 1),
-        };
+        let losses = side_by_side(losses, [n, 0], &device);
         let activation = activation.unwrap_or_else(|| Tensor::zeros([n, d], &device));
         (losses, activation)
+    }
+}
+
+/// Columns as one matrix; `empty` is the shape of none.
+fn side_by_side(columns: Vec<Tensor<2>>, empty: [usize; 2], device: &Device) -> Tensor<2> {
+    match columns.is_empty() {
+        true => Tensor::zeros(empty, device),
+        false => Tensor::cat(columns, 1),
     }
 }
 

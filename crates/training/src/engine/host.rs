@@ -186,7 +186,12 @@ impl Pass<'_, 2> {
     }
 
     /// The losses of a chunk at `outputs`: cotangents `[n, K, width]`, and sums.
-    fn host_losses(&self, host: &Host, chunk: &Range<usize>, outputs: &[f32]) -> (Vec<f32>, Vec<f64>) {
+    fn host_losses(
+        &self,
+        host: &Host,
+        chunk: &Range<usize>,
+        outputs: &[f32],
+    ) -> (Vec<f32>, Vec<f64>) {
         let (n, k) = (chunk.len(), self.objective.losses.len());
         let width = outputs.len() / n;
         let mut all = Vec::new();
@@ -216,7 +221,11 @@ impl Pass<'_, 2> {
         cotangents: &[&[f32]],
         flat: &mut [f32],
     ) -> Vec<f64> {
-        let (n, k, d) = (chunk.len(), self.objective.losses.len(), host.encoder.outputs());
+        let (n, k, d) = (
+            chunk.len(),
+            self.objective.losses.len(),
+            host.encoder.outputs(),
+        );
         let needs = |gram, input| Needs { gram, input };
         let (encoder_part, head_part) = flat.split_at_mut(host.encoder.parameters());
         let head = host.head.as_ref().filter(|_| k > 0).map(|head| {

@@ -150,7 +150,11 @@ impl Pass<'_, 2> {
         if stages.beside < all {
             return Ok(all - stages.beside);
         }
-        same("features of a record, besides those that pass by", stages.beside + 1, all)?;
+        same(
+            "features of a record, besides those that pass by",
+            stages.beside + 1,
+            all,
+        )?;
         Ok(all - stages.beside)
     }
 }
@@ -173,7 +177,10 @@ impl<const D: usize> Pass<'_, D> {
         let zeros = vec![0.0; slots.iter().map(ParameterSlot::len).sum()];
         let device = device.clone().without_autodiff();
         let gradient = ParameterGradient::from_host(slots, &zeros, &device)?;
-        Ok((gradient, self.losses(&vec![0.0; self.shares.len()], Vec::new())))
+        Ok((
+            gradient,
+            self.losses(&vec![0.0; self.shares.len()], Vec::new()),
+        ))
     }
 
     /// The means of step losses from their sums over records.

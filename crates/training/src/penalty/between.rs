@@ -33,7 +33,11 @@ pub struct Between {
 impl Between {
     /// The two groups of a batch.
     pub(super) fn groups(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
-        same("groups of a batch, for a distance between two", 2, sizes.len())?;
+        same(
+            "groups of a batch, for a distance between two",
+            2,
+            sizes.len(),
+        )?;
         let pair = Pair {
             groups: [0, 1],
             weight: 1.0,
@@ -44,7 +48,11 @@ impl Between {
     /// The two groups of each class, with the mean over classes.
     pub(super) fn classes(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
         let classes = sizes.len() / 2;
-        same("groups of a batch, two for each class", 2 * classes.max(1), sizes.len())?;
+        same(
+            "groups of a batch, two for each class",
+            2 * classes.max(1),
+            sizes.len(),
+        )?;
         let pairs = (0..classes).map(|class| Pair {
             groups: [2 * class, 2 * class + 1],
             weight: 1.0 / classes as f64,

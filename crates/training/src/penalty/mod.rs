@@ -281,8 +281,7 @@ impl DrawnPenalty {
     pub fn published_sensitivity_upper(&self) -> f64 {
         match &self.target {
             Target::Prior(matching) => {
-                12.0 * self.clipping.activation * self.clipping.jacobian
-                    / matching.records() as f64
+                12.0 * self.clipping.activation * self.clipping.jacobian / matching.records() as f64
             }
             Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
         }
