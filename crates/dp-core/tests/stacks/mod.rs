@@ -324,10 +324,14 @@ impl Draw<'_> {
             "Conv1d" if sequence => {
                 let out = 2 * self.from(1, 2);
                 let kernel = self.from(1, 3);
+                let groups = self.groups(shape[0], out);
+                // burn's backward pass of groups puts gradients in the wrong place where a stride leaves
+                // something over.
+                let stride = if groups == 1 { self.from(1, 2) } else { 1 };
                 let config = Conv1dConfig::new(shape[0], out, kernel)
-                    .with_stride(self.from(1, 2))
+                    .with_stride(stride)
                     .with_dilation(self.from(1, 2))
-                    .with_groups(self.groups(shape[0], out))
+                    .with_groups(groups)
                     .with_padding(self.padding_1d(2))
                     .with_bias(self.yes());
                 Part::Conv1d(config.init(&on))
