@@ -84,6 +84,11 @@ pub trait Layer {
         Role::Other
     }
 
+    /// The layers, this one or those inside it, that have no formulas and form gradients record by record.
+    fn formed_by_record(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The same layer as host kernels over a snapshot of its weights, where it has them.
     fn host(&self) -> Option<Box<dyn HostLayer>> {
         None
@@ -127,6 +132,10 @@ impl<L: Layer + ?Sized> Layer for &L {
 
     fn role(&self) -> Role {
         (**self).role()
+    }
+
+    fn formed_by_record(&self) -> Vec<&'static str> {
+        (**self).formed_by_record()
     }
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {

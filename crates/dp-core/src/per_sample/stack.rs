@@ -54,7 +54,15 @@ impl<'a> Stack<'a> {
         self.layers.iter().flat_map(|l| l.parameters()).collect()
     }
 
+    /// The layers whose gradients are formed record by record, by autodiff: what keeps a step slow.
+    pub fn formed_by_record(&self) -> Vec<&'static str> {
+        let layers = self.layers.iter();
+        layers.flat_map(|layer| layer.formed_by_record()).collect()
+    }
+
     /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
+    ///
+    /// Nothing here needs autodiff: what comes in with a graph goes on without.
     pub fn forward(&self, input: Tensor<2>) -> Activations {
         let mut values = vec![input.without_autodiff()];
         for layer in &self.layers {
@@ -72,9 +80,9 @@ impl<'a> Stack<'a> {
     /// Pulls `delta`, `[n, g, d_out]`, back through the stack and collects the Gram matrices.
     pub fn pull_back(&self, activations: &Activations, delta: Tensor<3>, needs: Needs) -> PullBack {
         let [n, g, _] = delta.dims();
-        let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device());
+        let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device().without_autodiff());
         let mut deltas: Vec<Option<Tensor<3>>> = vec![None; self.layers.len()];
-        let mut delta = Some(delta);
+        let mut delta = Some(delta.without_autodiff());
         // Below the first layer with parameters nothing is owed unless the caller wants the
         // cotangent at the input.
         let first = self
@@ -115,6 +123,7 @@ impl<'a> Stack<'a> {
     ) -> Vec<Tensor<1>> {
         // A record of weight zero must contribute exact zeros even where its activations or
         // cotangents are not finite: 0 * NaN would spread to every record's sum.
+        let weights = weights.without_autodiff();
         let dead = weights.clone().abs().sum_dim(1).equal_elem(0.0);
         let mut parts = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use burn::module::Module;
 use burn::nn::conv::{Conv1d, Conv2d, ConvTranspose2d};
 use burn::nn::interpolate::{Interpolate2d, InterpolateMode};
 use burn::nn::pool::{
@@ -14,6 +15,7 @@ use super::composite::{Concat, Residual};
 use super::conv::Conv;
 use super::conv_transpose::ConvTranspose;
 use super::dropout::Dropout;
+use super::formed::Formed;
 use super::geometry::{Reason, Window, pair, pairs};
 use super::norm::Norm;
 use super::pointwise::Pointwise;
@@ -185,6 +187,24 @@ impl<'a> Chain<'a> {
     /// Any layer of one's own; `shape` is that of a record behind it.
     pub fn layer(self, layer: impl Layer + 'a, shape: impl Into<Vec<usize>>) -> Self {
         self.add(layer.name(), |_| Ok((Box::new(layer), shape.into())))
+    }
+
+    /// A module that has no layer here, by autodiff, one record and one cotangent at a time: as slow as it is
+    /// general. [`Stack::formed_by_record`] names it.
+    ///
+    /// - `shape`: of a record behind it;
+    /// - `forward`: from `[1, features]` to `[1, product of the shape]`.
+    pub fn by_record<M: Module>(
+        self,
+        name: &'static str,
+        module: &'a M,
+        shape: impl Into<Vec<usize>>,
+        forward: impl Fn(&M, Tensor<2>) -> Tensor<2> + 'a,
+    ) -> Self {
+        self.add_inner(name, |_| {
+            let layer = Formed::new(name, module, forward)?;
+            Ok(Ok((Box::new(layer), shape.into())))
+        })
     }
 
     /// `y = x W + b` over the last axis.

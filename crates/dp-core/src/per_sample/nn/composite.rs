@@ -71,6 +71,10 @@ impl Layer for Residual<'_> {
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
         gradient(&self.inner, input, delta)
     }
+
+    fn formed_by_record(&self) -> Vec<&'static str> {
+        self.inner.formed_by_record()
+    }
 }
 
 /// `y = [f(x), h(x)]`.
@@ -127,5 +131,11 @@ impl Layer for Concat<'_> {
         let mut parts = gradient(&self.first, input, first);
         parts.extend(gradient(&self.second, input, second));
         parts
+    }
+
+    fn formed_by_record(&self) -> Vec<&'static str> {
+        let mut layers = self.first.formed_by_record();
+        layers.extend(self.second.formed_by_record());
+        layers
     }
 }

@@ -9,6 +9,7 @@ mod conv;
 mod conv_transpose;
 mod dropout;
 mod embedding;
+mod formed;
 mod geometry;
 mod linear;
 mod norm;

@@ -25,13 +25,15 @@ impl MaxPool {
     ) -> Result<(Self, [usize; 2]), Reason> {
         let places = window.places()?;
         for axis in 0..2 {
-            let (before, behind) = window.padding[axis];
-            let (most, half) = (before.max(behind), window.kernel[axis] / 2);
-            // A window of padding alone has no largest value.
-            if most > half {
-                return Err(format!(
-                    "a padding of {most} is above half of its kernel, {half}"
-                ));
+            let (before, _) = window.padding[axis];
+            let (stride, dilation) = (window.stride[axis], window.dilation[axis]);
+            let inside = |at: usize| (before..before + window.size[axis]).contains(&at);
+            let alone = (0..places[axis]).find(|place| {
+                let taps = 0..window.kernel[axis];
+                !taps.map(|tap| place * stride + tap * dilation).any(inside)
+            });
+            if alone.is_some() {
+                return Err("has a window of padding alone, which has no largest value".into());
             }
         }
         let layer = Self {
