@@ -214,9 +214,7 @@ fn sizes_of(sampler: &BatchSampler) -> GroupSizes {
 ///     .learning_rate(0.1)
 ///     .start(plan, &ledger)?;
 /// while let Some(step) = training.next_step()? {
-///     let drawn = step.indices(&device);
-///     let batch = (records.clone().select(0, drawn.clone()), labels.clone().select(0, drawn));
-///     model = step.update(&model, batch.0, batch.1)?;
+///     model = step.update_from(&model, &records, &labels)?;
 /// }
 /// assert!(training.epsilon_spent()? <= 1.0);
 /// # Ok(())
@@ -380,6 +378,27 @@ impl Step<'_> {
             dp_core::mechanism::BoundedGradient::new(gradient, sensitivity, &batch.sizes(), draw)?;
         let released = training.releaser.release(bounded, &mut training.ledger)?;
         Ok((released, losses))
+    }
+
+    /// As [`Step::update`], for the rows of this step out of all records: `[N, ...]` and `[N, t]`, in the order
+    /// that the sampler counts them in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Step::update`].
+    pub fn update_from<const D: usize, N: Network<D>>(
+        self,
+        network: &N,
+        inputs: &Tensor<D>,
+        targets: &Tensor<2>,
+    ) -> Result<N, TrainingError> {
+        let records = self.training.plan().sampler().records();
+        crate::error::same("records of the data", records, inputs.dims()[0])?;
+        crate::error::same("targets of the data", records, targets.dims()[0])?;
+        let drawn = self.indices(&inputs.device());
+        let (inputs, targets) = (inputs.clone(), targets.clone());
+        let (inputs, targets) = (inputs.select(0, drawn.clone()), targets.select(0, drawn));
+        self.update(network, inputs, targets)
     }
 
     /// The network after one step of the optimizer along the noisy gradient.

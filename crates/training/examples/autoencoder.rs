@@ -1,0 +1,67 @@
+//! An autoencoder of one's own, pulled to a public prior: `cargo run --release --example autoencoder`.
+
+use burn::nn::{Linear, LinearConfig};
+use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::relu};
+use data::{Dataset, DatasetKind, LoadOptions};
+use dp_core::{
+    decimal::upper, per_sample::nn::Chain, plan::TrainingPlan, sampling::FixedSizeSampler,
+};
+use private_training::*;
+
+#[derive(Module, Debug)]
+struct Autoencoder {
+    shrink: Linear,
+    latent: Linear,
+    widen: Linear,
+    pixels: Linear,
+}
+
+impl Network<2> for Autoencoder {
+    fn forward(&self, images: Tensor<2>) -> Forward {
+        let latent = self.latent.forward(relu(self.shrink.forward(images)));
+        let logits = self
+            .pixels
+            .forward(relu(self.widen.forward(latent.clone())));
+        Forward::tapped(logits, latent)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+        let latent = Chain::features(784)
+            .linear(&self.shrink)
+            .relu()
+            .linear(&self.latent);
+        Layers::chain(latent.tap().linear(&self.widen).relu().linear(&self.pixels))
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let data = Dataset::load(DatasetKind::Glyphs, &LoadOptions::default())?.train;
+    let (device, n) = (Device::flex(), data.len());
+    let pixels = TensorData::new(data.pixels().to_vec(), [n, 784]).convert::<f32>();
+    let images = Tensor::<2>::from_data(pixels, &device) / 255.0;
+    let linear = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&device);
+    let mut model = Autoencoder {
+        shrink: linear(784, 64),
+        latent: linear(64, 6),
+        widen: linear(6, 64),
+        pixels: linear(64, 784),
+    };
+    let sampler = FixedSizeSampler::new(n, 600)?;
+    let plan = TrainingPlan::within(10.0, 1e-6, 50, sampler).check()?;
+    let ledger = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
+    let prior = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
+    let loss = Loss::binary_cross_entropy_with_logits().clip(1.0);
+    let mut training = Training::new(Objective::of([loss]).penalty(prior.weight(10.0)))
+        .optimizer(AdamConfig::new().init())
+        .start(plan, &ledger)?;
+    while let Some(step) = training.next_step()? {
+        model = step.update_from(&model, &images, &images)?; // the target of an image is the image
+    }
+    println!("epsilon {}", upper(training.epsilon_spent()?));
+    Ok(())
+}
+
+#[test]
+fn it_runs() {
+    main().unwrap();
+}

@@ -1,0 +1,62 @@
+//! A network of one's own with a private fairness penalty: `cargo run --release --example fair_classifier`.
+
+use burn::nn::{Linear, LinearConfig};
+use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::sigmoid};
+use dp_core::{decimal::upper, per_sample::nn::Chain, plan::TrainingPlan, sampling::GroupSampler};
+use private_training::{Clipping, Forward, Layers, Loss, Network, Objective, Penalty, Training};
+use rand::{RngExt, SeedableRng};
+
+#[derive(Module, Debug)]
+struct Scorer {
+    linear: Linear,
+}
+
+impl Network<2> for Scorer {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::penalised(sigmoid(self.linear.forward(rows)))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+        Layers::chain(Chain::features(2).linear(&self.linear).sigmoid())
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::flex();
+    // Your records: here a score, the group, and a label that favours the second group.
+    let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(0);
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    for i in 0..8000 {
+        let (x, group): (f32, f32) = (rng.random(), if i < 5000 { 0.0 } else { 1.0 });
+        rows.extend([x, group]);
+        labels.push(f32::from(x + 0.3 * group > 0.6));
+    }
+    let rows = Tensor::<2>::from_data(TensorData::new(rows, [8000, 2]), &device);
+    let labels = Tensor::<2>::from_data(TensorData::new(labels, [8000, 1]), &device);
+    let mut model = Scorer {
+        linear: LinearConfig::new(2, 1).init(&device),
+    };
+    // Two groups of public sizes; batches of fixed size from each.
+    let groups = vec![(0..5000).collect(), (5000..8000).collect()];
+    let sampler = GroupSampler::new(groups, &[500, 300])?;
+    let plan = TrainingPlan::within(1.0, 1e-5, 200, sampler).check()?;
+    let ledger = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
+    let parity = Penalty::between_groups()
+        .slices(1)
+        .clip(Clipping::new(1.0, 0.5));
+    let loss = Loss::binary_cross_entropy().clip(1.0);
+    let mut training = Training::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
+        .optimizer(AdamConfig::new().init())
+        .learning_rate(0.05)
+        .start(plan, &ledger)?;
+    while let Some(step) = training.next_step()? {
+        model = step.update_from(&model, &rows, &labels)?;
+    }
+    println!("epsilon {}", upper(training.epsilon_spent()?));
+    Ok(())
+}
+
+#[test]
+fn it_runs() {
+    main().unwrap();
+}
