@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use dp_core::accounting::{Release, read_ledger, replay};
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 /// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run
 /// made steps again, and never less; none without privacy.
@@ -15,12 +15,8 @@ use serde::de::DeserializeOwned;
 ///
 /// [`Failure::Failed`] where the ledger cannot be read, or its releases do not compose.
 pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>, Failure> {
-    let Some(plan) = plan else {
-        return Ok(None);
-    };
-    plan.epsilon_spent(&releases(ledger)?)
-        .map(Some)
-        .map_err(Failure::run)
+    let spent = |plan: &CheckedPlan| plan.epsilon_spent(&ledger.entries()?);
+    plan.map(spent).transpose().map_err(Failure::run)
 }
 
 /// An upper bound on the epsilon of what the ledger of a run in training holds so far, steps made
@@ -30,8 +26,13 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 ///
 /// As [`spent`].
 pub fn spent_so_far(plan: &CheckedPlan, ledger: &Ledger) -> Result<f64, Failure> {
-    let event = replay(&releases(ledger)?).map_err(Failure::run)?;
-    plan.epsilon_of(&event).map_err(Failure::run)
+    let entries = ledger.entries().map_err(Failure::run)?;
+    plan.epsilon_so_far(&entries).map_err(Failure::run)
+}
+
+/// The events of a plan apart from its steps, for `run.json`.
+pub fn besides(plan: &CheckedPlan) -> Value {
+    plan.releases().map(|(_, event)| json!(event)).collect()
 }
 
 /// What a file holds of a release; none where it is not there.
@@ -55,9 +56,4 @@ pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
         format!("{}: {why}", path.display()),
         "start the run anew: what was released is in the ledger and is spent",
     )
-}
-
-fn releases(ledger: &Ledger) -> Result<Vec<Release>, Failure> {
-    let text = std::fs::read_to_string(ledger.path()).map_err(Failure::run)?;
-    Ok(read_ledger(&text).map_err(Failure::run)?.releases)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use course::metrics;
-use dp_core::accounting::{Accountant, Event, FdpAccountant, read_ledger, replay};
-use dp_core::ledger::Ledger;
+use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::ledger::{Entries, Ledger};
 use program::{folder, json, kill_at, text};
 
 fn fair(arguments: &[&str]) -> Command {
@@ -43,9 +43,9 @@ fn every_task_leaves_everything_behind() {
         assert!(out.join("curve.png").exists());
         assert!(!out.join("checkpoints").exists());
         let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = read_ledger(&lines).expect("a ledger").releases;
-        assert_eq!(releases.iter().map(|r| r.count).sum::<u64>(), 12);
-        let event = replay(&releases).expect("one event");
+        let releases = Entries::parse(&lines).expect("a ledger");
+        assert_eq!(releases.releases(), 12);
+        let event = releases.event().expect("one event");
         let delta = run["plan"]["delta"].as_f64().expect("a number");
         let epsilon = FdpAccountant::default()
             .epsilon(&event, delta)
@@ -65,7 +65,9 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
         let flags = ["--task", "regression1d", "--post-process", "0.1"];
         let output = small(&out, &[&flags[..], &more[..]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+        let entries = Ledger::read(&out.join("ledger.jsonl"))
+            .expect("a ledger")
+            .entries;
         assert_eq!(entries.len(), 13);
         assert_eq!(entries[12].event, Event::Laplace { noise_multiplier });
         assert_eq!(entries[12].sensitivity, Some(2.0));
@@ -118,7 +120,10 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
     let output = small(&out, &flags);
     assert!(output.status.success(), "{}", text(&output.stderr));
     // Its steps were made again; its histograms were not.
-    assert_eq!(Ledger::read(&ledger).expect("a ledger").len(), 13 + 12);
+    assert_eq!(
+        Ledger::read(&ledger).expect("a ledger").entries.len(),
+        13 + 12
+    );
     let run = json(&out.join("run.json"));
     let planned = run["plan"]["epsilon_upper"].as_f64().expect("a number");
     assert!(run["epsilon_spent_upper"].as_f64().expect("a number") > planned);
@@ -172,7 +177,9 @@ fn a_killed_run_goes_on_to_the_same_end() {
     assert_eq!(scores, others);
     // What was made again is counted in the course of the run too.
     assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
-    let entries = Ledger::read(&killed.join("ledger.jsonl")).expect("a ledger");
+    let entries = Ledger::read(&killed.join("ledger.jsonl"))
+        .expect("a ledger")
+        .entries;
     assert!(entries.len() >= 60);
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
-use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant, read_ledger, replay};
-use dp_core::ledger::Ledger;
+use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
+use dp_core::ledger::{Entries, Ledger};
 use program::{folder, json, kill_at, text};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
@@ -91,7 +91,9 @@ fn one_release_however_many_steps() {
                 &[mechanism, &["--epsilon", "2", "--steps", steps]].concat(),
             );
             assert!(output.status.success(), "{}", text(&output.stderr));
-            let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+            let entries = Ledger::read(&out.join("ledger.jsonl"))
+                .expect("a ledger")
+                .entries;
             assert_eq!(entries.len(), 1, "{mechanism:?} {steps}");
             assert_eq!(entries[0].count, 1);
             let epsilon = GaussianAccountant
@@ -121,9 +123,9 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
         let output = small(&out, &more);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = read_ledger(&text).expect("a ledger").releases;
-        assert_eq!(releases.len(), 2);
-        let event = replay(&releases).expect("one event");
+        let releases = Entries::parse(&text).expect("a ledger");
+        assert_eq!(releases.entries.len(), 2);
+        let event = releases.event().expect("one event");
         let epsilon = FdpAccountant::default()
             .epsilon(&event, 1e-4)
             .expect("covered");
@@ -190,6 +192,7 @@ fn every_mechanism_leaves_everything_behind() {
         }
         let entries = Ledger::read(&out.join("ledger.jsonl"))
             .expect("a ledger")
+            .entries
             .len();
         let expected = match mechanism[1] {
             "public" => 0,
@@ -207,7 +210,10 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
     let output = small(&out, &[RESAMPLED, &more].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-    let event = replay(&read_ledger(&text).expect("a ledger").releases).expect("one event");
+    let event = Entries::parse(&text)
+        .expect("a ledger")
+        .event()
+        .expect("one event");
     let replayed = FdpAccountant::default()
         .epsilon(&event, 1e-4)
         .expect("covered");
@@ -278,8 +284,8 @@ fn the_published_settings_cost_less_than_published() {
         let epsilon = told["epsilon"].as_f64().unwrap_or_else(|| panic!("{said}"));
         assert!((epsilon / expected - 1.0).abs() < 0.01, "{said}");
         let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = read_ledger(&lines).expect("a ledger").releases;
-        assert_eq!(releases.iter().map(|r| r.count).sum::<u64>(), steps);
+        let releases = Entries::parse(&lines).expect("a ledger");
+        assert_eq!(releases.releases(), steps);
     }
 }
 
@@ -323,7 +329,9 @@ fn a_folder_of_photographs_flows() {
     assert!(told["images"]["sliced_w2_squared"].as_f64().is_some());
     let samples = image::open(out.join("samples.png")).expect("a picture");
     assert!(samples.color().has_color() && samples.width() > 640);
-    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    let entries = Ledger::read(&out.join("ledger.jsonl"))
+        .expect("a ledger")
+        .entries;
     assert_eq!(entries.len(), 5);
     // Without its folder a run cannot go on, and says what it needs.
     let lost = flow(&["--dataset", "images"]).output().expect("starts");
@@ -359,7 +367,9 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
     // The noise's own delta and four failures: 5e-4 of at most 1/400.
     let (_keep, out, output) = papers("paper-bernstein", "1e-4");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    let entries = Ledger::read(&out.join("ledger.jsonl"))
+        .expect("a ledger")
+        .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
     let said = text(&output.stdout);
     let first = said
@@ -403,7 +413,9 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
 
     let (_keep, out, output) = papers("paper-clt", "1e-4");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    let entries = Ledger::read(&out.join("ledger.jsonl"))
+        .expect("a ledger")
+        .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1.0));
     let said = text(&output.stdout);
     let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
@@ -494,6 +506,7 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
         assert!(
             Ledger::read(&killed.join("ledger.jsonl"))
                 .expect("a ledger")
+                .entries
                 .len()
                 >= 60
         );
@@ -530,7 +543,7 @@ fn a_stored_release_tells_of_a_ledger_that_was_lost() {
     std::fs::rename(&hidden, &ledger).expect("moved");
     let output = small(&out, &settings);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(Ledger::read(&ledger).expect("a ledger").len(), 1);
+    assert_eq!(Ledger::read(&ledger).expect("a ledger").entries.len(), 1);
     let after = json(&out.join("run.json"));
     assert_eq!(after["epsilon_spent_upper"], before["epsilon_spent_upper"]);
 }

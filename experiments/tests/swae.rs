@@ -79,7 +79,9 @@ fn a_private_run_leaves_everything_behind() {
         assert!(epsilon <= 5.0 && epsilon > 4.9, "{epsilon}");
 
         // The ledger alone gives the same epsilon.
-        let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+        let entries = Ledger::read(&out.join("ledger.jsonl"))
+            .expect("a ledger")
+            .entries;
         let moments = usize::from(form == "--conditional");
         assert_eq!(entries.len(), 6 + moments);
         assert!(entries.iter().all(|e| e.secret_noise));
@@ -135,7 +137,9 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
             let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
             assert!(promises.all(|l| l.starts_with(known)), "{said}");
             assert_eq!(json(&out.join("run.json"))["private"], false);
-            let entries = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+            let entries = Ledger::read(&out.join("ledger.jsonl"))
+                .expect("a ledger")
+                .entries;
             assert!(entries.iter().all(|e| !e.secret_noise));
             let page = std::fs::read_to_string(out.join("report.html")).expect("a report");
             assert!(page.contains("Not private: the noise is known"));

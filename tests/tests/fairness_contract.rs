@@ -7,10 +7,9 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, TensorData};
-use dp_core::mechanism::BoundedGradient;
 use dp_core::per_sample::{JacobianClip, Layer, Stack};
 use model::fairness::{
-    Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
+    Clipped, Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
     plain_gradient, sensitivity,
 };
 use model::layers::{LeakyRelu, Linear, Sigmoid};
@@ -124,7 +123,7 @@ impl Trial {
         }
     }
 
-    fn bounded(&self, engine: Engine, device: &Device) -> [BoundedGradient; 2] {
+    fn bounded(&self, engine: Engine, device: &Device) -> [Clipped; 2] {
         let stages = self.network.stages(self.inner);
         let terms = (TaskLoss::Squared, &self.parity);
         self.batches.each_ref().map(|batch| {

@@ -8,12 +8,14 @@
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
-use dp_core::accounting::{Event, Neighbours};
+use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{
-    BoundedGradient, GaussianMechanism, NoiseSource, ParameterGradient, Sensitivity,
+    BoundedGradient, NoiseSource, ParameterGradient, ReleasedGradient, Releaser, Sensitivity,
 };
 use dp_core::per_sample::{JacobianClip, ParameterSlot};
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::AllRecords;
 use model::swae::{
     Batch, Clipping, Engine, Matching, Objective, Swae, SwaeConfig, bounded_gradient,
     plain_gradient,
@@ -324,6 +326,27 @@ fn a_record_that_is_not_finite_contributes_nothing() {
     }
 }
 
+/// A releaser of one step at this noise multiplier.
+fn releaser(noise_multiplier: f64, seed: u64) -> Releaser {
+    let plan = TrainingPlan {
+        noise: Noise::Multiplier(noise_multiplier),
+        ..TrainingPlan::within(1.0, 1e-3, 1, AllRecords::new(10).unwrap())
+    };
+    plan.check().unwrap().releaser(NoiseSource::insecure(seed))
+}
+
+fn release(
+    mut releaser: Releaser,
+    gradient: ParameterGradient,
+    sensitivity: f64,
+    ledger: &mut Ledger,
+) -> Result<ReleasedGradient, DpError> {
+    let draw = releaser.draw()?;
+    let sensitivity = Sensitivity::l2(sensitivity)?;
+    let bounded = BoundedGradient::new(gradient, sensitivity, &[10], draw)?;
+    releaser.release(bounded, ledger)
+}
+
 fn release_once(seed: u64, deviation: f64, device: &Device) -> Vec<f32> {
     let folder = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
@@ -332,17 +355,13 @@ fn release_once(seed: u64, deviation: f64, device: &Device) -> Vec<f32> {
         shape: vec![100, 200],
     }];
     let gradient = ParameterGradient::from_host(slots, &vec![0.25; 20_000], device).unwrap();
-    let bounded = BoundedGradient::new(gradient, Sensitivity::l2(0.01).unwrap());
-    let mut mechanism = GaussianMechanism::new(
-        deviation / 0.01,
-        Event::Gaussian {
-            noise_multiplier: deviation / 0.01,
-        },
-        Neighbours::ReplaceOne,
-        NoiseSource::insecure(seed),
+    let released = release(
+        releaser(deviation / 0.01, seed),
+        gradient,
+        0.01,
+        &mut ledger,
     )
     .unwrap();
-    let released = mechanism.release(bounded, &mut ledger).unwrap();
     assert_eq!(ledger.releases(), 1);
     released.gradient().to_host()
 }
@@ -385,16 +404,7 @@ fn only_what_is_finite_is_released() {
                 shape: vec![3],
             }];
             let gradient = ParameterGradient::from_host(slots, &values, &place.device).unwrap();
-            let bounded = BoundedGradient::new(gradient, Sensitivity::l2(1.0).unwrap());
-            let noise_multiplier = 1.0;
-            let mut mechanism = GaussianMechanism::new(
-                noise_multiplier,
-                Event::Gaussian { noise_multiplier },
-                Neighbours::ReplaceOne,
-                NoiseSource::insecure(1),
-            )
-            .unwrap();
-            let released = mechanism.release(bounded, &mut ledger);
+            let released = release(releaser(1.0, 1), gradient, 1.0, &mut ledger);
             assert_eq!(released.is_ok(), leaves, "{}: {values:?}", place.name);
             assert_eq!(ledger.releases(), u64::from(leaves));
         }

@@ -5,9 +5,11 @@
 //! also nearly attained, so that a bound that is too small cannot hide behind tame rows. The mechanism
 //! must then add noise of the declared size, new noise each time, and a ledger line before it.
 
-use dp_core::accounting::{Event, Neighbours};
+use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{GaussianMechanism, LaplaceMechanism, NoiseSource, Sensitivity};
+use dp_core::mechanism::{NoiseSource, Releaser, Sensitivity};
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::sampling::AllRecords;
 use model::swae::{class_moments, moment_sensitivity};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -87,6 +89,16 @@ fn neighbours_stay_within_the_declared_sensitivity() {
     }
 }
 
+/// A releaser of two vectors with this noise on each.
+fn releaser(noise: ReleaseNoise, seed: u64) -> Releaser {
+    TrainingPlan::within(2.0, 1e-3, 0, AllRecords::new(100).unwrap())
+        .and("1", noise)
+        .and("2", noise)
+        .check()
+        .unwrap()
+        .releaser(NoiseSource::insecure(seed))
+}
+
 /// With 20000 coordinates the mean of the squared standardised noise has standard deviation
 /// `sqrt(2 / 20000) = 0.01`, that of the mean and of a correlation `1 / sqrt(20000)`; the seed is
 /// fixed, and over seeds the false-alarm rate of the 5-deviation bounds below is under 1e-5.
@@ -94,16 +106,14 @@ fn neighbours_stay_within_the_declared_sensitivity() {
 fn the_noise_on_a_vector_has_the_declared_size_and_is_new_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
-    let event = Event::Gaussian {
+    let noise = ReleaseNoise::Gaussian {
         noise_multiplier: 2.0,
     };
-    let source = NoiseSource::insecure(17);
-    let neighbours = Neighbours::ReplaceOne;
-    let mut mechanism = GaussianMechanism::new(2.0, event, neighbours, source).unwrap();
+    let mut releaser = releaser(noise, 17);
     let (values, sensitivity) = (vec![0.25; 20_000], Sensitivity::l2(0.5).unwrap());
-    let mut release = |line| {
-        let released = mechanism
-            .release_vector(&values, sensitivity, &mut ledger)
+    let mut release = |line: u64| {
+        let released = releaser
+            .release_vector(&line.to_string(), &values, sensitivity, &mut ledger)
             .unwrap();
         assert_eq!(ledger.releases(), line);
         released.iter().map(|x| x - 0.25).collect::<Vec<f64>>()
@@ -126,11 +136,12 @@ fn the_noise_on_a_vector_has_the_declared_size_and_is_new_each_time() {
 fn laplace_noise_has_the_declared_scale_and_is_new_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
-    let mut source = NoiseSource::insecure(18);
-    let mut mechanism = LaplaceMechanism::new(0.5, Neighbours::KEnd, &mut source).unwrap();
+    let mut releaser = releaser(ReleaseNoise::Laplace { epsilon: 0.5 }, 18);
     let values = vec![3.0; 20_000];
-    let mut release = |line| {
-        let released = mechanism.release_vector(&values, 2.0, &mut ledger).unwrap();
+    let mut release = |line: u64| {
+        let released = releaser
+            .release_laplace(&line.to_string(), &values, 2.0, &mut ledger)
+            .unwrap();
         assert_eq!(ledger.releases(), line);
         released.iter().map(|x| x - 3.0).collect::<Vec<f64>>()
     };
@@ -146,17 +157,8 @@ fn laplace_noise_has_the_declared_scale_and_is_new_each_time() {
         product.abs() < 5.0 * 32.0 / n.sqrt(),
         "correlation {product}"
     );
-    assert_eq!(
-        LaplaceMechanism::event(0.5),
-        Event::Laplace {
-            noise_multiplier: 2.0
-        }
-    );
-    assert!(
-        mechanism
-            .release_vector(&[f64::NAN], 2.0, &mut ledger)
-            .is_err()
-    );
-    assert!(mechanism.release_vector(&values, 0.0, &mut ledger).is_err());
-    assert_eq!(ledger.releases(), 2);
+    for entry in ledger.entries().unwrap().entries {
+        let noise_multiplier = 2.0;
+        assert_eq!(entry.event, Event::Laplace { noise_multiplier });
+    }
 }

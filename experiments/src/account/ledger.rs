@@ -1,6 +1,6 @@
 //! `account ledger`.
 
-use dp_core::accounting::{read_ledger, replay};
+use dp_core::ledger::Entries;
 use lab::diagnostic::Failure;
 use serde_json::json;
 
@@ -16,22 +16,18 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
             "name the ledger.jsonl of a run",
         )
     })?;
-    let found = read_ledger(&text).map_err(refusal)?;
-    let event = replay(&found.releases).map_err(refusal)?;
+    let found = Entries::parse(&text).map_err(refusal)?;
+    let event = found.event().map_err(refusal)?;
     let accountant = asked.answer.accountant.accountant();
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
-    let released: u64 = found
-        .releases
-        .iter()
-        .fold(0, |sum, release| sum.saturating_add(release.count));
     let mut answer = Answer::new(accountant.as_ref(), epsilon, asked.delta);
     if let Ok(Some(neighbours)) = event.neighbours() {
         answer.push("neighbours", json!(neighbours.to_string()));
-    } else if let Some(first) = found.releases.first() {
+    } else if let Some(first) = found.entries.first() {
         answer.push("neighbours", json!(first.neighbours.to_string()));
     }
-    answer.push("releases", json!(released));
-    answer.push("lines", json!(found.releases.len()));
+    answer.push("releases", json!(found.releases()));
+    answer.push("lines", json!(found.entries.len()));
     if !found.torn.is_empty() {
         answer.push("torn_lines", json!(found.torn));
         answer.push(
@@ -39,13 +35,9 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
             json!("cut short by a kill before their release left; passed over"),
         );
     }
-    let failure: f64 = found
-        .releases
-        .iter()
-        .map(|release| release.failure_probability * release.count as f64)
-        .sum();
+    let failure = found.failure_probability();
     if failure > 0.0 {
-        answer.push("failure_probability", json!(failure.min(1.0)));
+        answer.push("failure_probability", json!(failure));
         answer.push("delta_in_all", json!((asked.delta + failure).min(1.0)));
         answer.push(
             "sensitivity",
@@ -56,7 +48,7 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
             }),
         );
     }
-    let secret = found.releases.iter().all(|release| release.secret_noise);
+    let secret = found.has_secret_noise();
     answer.push("secret_noise", json!(secret));
     if !secret {
         answer.push(

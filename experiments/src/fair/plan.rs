@@ -1,13 +1,15 @@
 //! What a run promises, checked before it starts.
 
-use data::{GroupSampler, GroupedTable};
-use dp_core::accounting::{GroupSize, Sampler};
-use dp_core::mechanism::LaplaceMechanism;
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use data::GroupedTable;
+use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
 
 use super::settings::{Notion, Settings};
 use super::table::Tables;
+
+/// The release of a post-processing, by its name in the plan.
+pub const HISTOGRAMS: &str = "histograms";
 
 /// The groups that batches are drawn from.
 ///
@@ -71,26 +73,12 @@ pub fn plan(
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };
-    let groups = sampler
-        .groups()
-        .iter()
-        .zip(sampler.batches())
-        .map(|(group, batch)| GroupSize {
-            records: group.len() as u64,
-            batch: batch as u64,
-        })
-        .collect();
-    let besides = settings.histograms().map(LaplaceMechanism::event);
-    TrainingPlan {
-        sampler: Sampler::KEndGroups { groups },
-        steps: settings.steps,
-        delta: settings.delta_for(records),
-        noise: Noise::TargetEpsilon(epsilon),
-        besides: besides.into_iter().collect(),
+    let (delta, steps) = (settings.delta_for(records), settings.steps);
+    let mut plan = TrainingPlan::within(epsilon, delta, steps, sampler.clone());
+    if let Some(epsilon) = settings.histograms() {
+        plan = plan.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
     }
-    .check()
-    .map(Some)
-    .map_err(|e| {
+    plan.check().map(Some).map_err(|e| {
         Failure::input(
             format!("the privacy plan is refused: {e}"),
             "change --epsilon, --delta, --batch-share or --steps, or say --no-privacy",

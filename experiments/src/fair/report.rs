@@ -10,7 +10,7 @@ use lab::run_folder::RunFolder;
 use serde_json::{Value, json};
 
 use crate::not_private::not_private;
-use crate::spent::spent;
+use crate::spent::{besides, spent};
 use crate::uses::but;
 
 use super::metrics::{Outputs, Scores, scores};
@@ -57,7 +57,7 @@ pub fn write(
         folder.write(name, &bytes)?;
         figures.push(FigureFile::new(name, caption));
     }
-    let spent = spent(run.plan.as_ref(), ledger)?;
+    let spent = spent(run.plan(), ledger)?;
     let privacy = privacy(run, ledger.releases(), spent);
     let settings = serde_json::to_value(&run.settings).map_err(Failure::run)?;
     let file = RunFile {
@@ -69,7 +69,7 @@ pub fn write(
         records: Some(run.tables.train.len() as u64),
         privacy: privacy.clone(),
         private: run.settings.promises(),
-        plan: run.plan.as_ref().map(|plan| Plan {
+        plan: run.plan().map(|plan| Plan {
             epsilon_upper: Some(plan.epsilon_upper()),
             delta: Some(plan.delta()),
             accountant: Some(plan.accountant().to_string()),
@@ -78,7 +78,7 @@ pub fn write(
             steps: Some(plan.steps()),
             more: [
                 ("step".to_string(), json!(plan.step_event())),
-                ("besides".to_string(), json!(plan.besides())),
+                ("besides".to_string(), besides(plan)),
             ]
             .into_iter()
             .collect(),
@@ -120,7 +120,7 @@ pub fn write(
 
 /// The promise, in a sentence.
 fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
-    let Some(plan) = &run.plan else {
+    let Some(plan) = run.plan() else {
         return NOT_PRIVATE.to_string();
     };
     format!(

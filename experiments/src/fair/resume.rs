@@ -1,6 +1,5 @@
 //! What this run is, and what a checkpoint keeps of it.
 
-use dp_core::mechanism::GaussianMechanism;
 use lab::checkpoint::{Identity, Training};
 use lab::diagnostic::Failure;
 use sha2::{Digest, Sha256};
@@ -39,7 +38,7 @@ impl Run {
             optimizer: &mut self.optimizer,
             public: &mut self.public,
             plain: &mut self.plain,
-            noise: self.mechanism.as_mut().map(GaussianMechanism::noise),
+            releaser: self.releaser.as_mut(),
             step: &mut self.step,
             seconds: &mut self.seconds,
         }

@@ -1,11 +1,11 @@
 //! The state of a run.
 
 use burn::tensor::Device;
-use data::GroupSampler;
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{GaussianMechanism, NoiseSource};
+use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::CheckedPlan;
+use dp_core::sampling::GroupSampler;
 use lab::backend::{Chosen, fewer_at_once};
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
@@ -34,8 +34,6 @@ pub struct Run {
     pub elsewhere: Vec<String>,
     /// Where batches come from.
     pub sampler: GroupSampler,
-    /// The promise; none without privacy.
-    pub plan: Option<CheckedPlan>,
     /// The weights.
     pub network: Network,
     /// Their average.
@@ -46,8 +44,8 @@ pub struct Run {
     pub public: ChaCha20Rng,
     /// Batches of a run without privacy.
     pub plain: ChaCha20Rng,
-    /// Noise; none without privacy.
-    pub mechanism: Option<GaussianMechanism>,
+    /// The promise, with its noise; none without privacy.
+    pub releaser: Option<Releaser>,
     /// Steps done.
     pub step: u64,
     /// Seconds of training so far.
@@ -79,7 +77,6 @@ impl Run {
             Some(seed) => NoiseSource::insecure(seed),
             None => NoiseSource::secret().map_err(Failure::run)?,
         };
-        let mechanism = plan.as_ref().map(|plan| plan.mechanism(noise));
         Ok(Self {
             engine: match Engine::for_device(&chosen.device) {
                 // Small layers: a chunk has to be large to be worth its overhead.
@@ -89,7 +86,7 @@ impl Run {
             ema: ema.map_err(Failure::run)?,
             optimizer: ModuleAdam::default(),
             plain: NoiseSource::insecure(seed).rng().clone(),
-            mechanism: mechanism.transpose().map_err(Failure::run)?,
+            releaser: plan.map(|plan| plan.releaser(noise)),
             step: 0,
             seconds: 0.0,
             settings,
@@ -97,15 +94,19 @@ impl Run {
             tables,
             elsewhere,
             sampler,
-            plan,
             network,
             public,
         })
     }
 
+    /// The promise; none without privacy.
+    pub fn plan(&self) -> Option<&CheckedPlan> {
+        self.releaser.as_ref().map(Releaser::plan)
+    }
+
     /// What the plan's delta leaves open, where that is much.
     pub fn note(&self) -> Option<String> {
-        let delta = self.plan.as_ref()?.delta();
+        let delta = self.plan()?.delta();
         loose_delta(delta, self.tables.train.len() as f64)
     }
 
@@ -157,26 +158,26 @@ impl Run {
     pub fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
         let objective = self.settings.objective()?;
         let parity = self.parity()?;
-        let drawn = match &mut self.mechanism {
-            Some(mechanism) => self.sampler.sample(mechanism.noise().rng()),
-            None => self.sampler.sample(&mut self.plain),
-        };
-        let batch = batch(&self.tables.train, self.settings.task, &drawn)?;
+        let batch = |drawn: &[Vec<usize>]| batch(&self.tables.train, self.settings.task, drawn);
         let device: &Device = &self.chosen.device;
         let terms = (self.settings.task.loss(), &parity);
         let stages = self.network.stages();
-        let (gradients, losses) = match &mut self.mechanism {
-            Some(mechanism) => {
-                let (bounded, _) = self
+        let (gradients, losses) = match &mut self.releaser {
+            Some(releaser) => {
+                let draw = releaser.draw().map_err(Failure::run)?;
+                let batch = batch(draw.groups())?;
+                let (clipped, _) = self
                     .engine
                     .carry(fewer_at_once, |engine| {
                         bounded_gradient(&stages, &batch, terms, &objective, engine, device)
                     })
                     .map_err(Failure::run)?;
-                let released = mechanism.release(bounded, ledger).map_err(Failure::run)?;
+                let bounded = clipped.of(draw).map_err(Failure::run)?;
+                let released = releaser.release(bounded, ledger).map_err(Failure::run)?;
                 (released.into_params(), None)
             }
             None => {
+                let batch = batch(&self.sampler.sample(&mut self.plain))?;
                 let (gradient, losses) = self
                     .engine
                     .carry(fewer_at_once, |engine| {

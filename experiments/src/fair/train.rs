@@ -65,7 +65,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(folder) => {
             postprocess::check(&folder)?;
             run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.plan.is_some(), [])?;
+            let ledger = ledger(&folder, run.releaser.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
@@ -117,7 +117,7 @@ impl Run {
             self.settings.steps,
             self.sampler.batches()
         );
-        let Some(plan) = &self.plan else {
+        let Some(plan) = self.plan() else {
             println!("privacy   {}", report::NOT_PRIVATE);
             return Ok(());
         };
@@ -199,7 +199,7 @@ impl Run {
             self.settings.ball(),
         )?;
         progress.message(format!("objective {:.4}", scores.objective));
-        let epsilon = match &self.plan {
+        let epsilon = match self.plan() {
             Some(plan) if self.step > 0 => Some(spent_so_far(plan, ledger)?),
             _ => None,
         };

@@ -4,7 +4,7 @@ mod arguments;
 mod evaluate;
 mod groups;
 mod mechanisms;
-mod promise;
+mod plan;
 mod release;
 mod report;
 mod run;

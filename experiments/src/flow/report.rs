@@ -2,20 +2,21 @@
 
 use std::time::SystemTime;
 
-use dp_core::accounting::{Neighbours, read_ledger};
+use dp_core::accounting::{Event, Neighbours};
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
+use dp_core::plan::CheckedPlan;
 use lab::diagnostic::Failure;
 use lab::report::{Better, FigureFile, Metric, Plan, RunFile, timestamp, upper};
 use lab::run_folder::RunFolder;
 use serde_json::json;
 
+use crate::spent::spent;
 use crate::uses::but;
 
 use super::Settings;
 use super::evaluate::Outcome;
 use super::mechanisms::Generated;
-use super::promise::Promise;
 use super::settings::Mechanism;
 use super::sides::Sides;
 
@@ -30,7 +31,7 @@ pub struct Told<'a> {
     /// Its device.
     pub device: &'a str,
     /// Its promise.
-    pub promise: Option<&'a Promise>,
+    pub plan: Option<&'a CheckedPlan>,
     /// Its ledger.
     pub ledger: &'a Ledger,
     /// What it made.
@@ -112,7 +113,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         metrics.extend(crate::scores::metrics(scores));
     }
     let spent = Spent::of(told)?;
-    let private = match told.promise.zip(spent.as_ref()) {
+    let private = match told.plan.zip(spent.as_ref()) {
         Some((promise, spent)) => spent.not_private(told, promise).is_none(),
         None => told.settings.mechanism == Mechanism::Public,
     };
@@ -126,7 +127,7 @@ fn run_file(told: &Told) -> Result<RunFile, Failure> {
         privacy: privacy(told, spent.as_ref()),
         private,
         plan: told
-            .promise
+            .plan
             .zip(spent.as_ref())
             .map(|(promise, spent)| plan(promise, spent)),
         releases: Some(told.ledger.releases()),
@@ -176,20 +177,18 @@ struct Spent {
 
 impl Spent {
     fn of(told: &Told) -> Result<Option<Self>, Failure> {
-        let Some(promise) = told.promise else {
+        let Some((plan, epsilon_upper)) = told.plan.zip(spent(told.plan, told.ledger)?) else {
             return Ok(None);
         };
-        let text = std::fs::read_to_string(told.ledger.path()).map_err(Failure::run)?;
-        let lines = read_ledger(&text).map_err(Failure::run)?.releases;
-        let releases: u64 = lines.iter().map(|line| line.count).sum();
+        let releases = told.ledger.releases();
         Ok(Some(Self {
-            epsilon_upper: super::promise::spent(promise, &lines)?,
+            epsilon_upper,
             releases,
-            counted: releases.max(promise.releases),
+            counted: releases.max(plan.releases_in_all()),
         }))
     }
 
-    fn not_private(&self, told: &Told, promise: &Promise) -> Option<String> {
+    fn not_private(&self, told: &Told, promise: &CheckedPlan) -> Option<String> {
         not_private(
             told.settings,
             promise,
@@ -199,23 +198,27 @@ impl Spent {
     }
 }
 
-fn plan(promise: &Promise, spent: &Spent) -> Plan {
+fn plan(promise: &CheckedPlan, spent: &Spent) -> Plan {
+    let event = match promise.steps() {
+        0 => Event::Gaussian {
+            noise_multiplier: promise.noise_multiplier(),
+        },
+        _ => promise.step_event().clone(),
+    };
     Plan {
-        epsilon_upper: Some(promise.epsilon_upper),
+        epsilon_upper: Some(promise.epsilon_upper()),
         delta: Some(promise.delta_in_all(spent.counted)),
-        accountant: Some(promise.accountant.into()),
-        neighbours: Some(neighbours(promise.neighbours).into()),
-        noise_multiplier: Some(promise.noise_multiplier),
-        steps: Some(promise.releases),
-        more: [("event".to_string(), json!(promise.event))]
-            .into_iter()
-            .collect(),
+        accountant: Some(promise.accountant().into()),
+        neighbours: Some(neighbours(promise.neighbours()).into()),
+        noise_multiplier: Some(promise.noise_multiplier()),
+        steps: Some(promise.releases_in_all()),
+        more: [("event".to_string(), json!(event))].into_iter().collect(),
     }
 }
 
 fn warnings(told: &Told, spent: Option<&Spent>) -> Vec<String> {
     let mut warnings = [told.elsewhere, &told.warnings].concat();
-    let failure = told.promise.map_or(0.0, |p| p.failure_probability);
+    let failure = told.plan.map_or(0.0, CheckedPlan::failure_probability);
     if failure >= 1.0 {
         warnings.push(UNPROVED.into());
     } else if failure > 0.0 {
@@ -227,7 +230,7 @@ fn warnings(told: &Told, spent: Option<&Spent>) -> Vec<String> {
     }
     let records = told.sides.private.len();
     warnings.extend(
-        told.promise
+        told.plan
             .zip(spent)
             .and_then(|(promise, spent)| loose(promise, spent.counted, records)),
     );
@@ -236,10 +239,10 @@ fn warnings(told: &Told, spent: Option<&Spent>) -> Vec<String> {
 
 /// The promise, in a sentence.
 fn privacy(told: &Told, spent: Option<&Spent>) -> String {
-    let Some((promise, spent)) = told.promise.zip(spent) else {
+    let Some((promise, spent)) = told.plan.zip(spent) else {
         return no_privacy(told.settings).to_string();
     };
-    let parts = if promise.failure_probability > 0.0 {
+    let parts = if promise.failure_probability() > 0.0 {
         format!("; {}", delta(promise, spent.counted))
     } else {
         String::new()
@@ -251,9 +254,12 @@ fn privacy(told: &Told, spent: Option<&Spent>) -> String {
         spent.not_private(told, promise).unwrap_or_default(),
         upper(spent.epsilon_upper),
         upper(claimed(promise, spent.counted)),
-        neighbours(promise.neighbours),
-        promise.sampler,
-        promise.accountant,
+        neighbours(promise.neighbours()),
+        match promise.steps() {
+            0 => "each release is of all private records",
+            _ => "each batch of fixed size drawn afresh without replacement",
+        },
+        promise.accountant(),
         spent.releases,
         told.sides.public_name,
         but(told.elsewhere),
@@ -266,7 +272,7 @@ const UNPROVED: &str = "The sensitivity is paper-clt: a limit for many slices, t
 /// How a sentence starts that must not be taken for a promise; nothing where it is one.
 pub fn not_private(
     settings: &Settings,
-    promise: &Promise,
+    promise: &CheckedPlan,
     releases: u64,
     records: usize,
 ) -> Option<String> {
@@ -287,23 +293,23 @@ pub fn not_private(
 
 /// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as
 /// the paper counts it.
-fn claimed(promise: &Promise, releases: u64) -> f64 {
+fn claimed(promise: &CheckedPlan, releases: u64) -> f64 {
     if promise.is_unproved() {
-        promise.delta
+        promise.delta()
     } else {
         promise.delta_in_all(releases)
     }
 }
 
 /// What the delta that is claimed leaves open, where that is much.
-pub fn loose(promise: &Promise, releases: u64, records: usize) -> Option<String> {
+pub fn loose(promise: &CheckedPlan, releases: u64, records: usize) -> Option<String> {
     loose_delta(claimed(promise, releases), records as f64)
 }
 
 /// Delta in words, with what it is made of where it is not the noise's alone.
-pub fn delta(promise: &Promise, releases: u64) -> String {
-    let failure = promise.failure_probability;
-    let noise = upper(promise.delta);
+pub fn delta(promise: &CheckedPlan, releases: u64) -> String {
+    let failure = promise.failure_probability();
+    let noise = upper(promise.delta());
     if failure == 0.0 {
         return format!("delta {noise}");
     }

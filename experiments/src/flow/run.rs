@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dp_core::mechanism::NoiseSource;
+use dp_core::plan::CheckedPlan;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
@@ -17,9 +18,9 @@ use crate::uses::{noted, untaken};
 
 use super::evaluate::Judge;
 use super::groups::Groups;
-use super::mechanisms::{Flow, batch_sizes, check};
-use super::promise::promise;
-use super::release::Releaser;
+use super::mechanisms::{Flow, check};
+use super::plan::{plan, sampler};
+use super::release::WayOut;
 use super::sides::Sides;
 use super::{Arguments, Settings, report, space};
 
@@ -48,16 +49,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cache = crate::scores::cache(arguments.score.cache_dir.as_deref())?;
     let sides = Sides::load(&settings, arguments, &cache)?;
     let sizes = group_sizes(&settings, &sides);
-    let batches = match settings
-        .batch
-        .filter(|_| settings.mechanism.releases_each_step())
-    {
-        Some(batch) => batch_sizes(batch, &sizes)?,
-        None => Vec::new(),
-    };
-    let promise = promise(&settings, &sizes, &batches)?;
-    let elsewhere = noted(Some(&cache), &sides.used, promise.is_some())?;
-    announce(&settings, &sides, &chosen.description, promise.as_ref());
+    let sampler = sampler(&settings, &sizes)?;
+    let plan = plan(&settings, sampler.clone())?;
+    let elsewhere = noted(Some(&cache), &sides.used, plan.is_some())?;
+    announce(&settings, &sides, &chosen.description, plan.as_ref());
     let text = toml::to_string_pretty(&settings).map_err(Failure::run)?;
     let records = sides.private.fingerprint()?;
     let identity = Identity::of("flow", &text, records, chosen.backend)?;
@@ -66,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (folder, ledger) = match folder {
         Some(folder) => {
             check(&folder)?;
-            let ledger = ledger(&folder, promise.is_some(), [])?;
+            let ledger = ledger(&folder, plan.is_some(), [])?;
             (folder, ledger)
         }
         None => create(&place, &settings, COMMAND)?,
@@ -95,17 +90,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(seed) => NoiseSource::insecure(seed),
         None => NoiseSource::secret().map_err(Failure::run)?,
     };
-    let releaser = Releaser::new(promise.as_ref(), noise, ledger)?;
+    let out = WayOut::new(plan, noise, ledger);
     let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
     public.set_stream(6);
     let identity = identity.encoded(&space.weights(), &groups.latents);
     let start = Instant::now();
     let flow = Flow {
         settings: &settings,
-        promise: promise.as_ref(),
+        sampler: &sampler,
         groups: &groups,
         particles: groups.share(settings.particles.unwrap_or(sides.private.len())),
-        releaser,
+        out,
         public,
         folder: &folder,
         identity: &identity,
@@ -114,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         chosen: &chosen,
     };
     let public_latents = || space.encode_records(&sides.public, &chosen.device, &interrupt);
-    let (generated, releaser) = flow
+    let (generated, out) = flow
         .generate(public_latents, &sides.public.labels())
         .map_err(|failure| resumable(failure, &folder))?;
     let seconds = start.elapsed().as_secs_f64();
@@ -134,8 +129,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings: &settings,
         sides: &sides,
         device: &chosen.description,
-        promise: promise.as_ref(),
-        ledger: releaser.ledger(),
+        plan: out.plan(),
+        ledger: out.ledger(),
         generated: &generated,
         outcome: &outcome,
         elsewhere: &elsewhere,
@@ -178,12 +173,7 @@ fn group_sizes(settings: &Settings, sides: &Sides) -> Vec<usize> {
     sizes
 }
 
-fn announce(
-    settings: &Settings,
-    sides: &Sides,
-    device: &str,
-    promise: Option<&super::promise::Promise>,
-) {
+fn announce(settings: &Settings, sides: &Sides, device: &str, plan: Option<&CheckedPlan>) {
     println!(
         "data      {}: {} private records, {} test records (public)",
         settings.dataset,
@@ -197,22 +187,22 @@ fn announce(
     );
     println!("device    {device}; flows run on the host");
     println!("mechanism {}", settings.mechanism.name());
-    match promise {
-        Some(promise) => println!(
+    let releases = plan.map_or(0, CheckedPlan::releases_in_all);
+    match plan {
+        Some(plan) => println!(
             "privacy   {}epsilon {} at {}; neighbours: {}; {} releases, noise multiplier {}; \
              accountant: {}",
-            report::not_private(settings, promise, promise.releases, sides.private.len())
-                .unwrap_or_default(),
-            upper(promise.epsilon_upper),
-            report::delta(promise, promise.releases),
-            report::neighbours(promise.neighbours),
-            promise.releases,
-            promise.noise_multiplier,
-            promise.accountant
+            report::not_private(settings, plan, releases, sides.private.len()).unwrap_or_default(),
+            upper(plan.epsilon_upper()),
+            report::delta(plan, releases),
+            report::neighbours(plan.neighbours()),
+            releases,
+            plan.noise_multiplier(),
+            plan.accountant()
         ),
         None => println!("privacy   {}", report::no_privacy(settings)),
     }
-    if let Some(told) = promise.and_then(|p| report::loose(p, p.releases, sides.private.len())) {
+    if let Some(told) = plan.and_then(|p| report::loose(p, releases, sides.private.len())) {
         println!("note      {told}");
     }
 }

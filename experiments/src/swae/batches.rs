@@ -1,22 +1,21 @@
-//! The batches of a run, and the sampler that the accountant is told of.
+//! The batches of a run, and what draws them.
 
-use data::{Dataset, FixedSizeSampler, GroupSampler, split_batch};
-use dp_core::accounting::{GroupSize, Sampler};
+use data::Dataset;
+use dp_core::DpError;
+use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
 use model::swae::Batch;
-use rand_chacha::ChaCha20Rng;
 
 use super::Settings;
 
-/// Where the records of a step come from, and the sampler that the accountant is told of.
+/// Where the records of a step come from.
 pub struct Batches {
-    groups: GroupSampler,
     conditional: bool,
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
-    /// What the accountant is told.
-    pub sampler: Sampler,
+    /// What draws them.
+    pub sampler: BatchSampler,
 }
 
 impl Batches {
@@ -27,16 +26,16 @@ impl Batches {
     /// [`Failure::BadInput`] for a batch that does not fit the records.
     pub fn new(settings: &Settings, data: &Dataset) -> Result<Self, Failure> {
         let records = data.train.len();
-        let bad = |e: data::DataError| {
+        let bad = |e: DpError| {
             Failure::input(
                 format!("--batch {}: {e}", settings.batch),
                 format!("choose --batch between 1 and {records}"),
             )
         };
         // One check for both forms, so that the message speaks of the whole data.
-        FixedSizeSampler::new(records, settings.batch).map_err(bad)?;
+        let all = FixedSizeSampler::new(records, settings.batch).map_err(bad)?;
         let class_sizes = data.train.class_sizes();
-        let (groups, sizes) = if settings.conditional {
+        let (sampler, sizes) = if settings.conditional {
             let mut groups = data.train.indices_by_class();
             let mut sizes = split_batch(settings.batch, &class_sizes).map_err(bad)?;
             if let Some(class) = (0..sizes.len()).find(|&c| sizes[c] == 0 && class_sizes[c] > 0) {
@@ -52,32 +51,11 @@ impl Batches {
             let present: Vec<usize> = sizes.iter().copied().filter(|&s| s > 0).collect();
             let sampler = GroupSampler::new(groups, &present).map_err(bad)?;
             sizes.truncate(class_sizes.len());
-            (sampler, sizes)
+            (sampler.into(), sizes)
         } else {
-            let all = (0..records).collect();
-            let sampler = GroupSampler::new(vec![all], &[settings.batch]).map_err(bad)?;
-            (sampler, vec![settings.batch])
-        };
-        let sampler = if settings.conditional {
-            Sampler::KEndGroups {
-                groups: groups
-                    .groups()
-                    .iter()
-                    .zip(groups.batches())
-                    .map(|(group, batch)| GroupSize {
-                        records: group.len() as u64,
-                        batch: batch as u64,
-                    })
-                    .collect(),
-            }
-        } else {
-            Sampler::WithoutReplacement {
-                records: records as u64,
-                batch: settings.batch as u64,
-            }
+            (all.into(), vec![settings.batch])
         };
         Ok(Self {
-            groups,
             conditional: settings.conditional,
             sizes,
             class_sizes,
@@ -85,17 +63,16 @@ impl Batches {
         })
     }
 
-    /// A batch, drawn afresh.
+    /// The batch of the records at `indices`, which stand group after group.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the sampler and the data disagree.
-    pub fn draw(&self, data: &Dataset, rng: &mut ChaCha20Rng) -> Result<Batch, Failure> {
-        let indices: Vec<usize> = self.groups.sample(rng).into_iter().flatten().collect();
+    pub fn of(&self, data: &Dataset, indices: &[usize]) -> Result<Batch, Failure> {
         let features = data.train.image_size();
         let pixels = data
             .train
-            .gather(&indices)
+            .gather(indices)
             .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
         if self.conditional {
             Batch::by_class(pixels, features, &self.sizes)
@@ -107,6 +84,10 @@ impl Batches {
 
     /// The sizes of the groups that are matched, without empty ones.
     pub fn matched(&self) -> Vec<usize> {
-        self.groups.batches()
+        self.sizes
+            .iter()
+            .copied()
+            .filter(|&size| size > 0)
+            .collect()
     }
 }

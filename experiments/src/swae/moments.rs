@@ -1,6 +1,5 @@
 //! The release of the class moments after training.
 
-use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Sensitivity;
 use lab::diagnostic::Failure;
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::spent::{damaged, stored};
 
 use super::latents::encode;
+use super::plan::MOMENTS;
 use super::run::Run;
 
 const FILE: &str = "class-moments.json";
@@ -87,19 +87,15 @@ impl Run {
             }
             sums.extend(class_moments(&latents, self.settings.latent, radius));
         }
-        let released = match (self.mechanism.take(), &self.plan) {
-            (Some(steps), Some(plan)) => {
-                let [event @ Event::Gaussian { noise_multiplier }] = plan.besides() else {
-                    return Err(Failure::run("the plan holds no release of class moments"));
-                };
+        let released = match &mut self.releaser {
+            Some(releaser) => {
                 let sensitivity =
                     Sensitivity::l2(moment_sensitivity(radius)).map_err(Failure::run)?;
-                steps
-                    .next_phase(*noise_multiplier, event.clone())
-                    .and_then(|mut moments| moments.release_vector(&sums, sensitivity, ledger))
+                releaser
+                    .release_vector(MOMENTS, &sums, sensitivity, ledger)
                     .map_err(Failure::run)?
             }
-            _ => sums,
+            None => sums,
         };
         let released = Released {
             releases: ledger.releases(),

@@ -1,7 +1,7 @@
 //! What a run promises, checked before it starts.
 
-use dp_core::accounting::{Event, GaussianAccountant, Neighbours, noise_multiplier_for};
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use dp_core::accounting::Neighbours;
+use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
 
 use super::Settings;
@@ -9,6 +9,9 @@ use super::batches::Batches;
 
 /// The share of epsilon and of delta that the class moments may take.
 const MOMENTS_SHARE: f64 = 0.1;
+
+/// The release of the class moments, by its name in the plan.
+pub const MOMENTS: &str = "class moments";
 
 /// The checked plan; none without privacy.
 ///
@@ -19,38 +22,25 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };
-    let refuse = |e: &dyn std::fmt::Display| {
+    let mut plan = TrainingPlan::within(
+        epsilon,
+        settings.delta,
+        settings.steps,
+        batches.sampler.clone(),
+    );
+    if settings.conditional && settings.class_moments {
+        let own = ReleaseNoise::GaussianWithin {
+            epsilon: MOMENTS_SHARE * epsilon,
+            delta: MOMENTS_SHARE * settings.delta,
+        };
+        plan = plan.and(MOMENTS, own);
+    }
+    plan.check().map(Some).map_err(|e| {
         Failure::input(
             format!("the privacy plan is refused: {e}"),
             "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
         )
-    };
-    let besides = if settings.conditional && settings.class_moments {
-        let z = noise_multiplier_for(
-            &GaussianAccountant,
-            MOMENTS_SHARE * epsilon,
-            MOMENTS_SHARE * settings.delta,
-            |z| Event::Gaussian {
-                noise_multiplier: z,
-            },
-        )
-        .map_err(|e| refuse(&e))?;
-        vec![Event::Gaussian {
-            noise_multiplier: z,
-        }]
-    } else {
-        Vec::new()
-    };
-    TrainingPlan {
-        sampler: batches.sampler.clone(),
-        steps: settings.steps,
-        delta: settings.delta,
-        noise: Noise::TargetEpsilon(epsilon),
-        besides,
-    }
-    .check()
-    .map(Some)
-    .map_err(|e| refuse(&e))
+    })
 }
 
 /// A neighbour relation in words.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::not_private::not_private;
 use crate::scores::{ScoreFlags, Scored};
-use crate::spent::spent;
+use crate::spent::{besides, spent};
 use crate::uses::but;
 
 use super::evaluate::{Evaluator, Scores};
@@ -76,7 +76,7 @@ pub fn write(
         (Some(images), rebuilt)
     };
     let labels_read_private = judging.paper_labels && classes.is_none();
-    let spent = spent(run.plan.as_ref(), ledger)?;
+    let spent = spent(run.plan(), ledger)?;
     let privacy = privacy(run, ledger.releases(), spent);
     let file = RunFile {
         privacy: privacy.clone(),
@@ -252,7 +252,7 @@ fn run_file(run: &Run, folder: &RunFolder) -> Result<RunFile, Failure> {
         settings: settings.as_object().cloned().unwrap_or_default(),
         records: Some(run.data.train.len() as u64),
         private: run.settings.promises(),
-        plan: run.plan.as_ref().map(plan),
+        plan: run.plan().map(plan),
         training_seconds: Some(run.seconds),
         command: Some(folder.command("cargo run --release --locked --bin swae --")),
         finished: Some(timestamp(SystemTime::now())),
@@ -270,7 +270,7 @@ fn plan(plan: &CheckedPlan) -> Plan {
         steps: Some(plan.steps()),
         more: [
             ("step".to_string(), json!(plan.step_event())),
-            ("besides".to_string(), json!(plan.besides())),
+            ("besides".to_string(), besides(plan)),
         ]
         .into_iter()
         .collect(),
@@ -279,7 +279,7 @@ fn plan(plan: &CheckedPlan) -> Plan {
 
 /// The promise, in a sentence.
 fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
-    let Some(plan) = &run.plan else {
+    let Some(plan) = run.plan() else {
         return "Not private: trained with --no-privacy, without clipping and without noise."
             .to_string();
     };

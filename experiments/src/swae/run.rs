@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use data::Dataset;
 use dp_core::delta::loose_delta;
-use dp_core::mechanism::{GaussianMechanism, NoiseSource};
+use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
@@ -37,8 +37,6 @@ pub struct Run {
     pub elsewhere: Vec<String>,
     /// Where batches come from.
     pub batches: Batches,
-    /// The promise; none without privacy.
-    pub plan: Option<CheckedPlan>,
     /// The weights.
     pub model: Swae,
     /// Their average.
@@ -53,8 +51,8 @@ pub struct Run {
     pub plain: ChaCha20Rng,
     /// The prior's cells, computed once.
     pub exact: ExactCells,
-    /// Noise; none without privacy.
-    pub mechanism: Option<GaussianMechanism>,
+    /// The promise, with its noise; none without privacy.
+    pub releaser: Option<Releaser>,
     /// Steps done.
     pub step: u64,
     /// Seconds of training so far.
@@ -99,7 +97,6 @@ impl Run {
             Some(seed) => NoiseSource::insecure(seed),
             None => NoiseSource::secret().map_err(Failure::run)?,
         };
-        let mechanism = plan.as_ref().map(|plan| plan.mechanism(noise));
         Ok(Self {
             engine: Engine::for_device(&chosen.device),
             exact: ExactCells::default(),
@@ -109,15 +106,19 @@ impl Run {
             data: Arc::new(data),
             elsewhere,
             batches,
-            plan,
             model,
             ema,
             public,
             plain,
-            mechanism: mechanism.transpose().map_err(Failure::run)?,
+            releaser: plan.map(|plan| plan.releaser(noise)),
             step: 0,
             seconds: 0.0,
         })
+    }
+
+    /// The promise; none without privacy.
+    pub fn plan(&self) -> Option<&CheckedPlan> {
+        self.releaser.as_ref().map(Releaser::plan)
     }
 
     /// The public side of the next step.
@@ -158,7 +159,7 @@ impl Run {
             "steps     {} on batches of {}",
             self.settings.steps, self.settings.batch
         );
-        let Some(plan) = &self.plan else {
+        let Some(plan) = self.plan() else {
             println!("privacy   NONE: --no-privacy trains without clipping and without noise");
             return Ok(());
         };
@@ -196,7 +197,7 @@ impl Run {
 
     /// What the plan's delta leaves open, where that is much.
     pub fn note(&self) -> Option<String> {
-        let delta = self.plan.as_ref()?.delta();
+        let delta = self.plan()?.delta();
         loose_delta(delta, self.data.train.len() as f64)
     }
 

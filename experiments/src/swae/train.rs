@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             // What cannot be read must be known before any step is made.
             moments::read(&folder)?;
             run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.plan.is_some(), [])?;
+            let ledger = ledger(&folder, run.releaser.is_some(), [])?;
             folder.keep_json_lines("metrics.jsonl", |line| {
                 line["step"].as_u64().is_some_and(|step| step <= run.step)
             })?;
@@ -124,7 +124,7 @@ fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let cache = arguments.score.cache_dir.as_deref();
     let elsewhere = noted(cache, &[used], settings.promises())?;
     let planned = plan.iter().map(|plan| {
-        let planned = plan.steps() + plan.besides().len() as u64;
+        let planned = plan.releases_in_all();
         ("the plan of a finished run".to_string(), planned)
     });
     let mut ledger = ledger(&folder, plan.is_some(), planned)?;
@@ -225,7 +225,7 @@ impl Run {
             progress.step();
             let step = self.step;
             if step.is_multiple_of((steps / ACCOUNTED_POINTS).max(1)) || step == steps {
-                progress.message(match &self.plan {
+                progress.message(match self.plan() {
                     Some(plan) => format!("epsilon {}", upper(spent_so_far(plan, ledger)?)),
                     None => "not private".to_string(),
                 });
@@ -254,24 +254,24 @@ impl Run {
     fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
         let objective = self.settings.objective()?;
         let matching = self.matching()?;
-        let rng = match &mut self.mechanism {
-            Some(mechanism) => mechanism.noise().rng(),
-            None => &mut self.plain,
-        };
-        let batch = self.batches.draw(&self.data, rng)?;
         let (device, model) = (&self.chosen.device, &self.model);
-        let (released, losses) = match &mut self.mechanism {
-            Some(mechanism) => {
-                let (bounded, _) = self
+        let (released, losses) = match &mut self.releaser {
+            Some(releaser) => {
+                let draw = releaser.draw().map_err(Failure::run)?;
+                let batch = self.batches.of(&self.data, &draw.indices())?;
+                let (clipped, _) = self
                     .engine
                     .carry(fewer_at_once, |engine| {
                         bounded_gradient(model, &batch, &matching, &objective, engine, device)
                     })
                     .map_err(Failure::run)?;
-                let released = mechanism.release(bounded, ledger).map_err(Failure::run)?;
+                let bounded = clipped.of(draw).map_err(Failure::run)?;
+                let released = releaser.release(bounded, ledger).map_err(Failure::run)?;
                 (released.into_params(), None)
             }
             None => {
+                let indices = self.batches.sampler.sample(&mut self.plain).concat();
+                let batch = self.batches.of(&self.data, &indices)?;
                 let (gradient, losses) = self
                     .engine
                     .carry(fewer_at_once, |engine| {
@@ -306,8 +306,7 @@ impl Run {
             scores.reconstruction, scores.sliced
         ));
         let epsilon = self
-            .plan
-            .as_ref()
+            .plan()
             .map(|plan| spent_so_far(plan, ledger))
             .transpose()?;
         folder.append_json(

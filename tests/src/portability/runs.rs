@@ -2,11 +2,12 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
-use data::{FixedSizeSampler, Glyphs};
-use dp_core::accounting::{Event, Neighbours};
+use data::Glyphs;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{GaussianMechanism, NoiseSource};
+use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::per_sample::{JacobianClip, Layer};
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
 use model::descent::descend;
 use model::ema::Ema;
@@ -59,16 +60,17 @@ impl Scorer {
     }
 }
 
-/// A mechanism with known noise, and a ledger in a folder that goes with it.
-fn mechanism() -> (GaussianMechanism, Ledger, tempfile::TempDir) {
+/// A releaser of ten steps with known noise, and a ledger in a folder that goes with it.
+fn releaser(sampler: impl Into<BatchSampler>) -> (Releaser, Ledger, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).expect("a ledger");
     // So little that the gradient is what the weights follow.
-    let noise_multiplier = 1e-3;
-    let event = Event::Gaussian { noise_multiplier };
-    let noise = NoiseSource::insecure(3);
-    let mechanism = GaussianMechanism::new(noise_multiplier, event, Neighbours::ReplaceOne, noise);
-    (mechanism.expect("a mechanism"), ledger, folder)
+    let plan = TrainingPlan {
+        noise: Noise::Multiplier(1e-3),
+        ..TrainingPlan::within(1.0, 1e-3, STEPS as u64, sampler)
+    };
+    let plan = plan.check().expect("a plan");
+    (plan.releaser(NoiseSource::insecure(3)), ledger, folder)
 }
 
 fn objective(alpha: f64) -> Objective {
@@ -90,9 +92,9 @@ pub fn autoencoder(
     engine: Engine,
     mut after: impl FnMut(),
 ) -> Vec<f64> {
-    let (mut mechanism, mut ledger, _folder) = mechanism();
     let glyphs = Glyphs::generate(50, 1).expect("glyphs");
     let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
+    let (mut releaser, mut ledger, _folder) = releaser(sampler);
     let mut public = ChaCha20Rng::seed_from_u64(2);
     let config = SwaeConfig {
         latent: 3,
@@ -106,11 +108,11 @@ pub fn autoencoder(
     for _ in 0..STEPS {
         let slices = Slices::tight(3, 9, &mut public).expect("slices");
         let matching = Matching::draw(Prior::Exact, &[6], slices, &mut exact, &mut public);
-        let indices = sampler.sample(mechanism.noise().rng());
-        let pixels = glyphs.gather(&indices).expect("pixels");
+        let draw = releaser.draw().expect("a draw");
+        let pixels = glyphs.gather(&draw.indices()).expect("pixels");
         let records = Batch::single(pixels, glyphs.image_size()).expect("a batch");
         let matching = matching.expect("a matching");
-        let (bounded, _) = swae::bounded_gradient(
+        let (clipped, _) = swae::bounded_gradient(
             &model,
             &records,
             &matching,
@@ -119,7 +121,8 @@ pub fn autoencoder(
             device,
         )
         .expect("a gradient");
-        let released = mechanism.release(bounded, &mut ledger).expect("a release");
+        let bounded = clipped.of(draw).expect("of the draw");
+        let released = releaser.release(bounded, &mut ledger).expect("a release");
         model = adam.step(1e-3, model, released.into_params());
         average.update(&model);
         after();
@@ -130,7 +133,9 @@ pub fn autoencoder(
 
 /// The same for a fair scorer by plain descent.
 pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()) -> Vec<f64> {
-    let (mut mechanism, mut ledger, _folder) = mechanism();
+    // All records at each step.
+    let sampler = GroupSampler::new(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
+    let (mut releaser, mut ledger, _folder) = releaser(sampler.expect("a sampler"));
     let mut public = ChaCha20Rng::seed_from_u64(4);
     let mut scorer = Scorer::new(&mut public, device);
     let before = weights::to_host(&scorer);
@@ -144,10 +149,12 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
         let stages = Stages::of(scorer.layers());
         let terms = (TaskLoss::Bernoulli, &parity);
         let batch = batch.expect("a batch");
-        let (bounded, _) =
+        let draw = releaser.draw().expect("a draw");
+        let (clipped, _) =
             fairness::bounded_gradient(&stages, &batch, terms, &objective(alpha), engine, device)
                 .expect("a gradient");
-        let released = mechanism.release(bounded, &mut ledger).expect("a release");
+        let bounded = clipped.of(draw).expect("of the draw");
+        let released = releaser.release(bounded, &mut ledger).expect("a release");
         scorer = descend(0.5, scorer, released.into_params());
         after();
     }

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use burn::tensor::Device;
-use dp_core::mechanism::BoundedGradient;
 use dp_core::per_sample::JacobianClip;
 use model::fairness::{self, GroupedBatch, Parity, Stages, TaskLoss};
-use model::penalised::{Clipping, Engine, Objective};
+use model::penalised::{Clipped, Clipping, Engine, Objective};
 use model::swae::{self, Batch, Matching, Swae, SwaeConfig};
 use model::weights::to_host;
 use rand::SeedableRng;
@@ -64,7 +63,7 @@ impl Bounds {
     }
 }
 
-fn numbers(bounded: &BoundedGradient) -> Vec<f64> {
+fn numbers(bounded: &Clipped) -> Vec<f64> {
     wide(bounded.before_noise())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::Module;
-use dp_core::mechanism::NoiseSource;
+use dp_core::mechanism::Releaser;
 use model::ModelError;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
@@ -35,8 +35,8 @@ pub struct Training<'a, M> {
     pub public: &'a mut ChaCha20Rng,
     /// Batches of a run without privacy.
     pub plain: &'a mut ChaCha20Rng,
-    /// Noise; none without privacy.
-    pub noise: Option<&'a mut NoiseSource>,
+    /// What draws and adds noise; none without privacy.
+    pub releaser: Option<&'a mut Releaser>,
     /// Steps done.
     pub step: &'a mut u64,
     /// Seconds of training so far.
@@ -57,7 +57,7 @@ impl<M: Module> Training<'_, M> {
     ///
     /// [`Failure::Failed`] where it cannot be written.
     pub fn save(
-        &self,
+        &mut self,
         folder: &RunFolder,
         identity: &Identity,
         releases: u64,
@@ -67,7 +67,7 @@ impl<M: Module> Training<'_, M> {
             public: GeneratorState::of(self.public),
             plain: GeneratorState::of(self.plain),
         };
-        let noise = self.noise.as_ref().map(|noise| noise.state());
+        let noise = self.releaser.as_mut().map(|r| r.noise().state());
         let weights = to_host(self.network);
         let mut files = BTreeMap::from([
             (
@@ -91,10 +91,10 @@ impl<M: Module> Training<'_, M> {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a checkpoint that is damaged or of another run.
-    pub fn restore(self, folder: &RunFolder, identity: &Identity) -> Result<(), Failure> {
+    pub fn restore(mut self, folder: &RunFolder, identity: &Identity) -> Result<(), Failure> {
         let checkpoints = Checkpoints::of(folder.path());
-        let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, self.noise)?
-        else {
+        let noise = self.releaser.as_mut().map(|r| r.noise());
+        let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, noise)? else {
             println!("resume    no checkpoint was reached: from the first step");
             return Ok(());
         };
@@ -117,6 +117,10 @@ impl<M: Module> Training<'_, M> {
         *self.public = state.public.generator()?;
         *self.plain = state.plain.generator()?;
         *self.seconds = state.seconds;
+        if let Some(releaser) = self.releaser {
+            let before = releaser.at_step(checkpoint.step);
+            before.map_err(|e| damaged(ModelError::Privacy(e)))?;
+        }
         *self.step = checkpoint.step;
         Ok(())
     }
@@ -129,6 +133,9 @@ mod tests {
 
     use super::*;
     use crate::backend::Backend;
+    use dp_core::mechanism::NoiseSource;
+    use dp_core::plan::TrainingPlan;
+    use dp_core::sampling::AllRecords;
 
     struct Run {
         chosen: Chosen,
@@ -137,7 +144,7 @@ mod tests {
         optimizer: ModuleAdam,
         public: ChaCha20Rng,
         plain: ChaCha20Rng,
-        noise: NoiseSource,
+        releaser: Releaser,
         step: u64,
         seconds: f64,
     }
@@ -160,7 +167,10 @@ mod tests {
                 ema,
                 plain: ChaCha20Rng::seed_from_u64(step + 1),
                 public,
-                noise: NoiseSource::insecure(step),
+                releaser: TrainingPlan::within(1.0, 1e-3, 8, AllRecords::new(9).unwrap())
+                    .check()
+                    .unwrap()
+                    .releaser(NoiseSource::insecure(step)),
                 step,
                 seconds: step as f64,
             }
@@ -174,7 +184,7 @@ mod tests {
                 optimizer: &mut self.optimizer,
                 public: &mut self.public,
                 plain: &mut self.plain,
-                noise: Some(&mut self.noise),
+                releaser: Some(&mut self.releaser),
                 step: &mut self.step,
                 seconds: &mut self.seconds,
             }
@@ -196,7 +206,9 @@ mod tests {
         assert_eq!(next.optimizer.to_bytes(), stopped.optimizer.to_bytes());
         assert_eq!(next.public.next_u64(), stopped.public.next_u64());
         assert_eq!(next.plain.next_u64(), stopped.plain.next_u64());
-        assert_eq!(next.noise.state(), stopped.noise.state());
+        let noise = |run: &mut Run| run.releaser.noise().state();
+        assert_eq!(noise(&mut next), noise(&mut stopped));
+        assert_eq!(next.releaser.step(), 7);
         assert_eq!((next.step, next.seconds), (7, 7.0));
     }
 }

@@ -2,10 +2,9 @@
 
 use std::borrow::Borrow;
 
-use dp_core::accounting::{
-    Accountant, AccountingError, FdpAccountant, Neighbours, read_ledger, replay,
-};
+use dp_core::accounting::{Accountant, AccountingError, FdpAccountant, Neighbours};
 use dp_core::decimal::upper;
+use dp_core::ledger::Entries;
 
 use super::privacy::{Standing, Statement, epsilon_upper, lost};
 use super::record::{RunRecord, read_text};
@@ -140,30 +139,28 @@ fn neighbours(record: &RunRecord) -> Option<Neighbours> {
 /// By the accountant, from the ledgers, at the largest of the runs' deltas; what each sensitivity may fail by
 /// is added to it. None where a ledger is missing or no delta is known.
 fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError> {
-    let (mut releases, mut delta, mut failures, mut largest) = (Vec::new(), None, 0.0, 0.0_f64);
+    let (mut releases, mut delta, mut failures, mut largest) =
+        (Entries::default(), None, 0.0, 0.0_f64);
     for record in records {
         let text = read_text(&record.folder.join("ledger.jsonl"))
             .ok()
             .flatten();
-        let own = read_ledger(&text.unwrap_or_default())?.releases;
-        if own.is_empty() {
+        let own = Entries::parse(&text.unwrap_or_default())?;
+        if own.entries.is_empty() {
             return Ok(None);
         }
-        let failure: f64 = own
-            .iter()
-            .map(|release| release.failure_probability * release.count as f64)
-            .sum();
+        let failure = own.failure_probability();
         if let Some((epsilon, with_failure)) = plan(record) {
             largest = largest.max(epsilon);
             delta = Some(delta.unwrap_or(0.0_f64).max(with_failure - failure));
         }
         failures += failure;
-        releases.extend(own);
+        releases.entries.extend(own.entries);
     }
     let Some(delta) = delta else {
         return Ok(None);
     };
-    let epsilon = FdpAccountant::default().epsilon(&replay(&releases)?, delta)?;
+    let epsilon = FdpAccountant::default().epsilon(&releases.event()?, delta)?;
     Ok(Some(Together::Private {
         // All of them are never told to spend less than one.
         epsilon: epsilon.max(largest),

@@ -17,4 +17,4 @@ pub use gradient::{bounded_gradient, paper_sensitivity, plain_gradient, sensitiv
 pub use loss::TaskLoss;
 pub use parity::{Pair, Parity};
 
-pub use crate::penalised::{Clipping, Engine, Objective, Stages, StepLosses};
+pub use crate::penalised::{Clipped, Clipping, Engine, Objective, Stages, StepLosses};

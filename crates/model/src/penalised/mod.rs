@@ -12,6 +12,7 @@
 //! What is transported is the [`Problem`]'s: activations to a prior ([`crate::swae`]), or groups to each
 //! other ([`crate::fairness`]). The sensitivity of its term is the problem's too.
 
+mod clipped;
 mod device;
 mod engine;
 mod host;
@@ -24,6 +25,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Layer, ParameterSlot, Stack};
 
+pub use clipped::Clipped;
 pub use engine::Engine;
 pub use objective::{Clipping, Objective};
 

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use burn::tensor::{Device, Tensor};
-use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
+use dp_core::mechanism::{ParameterGradient, Sensitivity};
 
 use super::{Batch, Matching, Swae};
 use crate::ModelError;
-use crate::penalised::{self, Engine, Objective, Problem, Stages, StepLosses};
+use crate::penalised::{self, Clipped, Engine, Objective, Problem, Stages, StepLosses};
 
 /// The clipped gradient of `L_alpha` on a batch, with its sensitivity.
 ///
@@ -27,10 +27,11 @@ pub fn bounded_gradient(
     objective: &Objective,
     engine: Engine,
     device: &Device,
-) -> Result<(BoundedGradient, StepLosses), ModelError> {
+) -> Result<(Clipped, StepLosses), ModelError> {
     let sensitivity = sensitivity(objective, matching)?;
     let (gradient, losses) = gradient(model, batch, matching, objective, engine, device, true)?;
-    Ok((BoundedGradient::new(gradient, sensitivity), losses))
+    let sizes = batch.groups().iter().map(Range::len);
+    Ok((Clipped::new(gradient, sensitivity, sizes), losses))
 }
 
 /// The ordinary gradient of `L_alpha`: nothing is clipped and nothing is private.

@@ -17,4 +17,4 @@ pub use initialisation::framework_initialisation;
 pub use matching::{ExactCells, Matching, Prior};
 pub use moments::{ClassLatents, class_moments, moment_sensitivity};
 
-pub use crate::penalised::{Clipping, Engine, Objective, StepLosses};
+pub use crate::penalised::{Clipped, Clipping, Engine, Objective, StepLosses};

@@ -9,9 +9,7 @@
 
 mod flow;
 
-use dp_core::accounting::Neighbours;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::LaplaceMechanism;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use rand::{RngExt, SeedableRng};
@@ -21,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::spent::stored;
 
 use super::metrics::Outputs;
+use super::plan::HISTOGRAMS;
 use super::run::Run;
 
 /// Bins of the histograms, over the public range of the response.
@@ -122,14 +121,11 @@ fn release(
     for (&value, &group) in said.outputs.iter().zip(train.groups()) {
         counts[usize::from(group) * BINS + bin(value)] += 1.0;
     }
-    let noisy = match (&mut run.mechanism, run.settings.histograms()) {
-        (Some(mechanism), Some(epsilon)) => {
-            let noise = mechanism.noise();
-            LaplaceMechanism::new(epsilon, Neighbours::KEnd, noise)
-                .and_then(|mut laplace| laplace.release_vector(&counts, 2.0, ledger))
-                .map_err(Failure::run)?
-        }
-        _ => counts,
+    let noisy = match &mut run.releaser {
+        Some(releaser) => releaser
+            .release_laplace(HISTOGRAMS, &counts, 2.0, ledger)
+            .map_err(Failure::run)?,
+        None => counts,
     };
     let (first, second) = noisy.split_at(BINS);
     let histograms = [first, second].map(|counts| {

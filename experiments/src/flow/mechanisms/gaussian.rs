@@ -3,6 +3,8 @@
 use lab::diagnostic::Failure;
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 
+use super::super::plan::RELEASE;
+use super::super::release::Values;
 use super::once::{FILE, stored};
 use super::{Flow, Generated};
 
@@ -12,7 +14,7 @@ const RADIUS: f64 = 1.0;
 impl Flow<'_> {
     pub(super) fn gaussian(&mut self) -> Result<Generated, Failure> {
         let d = self.groups.dim;
-        let latents = self.moments(FILE)?;
+        let latents = self.moments(FILE, RELEASE)?;
         let mut rows = Vec::new();
         for (group, &n) in self.particles.iter().enumerate() {
             rows.extend(latents.sample(group, n, &mut self.public));
@@ -30,8 +32,8 @@ impl Flow<'_> {
         })
     }
 
-    /// The Gaussian of each group, from moments that are released once.
-    pub(super) fn moments(&mut self, file: &str) -> Result<ClassLatents, Failure> {
+    /// The Gaussian of each group, from moments that are released once, by the name of the plan.
+    pub(super) fn moments(&mut self, file: &str, name: &str) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
         let released = match stored(&self.folder.file(file))? {
             Some(released) => released,
@@ -42,10 +44,8 @@ impl Flow<'_> {
                     .iter()
                     .map(|latents| class_moments(latents, d, RADIUS))
                     .collect();
-                let lengths: Vec<usize> = sums.iter().map(Vec::len).collect();
-                let sensitivity = moment_sensitivity(RADIUS);
-                let values = sums.concat();
-                let released = self.releaser.vector(&values, &lengths, sensitivity)?;
+                let values = Values::new(&sums, moment_sensitivity(RADIUS));
+                let released = self.out.once(name, values)?;
                 self.store(file, &released)?;
                 released
             }

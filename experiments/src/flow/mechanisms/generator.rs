@@ -32,7 +32,7 @@ impl Flow<'_> {
         let autodiff = device.clone().autodiff();
         let mut model = Generator::new(inputs, d, &mut self.public, &autodiff);
         let mut optimizer = ModuleAdam::default();
-        let mut batches = PrivateBatches::new(self)?;
+        let mut batches = PrivateBatches::new(self);
         let mut course = Course::new(self);
         if let Some(checkpoint) = course.restore(self, &mut batches)? {
             let (words, _) = checkpoint.file("weights.bin")?.as_chunks::<4>();

@@ -9,6 +9,7 @@ mod steps;
 
 use std::path::Path;
 
+use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::Identity;
 use lab::diagnostic::Failure;
@@ -20,25 +21,23 @@ use swd::Slices;
 
 use super::Settings;
 use super::groups::Groups;
-use super::promise::Promise;
-use super::release::Releaser;
+use super::release::WayOut;
 use super::settings::{Frame, Mechanism, Norm};
 
 pub use once::check;
-pub use resampled::batch_sizes;
 
 /// What a mechanism works with.
 pub struct Flow<'a> {
     /// The settings.
     pub settings: &'a Settings,
-    /// The promise.
-    pub promise: Option<&'a Promise>,
+    /// What draws private records in a run without privacy.
+    pub sampler: &'a BatchSampler,
     /// Private latents.
     pub groups: &'a Groups,
     /// Particles of each group.
     pub particles: Vec<usize>,
     /// The way out.
-    pub releaser: Releaser,
+    pub out: WayOut,
     /// Public randomness.
     pub public: ChaCha20Rng,
     /// Where a release and checkpoints are kept.
@@ -89,7 +88,7 @@ impl Flow<'_> {
         mut self,
         public_latents: impl FnOnce() -> Result<Vec<f32>, Failure>,
         public_labels: &[usize],
-    ) -> Result<(Generated, Releaser), Failure> {
+    ) -> Result<(Generated, WayOut), Failure> {
         let generated = match self.settings.mechanism {
             Mechanism::Marginals => self.marginals(),
             Mechanism::Fixed => self.fixed(),
@@ -98,7 +97,7 @@ impl Flow<'_> {
             Mechanism::Gaussian => self.gaussian(),
             Mechanism::Public => self.public_records(&public_latents()?, public_labels),
         }?;
-        Ok((generated, self.releaser))
+        Ok((generated, self.out))
     }
 
     fn slices(&mut self) -> Result<Slices, Failure> {

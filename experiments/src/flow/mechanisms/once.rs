@@ -11,13 +11,14 @@ use swd::{Region, Unreleased};
 
 use crate::spent;
 
-use super::super::release::Released;
+use super::super::plan::{MOMENTS, RELEASE};
+use super::super::release::{Released, Values};
 use super::{Flow, Generated};
 
 /// The one release: already private.
 pub(super) const FILE: &str = "release.bin";
 /// The moments that a release is measured around.
-const MOMENTS: &str = "moments.bin";
+const MOMENTS_FILE: &str = "moments.bin";
 
 /// Refuses releases that are stored and cannot be read, before anything is released again.
 ///
@@ -25,7 +26,7 @@ const MOMENTS: &str = "moments.bin";
 ///
 /// [`Failure::BadInput`] names the file.
 pub fn check(folder: &RunFolder) -> Result<(), Failure> {
-    [MOMENTS, FILE]
+    [MOMENTS_FILE, FILE]
         .iter()
         .try_for_each(|file| stored(&folder.file(file)).map(drop))
 }
@@ -63,12 +64,8 @@ impl Flow<'_> {
     /// budget goes to its moments.
     pub(super) fn marginals(&mut self) -> Result<Generated, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
-        let share = self.settings.moments_share;
         let around = if self.settings.moments_first() {
-            self.releaser.spend(self.promise, share)?;
-            let moments = self.moments(MOMENTS)?;
-            self.releaser.spend(self.promise, 1.0 - share)?;
-            Some(moments)
+            Some(self.moments(MOMENTS_FILE, MOMENTS)?)
         } else {
             None
         };
@@ -142,7 +139,7 @@ impl Flow<'_> {
         }
         let values = measure(&self.groups.latents)?;
         let declared = self.declared()?;
-        let released = self.releaser.release(&values, declared)?;
+        let released = self.out.once(RELEASE, Values::of(&values, declared))?;
         self.store(FILE, &released)?;
         Ok(released)
     }
@@ -150,7 +147,7 @@ impl Flow<'_> {
     /// Keeps a release, little-endian in words of 8 bytes behind their checksum: how many the ledger
     /// holds with it, the deviation, and each group behind its length.
     pub(super) fn store(&self, file: &str, released: &Released) -> Result<(), Failure> {
-        let mut bytes = self.releaser.ledger().releases().to_le_bytes().to_vec();
+        let mut bytes = self.out.ledger().releases().to_le_bytes().to_vec();
         bytes.extend(released.deviation.to_le_bytes());
         for group in &released.groups {
             bytes.extend((group.len() as u64).to_le_bytes());

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use data::{GroupSampler, split_batch};
 use lab::checkpoint::{Checkpoint, Checkpoints, GeneratorState};
 use lab::diagnostic::Failure;
 use rand::SeedableRng;
@@ -16,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Particles, Region};
 
+use super::super::release::Values;
 use super::{Flow, Generated, Snapshot, strip_steps};
 
 /// Private batches, group after group.
 pub(super) struct PrivateBatches {
-    sampler: GroupSampler,
     offsets: Vec<usize>,
     plain: ChaCha20Rng,
 }
@@ -33,58 +32,28 @@ struct State {
     strip: Vec<(u64, Vec<f32>)>,
 }
 
-/// Batch sizes of groups of some sizes.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a batch that does not fit.
-pub fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
-    let refuse = |why: String| {
-        Failure::input(
-            format!("--batch {batch}: {why}"),
-            "choose another --batch, or --unconditional",
-        )
-    };
-    let batches = split_batch(batch, sizes).map_err(|e| refuse(e.to_string()))?;
-    if let Some(group) = batches.iter().position(|&b| b == 0) {
-        let records = sizes[group];
-        return Err(refuse(format!(
-            "group {group} with {records} records gets no place in it"
-        )));
-    }
-    Ok(batches)
-}
-
 impl PrivateBatches {
-    pub(super) fn new(flow: &Flow) -> Result<Self, Failure> {
-        let sizes = flow.groups.sizes();
+    pub(super) fn new(flow: &Flow) -> Self {
         let mut offsets = vec![0];
-        for &size in &sizes {
+        for size in flow.groups.sizes() {
             offsets.push(offsets[offsets.len() - 1] + size);
         }
-        let groups = (0..sizes.len())
-            .map(|g| (offsets[g]..offsets[g + 1]).collect())
-            .collect();
-        let batches = batch_sizes(flow.settings.batch.unwrap_or(0), &sizes)?;
         let mut plain = ChaCha20Rng::seed_from_u64(flow.settings.seed);
         plain.set_stream(4);
-        Ok(Self {
-            sampler: GroupSampler::new(groups, &batches).map_err(Failure::run)?,
-            offsets,
-            plain,
-        })
+        Self { offsets, plain }
     }
 
     /// The noisy projections of a fresh batch of each group, in fresh slices, without the order of rows.
     pub(super) fn release(&mut self, flow: &mut Flow) -> Result<Vec<NoisyProjections>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
         let slices = flow.slices()?;
-        let drawn = match flow.releaser.noise() {
-            Some(noise) => self.sampler.sample(noise.rng()),
-            None => self.sampler.sample(&mut self.plain),
+        let draw = flow.out.draw()?;
+        let drawn = match &draw {
+            Some(draw) => draw.groups().to_vec(),
+            None => flow.sampler.sample(&mut self.plain),
         };
         let d = flow.groups.dim;
-        let mut values = Vec::new();
+        let (mut values, mut sizes) = (Vec::new(), Vec::new());
         for (group, indices) in drawn.iter().enumerate() {
             let latents = &flow.groups.latents[group];
             let mut rows = Vec::with_capacity(indices.len() * d);
@@ -92,10 +61,11 @@ impl PrivateBatches {
                 let place = index - self.offsets[group];
                 rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
             }
+            sizes.push(rows.len() / d);
             values.push(project(&rows, &slices, sphere).map_err(Failure::run)?);
         }
         let declared = flow.declared()?;
-        let released = flow.releaser.release(&values, declared)?;
+        let released = flow.out.step(draw, &sizes, Values::of(&values, declared))?;
         released
             .groups
             .into_iter()
@@ -142,8 +112,8 @@ impl Course {
         };
         let state = serde_json::to_vec(&state).map_err(Failure::run)?;
         files.insert("state.json".into(), state);
-        let noise = flow.releaser.noise().map(|noise| noise.state());
-        let releases = flow.releaser.ledger().releases();
+        let noise = flow.out.releaser().map(|r| r.noise().state());
+        let releases = flow.out.ledger().releases();
         Checkpoints::of(flow.path()).write(
             self.step,
             releases,
@@ -161,13 +131,17 @@ impl Course {
     ) -> Result<Option<Checkpoint>, Failure> {
         let checkpoints = Checkpoints::of(flow.path());
         // The latents come from the device, and the generator computes on it.
-        let (backend, noise) = (flow.chosen.backend, flow.releaser.noise());
+        let noise = flow.out.releaser().map(|r| r.noise());
+        let backend = flow.chosen.backend;
         let Some(checkpoint) = checkpoints.resume(flow.identity, backend, noise)? else {
             return Ok(None);
         };
         let state: State = checkpoint.json("state.json")?;
         flow.public = state.public.generator()?;
         batches.plain = state.plain.generator()?;
+        if let Some(releaser) = flow.out.releaser() {
+            releaser.at_step(checkpoint.step).map_err(Failure::run)?;
+        }
         self.step = checkpoint.step;
         self.distances = state.distances;
         self.strip = state
@@ -186,7 +160,7 @@ impl Course {
 
 impl Flow<'_> {
     pub(super) fn resampled(&mut self) -> Result<Generated, Failure> {
-        let mut batches = PrivateBatches::new(self)?;
+        let mut batches = PrivateBatches::new(self);
         let mut groups = self.start()?;
         let mut course = Course::new(self);
         if let Some(checkpoint) = course.restore(self, &mut batches)? {

@@ -15,7 +15,7 @@ pub use records::{Records, Source};
 
 use crate::uses::{self, Used};
 
-use super::promise::possible;
+use super::plan::possible;
 use super::{Arguments, Settings};
 
 /// Glyphs on each side, and for the test.
