@@ -4,9 +4,9 @@ mod oracle;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::{Layer, Needs, Stack};
+use dp_core::per_sample::{Layer, Needs, Reference, Stack};
 use model::layers::{AvgPool, Conv, LeakyRelu, Linear, Upsample};
-use oracle::{dot, flat_gradient, generator, host, relative_error, tensor, uniform};
+use oracle::{generator, host, relative_error, tensor, uniform};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 4;
@@ -16,7 +16,6 @@ const NEEDS: Needs = Needs {
     input: true,
 };
 
-/// `build` makes the same layer, weights included, on any device.
 fn check<L: Layer + Module>(build: impl Fn(&Device) -> L, inputs: usize) {
     let plain = Device::flex();
     let tracked = Device::flex().autodiff();
@@ -30,43 +29,30 @@ fn check<L: Layer + Module>(build: impl Fn(&Device) -> L, inputs: usize) {
     let weights = uniform(RECORDS * ROWS, &mut rng);
 
     // The reference: one record and one row at a time.
-    let reference = build(&tracked);
-    let slots = reference.parameters();
-    let parameters: usize = slots.iter().map(|s| s.len()).sum();
-    let mut jacobians = Vec::new();
-    let mut below = Vec::new();
+    let reference = Reference::new(&layer).expect("a layer that mixes no records");
+    assert_eq!(reference.parameters(), layer.parameters());
+    let (mut gram, mut below) = (Vec::new(), Vec::new());
+    let mut sum = vec![0.0f64; reference.scalars()];
     for i in 0..RECORDS {
-        for r in 0..ROWS {
+        let record = tensor(&x[i * inputs..(i + 1) * inputs], [1, inputs], &tracked);
+        let row = |r: usize| {
             let row = &delta[(i * ROWS + r) * outputs..(i * ROWS + r + 1) * outputs];
-            let input =
-                tensor(&x[i * inputs..(i + 1) * inputs], [1, inputs], &tracked).require_grad();
-            let output = reference.forward(input.clone());
-            let scalar = (output * tensor(row, [1, outputs], &tracked)).sum();
-            let gradients = scalar.clone().backward();
-            let at_input = input.grad(&gradients);
-            below.extend(at_input.map_or(vec![0.0; inputs], host));
-            let output = reference.forward(input.detach());
-            let scalar = (output * tensor(row, [1, outputs], &tracked)).sum();
-            if parameters > 0 {
-                jacobians.push(flat_gradient(scalar, &reference, &slots));
-            }
+            tensor(row, [1, outputs], &tracked)
+        };
+        for r in 0..ROWS {
+            let input = record.clone().require_grad();
+            let gradients = (layer.forward(input.clone()) * row(r)).sum().backward();
+            below.extend(input.grad(&gradients).map_or(vec![0.0; inputs], host));
         }
+        let rows = reference.rows(|layer| {
+            let scalar = |r| (layer.forward(record.clone()) * row(r)).sum();
+            (0..ROWS).map(scalar).collect()
+        });
+        gram.extend(rows.gram());
+        rows.add_weighted(&weights[i * ROWS..(i + 1) * ROWS], &mut sum);
     }
-    let mut gram = vec![0.0f32; RECORDS * ROWS * ROWS];
-    let mut sum = vec![0.0f32; parameters];
-    if parameters > 0 {
-        for i in 0..RECORDS {
-            for r in 0..ROWS {
-                for s in 0..ROWS {
-                    gram[(i * ROWS + r) * ROWS + s] =
-                        dot(&jacobians[i * ROWS + r], &jacobians[i * ROWS + s]) as f32;
-                }
-                for (t, j) in sum.iter_mut().zip(&jacobians[i * ROWS + r]) {
-                    *t += weights[i * ROWS + r] * j;
-                }
-            }
-        }
-    }
+    let parameters = reference.scalars();
+    let sum: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
 
     let pulled = stack.pull_back(
         &activations,

@@ -3,13 +3,13 @@
 mod oracle;
 
 use burn::tensor::Device;
-use dp_core::per_sample::{JacobianClip, ParameterSlot};
+use dp_core::per_sample::{JacobianClip, Reference};
 use model::swae::{
     Batch, Clipping, Engine, ExactCells, Matching, Objective, Prior, Swae, SwaeConfig,
     bounded_gradient, plain_gradient,
 };
 use nalgebra::{DMatrix, DVector};
-use oracle::{dot, flat_gradient, generator, host, relative_error, tensor};
+use oracle::{dot, generator, host, relative_error, tensor};
 use rand::RngExt;
 use swd::Slices;
 use swd::transport::host::sliced_cotangents;
@@ -65,7 +65,8 @@ impl Case {
     fn reference(&self, objective: &Objective, clip: bool) -> Vec<f32> {
         let device = Device::flex().autodiff();
         let model = self.model(&device);
-        let slots: Vec<ParameterSlot> = model.parameters();
+        let engine = Reference::new(&model).expect("a model that mixes no records");
+        assert_eq!(engine.parameters(), model.parameters());
         let batch = self.batch();
         let n = batch.records();
         let clipping = objective.clipping();
@@ -100,15 +101,11 @@ impl Case {
             cotangents.extend(c.into_iter().map(|c| c * weight));
             start += size;
         }
-        let mut total = vec![0.0f64; slots.iter().map(ParameterSlot::len).sum()];
+        let mut total = vec![0.0f64; engine.scalars()];
         for i in 0..n {
             let x = tensor(batch.pixels(i..i + 1), [1, 784], &device);
-            let rows: Vec<Vec<f32>> = (0..LATENT)
-                .map(|r| {
-                    let u = model.encode(x.clone());
-                    flat_gradient(u.slice([0..1, r..r + 1]).sum(), &model, &slots)
-                })
-                .collect();
+            let rows = engine.jacobian(x.clone(), |model, x| model.encode(x));
+            let rows = rows.values();
             let j = DMatrix::from_fn(LATENT, total.len(), |r, c| f64::from(rows[r][c]));
             let j = match (clip, clipping.mode) {
                 (false, _) => j,
@@ -133,27 +130,29 @@ impl Case {
             };
             let c = DVector::from_fn(LATENT, |r, _| f64::from(cotangents[i * LATENT + r]));
             let transport = j.transpose() * c;
-            let u = model.encode(x.clone());
             let width = LATENT + self.config.classes;
             let inputs = batch.decoder_inputs(i..i + 1, &[0.0; LATENT], self.config.classes);
             let labels = tensor(&inputs[LATENT..], [1, width - LATENT], &device);
-            let inputs = if width > LATENT {
-                burn::tensor::Tensor::cat(vec![u, labels], 1)
-            } else {
-                u
-            };
-            let z = model.decoder.stack().output(inputs);
-            let soft = z.clone().abs().neg().exp().log1p();
-            let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();
-            let reconstruction = flat_gradient(loss, &model, &slots);
-            let norm = dot(&reconstruction, &reconstruction).sqrt();
+            let rows = engine.rows(|model| {
+                let u = model.encode(x.clone());
+                let inputs = if width > LATENT {
+                    burn::tensor::Tensor::cat(vec![u, labels.clone()], 1)
+                } else {
+                    u
+                };
+                let z = model.decoder.stack().output(inputs);
+                let soft = z.clone().abs().neg().exp().log1p();
+                vec![(z.clone().clamp_min(0.0) - z * x.clone() + soft).sum()]
+            });
+            let reconstruction = &rows.values()[0];
+            let norm = dot(reconstruction, reconstruction).sqrt();
             let weight = if clip && norm > clipping.loss {
                 clipping.loss / norm
             } else {
                 1.0
             };
             let share = (1.0 - objective.alpha()) * weight / n as f64;
-            for ((t, g), s) in total.iter_mut().zip(&reconstruction).zip(transport.iter()) {
+            for ((t, g), s) in total.iter_mut().zip(reconstruction).zip(transport.iter()) {
                 *t += share * f64::from(*g) + objective.alpha() * s;
             }
         }

@@ -1,7 +1,8 @@
 //! The same cases on every backend of a build that a machine has.
 //!
 //! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` (`reference`),
-//! but for ten steps and the public autoencoder, whose references are the host's: the relative error
+//! but for ten steps and the public autoencoder, whose references are the host's, and for burn's own layers,
+//! whose reference is its autodiff there, one record at a time: the relative error
 //! `|found - expected| / |expected|` is at most 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation
 //! or a layer ([`Tolerance::Operation`]), and 1e-3 where bounds are tightened by what a device may round
 //! ([`Tolerance::Clip`]), for a plain step, and for the change of the weights after ten steps of training
@@ -10,12 +11,15 @@
 //! CUDA rounds the factors of its products to 11 bits, so there the last three are 1e-2, and private steps
 //! are refused.
 
+mod burn_layers;
 mod clipping;
 mod flows;
 mod layers;
 mod place;
 mod reference;
 pub mod runs;
+#[path = "../../../crates/dp-core/tests/stacks/mod.rs"]
+mod stacks;
 mod steps;
 mod transport;
 
@@ -107,6 +111,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = transport::cases();
     cases.extend(clipping::cases());
     cases.extend(layers::cases());
+    cases.extend(burn_layers::cases());
     cases.extend(steps::cases());
     cases.extend(runs::cases());
     cases.extend(flows::cases());

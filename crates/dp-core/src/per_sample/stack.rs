@@ -1,5 +1,7 @@
 //! Layers in sequence, on any backend.
 
+use std::ops::Deref;
+
 use burn::tensor::Tensor;
 
 use super::{HostLayer, HostStack, Layer, Needs, ParameterSlot, Role};
@@ -7,7 +9,25 @@ use crate::DpError;
 
 /// Layers applied one after the other.
 pub struct Stack<'a> {
-    layers: Vec<Box<dyn Layer + 'a>>,
+    layers: Vec<Held<'a>>,
+}
+
+/// A layer of a stack. What is owned borrows nothing, so that dropping a stack is no use of a model: its last
+/// use is the last call.
+enum Held<'a> {
+    Borrowed(&'a dyn Layer),
+    Owned(Box<dyn Layer>),
+}
+
+impl<'a> Deref for Held<'a> {
+    type Target = dyn Layer + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Borrowed(layer) => *layer,
+            Self::Owned(layer) => layer.as_ref(),
+        }
+    }
 }
 
 /// What a forward pass keeps: the input, then the output of each layer.
@@ -40,13 +60,16 @@ pub struct PullBack {
 impl<'a> Stack<'a> {
     /// A stack of `layers`, first to last.
     pub fn new(layers: Vec<&'a dyn Layer>) -> Self {
-        let boxed = |layer| Box::new(layer) as Box<dyn Layer + 'a>;
-        Self::owning(layers.into_iter().map(boxed).collect())
+        Self {
+            layers: layers.into_iter().map(Held::Borrowed).collect(),
+        }
     }
 
     /// A stack that owns its `layers`, first to last.
-    pub fn owning(layers: Vec<Box<dyn Layer + 'a>>) -> Self {
-        Self { layers }
+    pub fn owning(layers: Vec<Box<dyn Layer>>) -> Self {
+        Self {
+            layers: layers.into_iter().map(Held::Owned).collect(),
+        }
     }
 
     /// All parameters, layer by layer.

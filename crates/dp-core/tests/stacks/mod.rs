@@ -1,5 +1,7 @@
 //! Random stacks of burn's layers, as a chain and as burn runs them.
 
+#![allow(dead_code)] // Each test uses a part of it.
+
 use burn::module::{Module, ModuleMapper, Param};
 use burn::nn;
 use burn::nn::conv::{
@@ -507,6 +509,11 @@ impl Draw<'_> {
             let other = KINDS[self.from(0, KINDS.len() - 1)];
             self.extend(&mut net, other, 2);
         }
+        self.valued(net)
+    }
+
+    /// The same with weights of this generator.
+    pub fn valued(&mut self, net: Net) -> Net {
         net.map(&mut Values(&mut self.rng))
     }
 

@@ -1,6 +1,7 @@
 //! Layers of burn in sequence.
 
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
 use burn::module::Module;
 use burn::nn::conv::{Conv1d, Conv2d, ConvTranspose2d};
@@ -26,7 +27,7 @@ use crate::DpError;
 use crate::per_sample::{Layer, Stack};
 
 /// A layer, and the shape of a record behind it.
-type Added<'a> = (Box<dyn Layer + 'a>, Vec<usize>);
+type Added = (Box<dyn Layer>, Vec<usize>);
 
 /// Layers of `burn::nn` in the order in which a record passes them.
 ///
@@ -88,11 +89,12 @@ type Added<'a> = (Box<dyn Layer + 'a>, Vec<usize>);
 /// # }
 /// ```
 pub struct Chain<'a> {
-    layers: Vec<Box<dyn Layer + 'a>>,
+    layers: Vec<Box<dyn Layer>>,
     shape: Vec<usize>,
     tap: Option<usize>,
     /// The first.
     error: Option<DpError>,
+    model: PhantomData<&'a ()>,
 }
 
 impl<'a> Chain<'a> {
@@ -103,6 +105,7 @@ impl<'a> Chain<'a> {
             shape: shape.into(),
             tap: None,
             error: None,
+            model: PhantomData,
         }
     }
 
@@ -184,22 +187,17 @@ impl<'a> Chain<'a> {
         self
     }
 
-    /// Any layer of one's own; `shape` is that of a record behind it.
-    pub fn layer(self, layer: impl Layer + 'a, shape: impl Into<Vec<usize>>) -> Self {
-        self.add(layer.name(), |_| Ok((Box::new(layer), shape.into())))
-    }
-
     /// A module that has no layer here, by autodiff, one record and one cotangent at a time: as slow as it is
     /// general. [`Stack::formed_by_record`] names it.
     ///
     /// - `shape`: of a record behind it;
     /// - `forward`: from `[1, features]` to `[1, product of the shape]`.
-    pub fn by_record<M: Module>(
+    pub fn by_record<M: Module + 'static>(
         self,
         name: &'static str,
         module: &'a M,
         shape: impl Into<Vec<usize>>,
-        forward: impl Fn(&M, Tensor<2>) -> Tensor<2> + 'a,
+        forward: impl Fn(&M, Tensor<2>) -> Tensor<2> + 'static,
     ) -> Self {
         self.add_inner(name, |_| {
             let layer = Formed::new(name, module, forward)?;
@@ -515,7 +513,7 @@ impl<'a> Chain<'a> {
             let layer = Residual {
                 inner: Stack::owning(inner.layers),
             };
-            Ok(Ok((Box::new(layer) as Box<dyn Layer + 'a>, shape.to_vec())))
+            Ok(Ok((Box::new(layer) as Box<dyn Layer>, shape.to_vec())))
         })
     }
 
@@ -541,16 +539,12 @@ impl<'a> Chain<'a> {
                 first: Stack::owning(first.layers),
                 second: Stack::owning(second.layers),
             };
-            Ok(Ok((Box::new(layer) as Box<dyn Layer + 'a>, shape)))
+            Ok(Ok((Box::new(layer) as Box<dyn Layer>, shape)))
         })
     }
 
     /// Adds a layer where none has been refused.
-    fn add(
-        self,
-        name: &'static str,
-        make: impl FnOnce(&[usize]) -> Result<Added<'a>, Reason>,
-    ) -> Self {
+    fn add(self, name: &'static str, make: impl FnOnce(&[usize]) -> Result<Added, Reason>) -> Self {
         self.add_inner(name, |shape| Ok(make(shape)))
     }
 
@@ -558,7 +552,7 @@ impl<'a> Chain<'a> {
     fn add_inner(
         mut self,
         name: &'static str,
-        make: impl FnOnce(&[usize]) -> Result<Result<Added<'a>, Reason>, DpError>,
+        make: impl FnOnce(&[usize]) -> Result<Result<Added, Reason>, DpError>,
     ) -> Self {
         if self.error.is_some() {
             return self;

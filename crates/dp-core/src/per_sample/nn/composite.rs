@@ -43,11 +43,11 @@ fn gradient(stack: &Stack, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>
 }
 
 /// `y = x + f(x)`.
-pub(super) struct Residual<'a> {
-    pub(super) inner: Stack<'a>,
+pub(super) struct Residual {
+    pub(super) inner: Stack<'static>,
 }
 
-impl Layer for Residual<'_> {
+impl Layer for Residual {
     fn name(&self) -> &'static str {
         "Residual"
     }
@@ -78,14 +78,14 @@ impl Layer for Residual<'_> {
 }
 
 /// `y = [f(x), h(x)]`.
-pub(super) struct Concat<'a> {
-    pub(super) first: Stack<'a>,
+pub(super) struct Concat {
+    pub(super) first: Stack<'static>,
     /// Features of what `first` gives.
     pub(super) width: usize,
-    pub(super) second: Stack<'a>,
+    pub(super) second: Stack<'static>,
 }
 
-impl Concat<'_> {
+impl Concat {
     /// The cotangents of the two, along the last axis.
     fn parts<const D: usize>(&self, delta: &Tensor<D>) -> (Tensor<D>, Tensor<D>) {
         let features = delta.dims()[D - 1];
@@ -97,7 +97,7 @@ impl Concat<'_> {
     }
 }
 
-impl Layer for Concat<'_> {
+impl Layer for Concat {
     fn name(&self) -> &'static str {
         "Concat"
     }
