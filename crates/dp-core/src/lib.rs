@@ -1,6 +1,6 @@
-//! Differential privacy for [burn](https://burn.dev), with no idea of what is being learned.
+#![doc = include_str!("../README.md")]
 //!
-//! Three parts, each usable alone:
+//! # Where what is
 //!
 //! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
 //!   (book-keeping), and the clipping that they allow;
@@ -9,11 +9,6 @@
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
 //! A [`plan`] couples sampler, neighbours, noise and accountant, and is checked once.
-//!
-//! # Features
-//! - `cubecl`: the spectral clip of [`per_sample`] on every GPU runtime of burn; without it tensors on a GPU are
-//!   clipped on the host.
-//! - `ndarray`: the same for burn's ndarray backend.
 
 #![forbid(unsafe_code)]
 
