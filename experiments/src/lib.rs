@@ -6,6 +6,7 @@ pub mod fair;
 pub mod figures;
 pub mod flow;
 mod not_private;
+mod objective;
 pub mod report;
 mod scores;
 mod spent;

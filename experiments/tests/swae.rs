@@ -164,7 +164,7 @@ fn bad_input_is_refused_by_name() {
         (&["--slices", "3"], &["slices", "3", "6"]),
         (
             &["--clip-jacobian", "0"],
-            &["clip-jacobian", "0", "positive"],
+            &["--clip-jacobian 0", "positive"],
         ),
         (&["--ema", "1"], &["ema", "1", "below 1"]),
         (&["--steps", "0"], &["steps", "0", "at least 1"]),

@@ -1,5 +1,5 @@
 //! What the workspace is built from, by `cargo tree`: nothing is compiled a second time for another
-//! command. And what its documents say of its tests.
+//! command. What is published, by `cargo package`. And what its documents say of its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,15 @@ fn root() -> PathBuf {
 /// compiling, ask for others.
 type Compiled = BTreeMap<String, BTreeSet<String>>;
 
+/// A package of this workspace.
+struct Package {
+    name: String,
+    folder: PathBuf,
+    published: bool,
+}
+
 /// The packages of this workspace but for the one that asks for features on behalf of all others.
-fn packages() -> Vec<String> {
+fn packages() -> Vec<Package> {
     let output = Command::new(env!("CARGO"))
         .current_dir(root())
         .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -23,12 +30,17 @@ fn packages() -> Vec<String> {
         .expect("cargo");
     let workspace: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let packages = workspace["packages"].as_array().expect("packages");
-    let names = packages
-        .iter()
-        .filter_map(|package| package["name"].as_str());
-    names
-        .filter(|&name| name != "workspace-hack")
-        .map(String::from)
+    let packages = packages.iter().map(|package| Package {
+        name: package["name"].as_str().expect("a name").into(),
+        folder: Path::new(package["manifest_path"].as_str().expect("a path"))
+            .parent()
+            .expect("a folder")
+            .into(),
+        // `publish = false` is an empty list of registries.
+        published: package["publish"].is_null(),
+    });
+    packages
+        .filter(|package| package.name != "workspace-hack")
         .collect()
 }
 
@@ -64,11 +76,19 @@ fn every_command_shares_every_compiled_dependency() {
     let all = compiled(&["--workspace"], TEST);
     assert!(all.len() > 300, "{}", all.len());
     let packages = packages();
-    assert!(packages.len() > 8, "{packages:?}");
+    assert!(packages.len() > 8, "{}", packages.len());
     // `cargo run`, `build` and `doc`; then `test`, `clippy --all-targets` and `bench`.
     let mut commands = vec![(vec![], BUILD), (vec![], TEST)];
-    for package in &packages {
-        commands.extend([BUILD, TEST].map(|kinds| (vec!["--package", package.as_str()], kinds)));
+    for Package {
+        name, published, ..
+    } in &packages
+    {
+        let selection = || vec!["--package", name.as_str()];
+        commands.push((selection(), TEST));
+        // A published library alone, without its tests, is what its users compile.
+        if !published {
+            commands.push((selection(), BUILD));
+        }
     }
     let mut twice = Vec::new();
     for (selection, kinds) in commands {
@@ -124,6 +144,65 @@ fn the_libraries_bring_neither_tools_nor_backends() {
             let found = needs.keys().find(|name| name.starts_with(heavy));
             assert_eq!(found, None, "{package}");
         }
+    }
+}
+
+/// Runs a command that must succeed, and gives what it printed.
+fn output(command: &mut Command) -> String {
+    let output = command.output().expect("the command starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Not that what is packaged compiles: that would compile burn again (CONTRIBUTING.md has the command).
+#[test]
+fn the_libraries_can_be_published() {
+    let packages = packages();
+    let published = || packages.iter().filter(|package| package.published);
+    let names: Vec<&str> = published().map(|package| package.name.as_str()).collect();
+    assert!(names.contains(&"dp-core") && names.contains(&"swd"));
+    let folder = tempfile::tempdir().expect("a folder");
+    // Those that need each other are packaged together.
+    let mut package = Command::new(env!("CARGO"));
+    package.current_dir(root()).args(["package", "--no-verify"]);
+    package.args(["--allow-dirty", "--locked", "--offline", "--target-dir"]);
+    package.arg(folder.path());
+    output(package.args(names.iter().flat_map(|name| ["--package", name])));
+    let home = std::fs::canonicalize(root()).expect("the workspace");
+    let home = home.to_str().expect("UTF-8");
+    for Package {
+        name, folder: at, ..
+    } in published()
+    {
+        let version = env!("CARGO_PKG_VERSION");
+        let archive = folder
+            .path()
+            .join(format!("package/{name}-{version}.crate"));
+        let tar = |flags: &str| output(Command::new("tar").arg(flags).arg(&archive));
+        let files = tar("-tzf");
+        let files: Vec<&str> = files
+            .lines()
+            .filter_map(|path| path.split_once('/'))
+            .map(|(_, path)| path)
+            .collect();
+        for needed in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
+            assert!(files.contains(&needed), "{name}: no {needed} in {files:?}");
+        }
+        let text = tar("-xzOf");
+        assert!(
+            !text.contains(home) && !text.contains("path = \"../"),
+            "{name}"
+        );
+        // The page of a package says how to ask for it, and tries its example.
+        let page = std::fs::read_to_string(at.join("README.md")).expect("a page");
+        let (release, _) = version.rsplit_once('.').expect("a version");
+        assert!(page.contains(&format!("{name} = \"{release}\"")), "{name}");
+        let library = std::fs::read_to_string(at.join("src/lib.rs")).expect("a library");
+        assert!(
+            library.contains("include_str!(\"../README.md\")") && page.contains("```rust\n"),
+            "{name}"
+        );
     }
 }
 

@@ -164,7 +164,7 @@ pub enum DataError {
     Unavailable(Box<Unavailable>),
 
     /// There is no folder to download to.
-    #[error("no folder to keep {file} in: this user has no home folder; name one with --data-dir")]
+    #[error("no folder to keep {file} in: this user has no home folder; name one")]
     NoFolder {
         /// The file's name.
         file: String,

@@ -2,6 +2,14 @@
 //!
 //! A printed upper bound ([`upper`]) is never below the bound, and neither is a noise multiplier that is
 //! needed; a limit that a value must stay below ([`lower`]) is never above itself.
+//!
+//! ```
+//! use dp_core::decimal::{lower, nearest, upper};
+//!
+//! assert_eq!(upper(9.980_01), "9.9801");
+//! assert_eq!(lower(1e-5 / 3.0), "3.3333e-6");
+//! assert_eq!(nearest(0.016_966_4, 3), "0.017");
+//! ```
 
 /// Significant digits of a bound.
 const DIGITS: usize = 5;

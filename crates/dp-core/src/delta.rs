@@ -11,6 +11,15 @@ const SMALL: f64 = 0.1;
 
 /// Refuses a delta outside of `(0, 1/n)`.
 ///
+/// ```
+/// use dp_core::delta::{check_delta, loose_delta};
+///
+/// assert!(check_delta(1e-5, 60_000.0).is_ok());
+/// assert!(check_delta(1e-4, 60_000.0).is_err());
+/// // Allowed, and to be told: it is above 0.1/n.
+/// assert!(loose_delta(1e-5, 60_000.0).is_some());
+/// ```
+///
 /// # Errors
 ///
 /// [`DpError::OutOfRange`] with delta, `1/n` and `n`.

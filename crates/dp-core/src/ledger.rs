@@ -3,6 +3,30 @@
 //! Each line is written and flushed to the device **before** the noisy value leaves the mechanism,
 //! so a run that is killed at any instant has a ledger that shows at least as many releases as were
 //! made. Lines hold public values only: the event, the sensitivity and the noise.
+//!
+//! ```
+//! use dp_core::accounting::{Accountant, Event, FdpAccountant, Neighbours, read_ledger, replay};
+//! use dp_core::ledger::{Ledger, LedgerEntry};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("ledger.jsonl");
+//! let mut ledger = Ledger::create(&path)?;
+//! // What a mechanism writes before its noise leaves.
+//! ledger.append(&LedgerEntry {
+//!     event: Event::dp_sgd(60_000, 600, 1, 1.0),
+//!     count: 1,
+//!     neighbours: Neighbours::ReplaceOne,
+//!     sensitivity: Some(2.0),
+//!     deviation: Some(2.0),
+//!     failure_probability: 0.0,
+//!     secret_noise: true,
+//! })?;
+//!
+//! // What was spent, from the file alone.
+//! let spent = replay(&read_ledger(&std::fs::read_to_string(&path)?)?.releases)?;
+//! assert!(FdpAccountant::default().epsilon(&spent, 1e-5)? < 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -1,6 +1,6 @@
-//! Differential privacy for [burn](https://burn.dev), with no idea of what is being learned.
+#![doc = include_str!("../README.md")]
 //!
-//! Four parts, each usable alone:
+//! # Where what is
 //!
 //! - [`sampling`]: how the records of a step are drawn;
 //! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
@@ -11,11 +11,6 @@
 //!
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
 //! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
-//!
-//! # Features
-//! - `cubecl`: the spectral clip of [`per_sample`] on every GPU runtime of burn; without it tensors on a GPU are
-//!   clipped on the host.
-//! - `ndarray`: the same for burn's ndarray backend.
 
 #![forbid(unsafe_code)]
 

@@ -33,7 +33,7 @@ impl Ema {
     pub fn new(decay: f64) -> Result<Self, ModelError> {
         if !(0.0..1.0).contains(&decay) {
             return Err(ModelError::OutOfRange {
-                name: "ema",
+                name: "decay of an average",
                 value: decay,
                 bound: "at least 0 and below 1".into(),
             });

@@ -10,6 +10,17 @@ use crate::{Cells, SwdError};
 /// The uniform law on the unit ball of `R^dim`.
 ///
 /// Every projection of it has the density `f(t) = a (1 - t^2)^((d-1)/2)` on `[-1, 1]`.
+///
+/// ```
+/// use swd::UniformBall;
+///
+/// // On the line the ball is an interval: its cells are the centres of equal parts.
+/// let cells = UniformBall::new(1)?.cells(4)?;
+/// for (found, centre) in cells.row(0).iter().zip([-0.75, -0.25, 0.25, 0.75]) {
+///     assert!((found - centre).abs() < 1e-12);
+/// }
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UniformBall {
     dim: usize,

@@ -19,6 +19,15 @@ use crate::{Slices, SwdError};
 /// `q_r = n * integral over ((r-1)/n, r/n] of G^-1`, in the units of the values; for `n = m` the
 /// values themselves. The cells never decrease, rounding included: the sensitivity rests on that.
 ///
+/// ```
+/// use swd::cells::quantile_cells;
+///
+/// // Two cells of three values: the middle one is shared.
+/// assert_eq!(quantile_cells(&[0.0, 3.0, 9.0], 2)?, [1.0, 7.0]);
+/// assert_eq!(quantile_cells(&[0.0, 3.0, 9.0], 3)?, [0.0, 3.0, 9.0]);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
 /// # Errors
 /// No values, `n = 0`, a value that is not finite, or values that decrease.
 ///
@@ -112,6 +121,22 @@ pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdErr
 }
 
 /// The targets of all slices: `n` cells each, or one row of `n` that all slices share.
+///
+/// ```
+/// use swd::{Cells, Slices, UniformBall};
+///
+/// // Four public points, for two records, in the direction of each axis.
+/// let axes = Slices::from_directions(2, &[1.0, 0.0, 0.0, 1.0])?;
+/// let points = [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 3.0, 0.0];
+/// let cells = Cells::of_sample(&points, &axes, 2)?;
+/// assert_eq!(cells.row(0), [0.5, 2.5]);
+/// assert_eq!(cells.row(1), [0.0, 0.0]);
+///
+/// // Of a law that is the same in all directions: one row, without any sample.
+/// let ball = UniformBall::new(2)?.cells(600)?;
+/// assert_eq!((ball.n(), ball.rows()), (600, 1));
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
     n: usize,

@@ -1,4 +1,6 @@
-//! Sliced Wasserstein distances for burn, with the sensitivity of their gradients.
+#![doc = include_str!("../README.md")]
+//!
+//! # Where what is
 //!
 //! [`Slices`] are directions to project on; [`Cells`] the quantile cells of a target in each of
 //! them; [`transport`] has the residuals, cotangents and squared distances, and [`sensitivity`]
@@ -13,11 +15,6 @@
 //! [`smoothed`] for noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
 //! [`Unreleased`] vector with its sensitivity, and, once a mechanism has added its noise, a
 //! [`FlowTarget`] for the particles of [`flow`].
-//!
-//! # Features
-//! - `cubecl`: the sort of [`device`] on every GPU runtime of burn; without it tensors on a GPU are sorted
-//!   by way of the host.
-//! - `ndarray`: the same for burn's ndarray backend.
 
 #![forbid(unsafe_code)]
 

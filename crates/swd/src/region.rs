@@ -8,6 +8,16 @@ use rayon::prelude::*;
 ///
 /// A sensitivity that rests on `|x| <= r` is worth nothing where the rows were only assumed to be
 /// that short, so the functions that state one take a region and put the rows into it themselves.
+///
+/// ```
+/// use swd::Region;
+///
+/// let ball = Region::ball(1.0)?;
+/// assert_eq!(ball.scale(&[3.0, 4.0]), Some(0.2));
+/// assert_eq!(ball.scale(&[0.3, 0.4]), Some(1.0));
+/// assert_eq!(ball.scale(&[f32::NAN, 0.0]), None);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
     radius: f64,

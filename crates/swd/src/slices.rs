@@ -20,6 +20,21 @@ const EIGENVALUE_SLACK: f64 = 1e-10;
 /// Every coordinate is a value of `f32` held in `f64`, so that host and device project on the very
 /// same directions, and the Euclidean norm of each direction is at most 1 (and at least
 /// `1 - 2^-21`): rounding never lengthens a projection, so the sensitivity needs no term for it.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use rand_chacha::ChaCha20Rng;
+/// use swd::Slices;
+///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// let tight = Slices::tight(6, 20, &mut rng)?;
+/// let free = Slices::iid(6, 20, &mut rng)?;
+/// assert_eq!((tight.dim(), tight.count()), (6, 20));
+/// // A tight frame covers all directions evenly, which is what makes its sensitivity small.
+/// assert!((tight.lambda_max_upper() - 1.0 / 6.0).abs() < 1e-6);
+/// assert!(free.lambda_max_upper() > 1.0 / 6.0);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slices {
     dim: usize,

@@ -20,6 +20,11 @@ const RADIX_FROM: usize = 1500;
 ///
 /// Keys compare by [`f32::total_cmp`], equal ones by index (a stable sort).
 ///
+/// ```
+/// assert_eq!(swd::sort::stable_order(&[2.0, 1.0, 2.0, 0.5])?, [3, 1, 0, 2]);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
 /// # Errors
 /// A NaN among the keys (reported as row 0), or more than 2^32 of them.
 pub fn stable_order(keys: &[f32]) -> Result<Vec<u32>, SwdError> {

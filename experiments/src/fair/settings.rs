@@ -9,6 +9,7 @@ use model::fairness::{Clipping, Objective, TaskLoss};
 use serde::{Deserialize, Serialize};
 
 use super::Arguments;
+use crate::objective::refused;
 
 /// Where values that no flag gives come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -329,8 +330,7 @@ impl Settings {
                 Clip::Spectral => JacobianClip::Spectral,
             },
         };
-        Objective::new(self.alpha, clipping)
-            .map_err(|e| Failure::input(format!("--{e}"), "give the flag another value"))
+        Objective::new(self.alpha, clipping).map_err(|e| refused(e, "clip-loss"))
     }
 
     fn check(&self) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use swd::Slices;
 
 use super::Arguments;
+use crate::objective::refused;
 
 /// The presets in `assets/swae`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -289,10 +290,6 @@ impl Settings {
             loss: self.clip_reconstruction,
             mode: self.clip,
         };
-        Objective::new(self.alpha, clipping).map_err(|e| {
-            // The library's C bounds any loss; here the flag says which.
-            let why = e.to_string().replace("clip-loss", "clip-reconstruction");
-            Failure::input(format!("--{why}"), "give the flag another value")
-        })
+        Objective::new(self.alpha, clipping).map_err(|e| refused(e, "clip-reconstruction"))
     }
 }

@@ -4,6 +4,20 @@ use super::error::{Result, check};
 use super::event::Event;
 
 /// Turns events into privacy parameters.
+///
+/// ```
+/// use dp_core::accounting::{Accountant, Event, FdpAccountant, RdpAccountant};
+///
+/// let event = Event::dp_sgd(60_000, 600, 1_000, 1.0);
+/// let accountants: [&dyn Accountant; 2] = [&FdpAccountant::default(), &RdpAccountant];
+/// for accountant in accountants {
+///     let epsilon = accountant.epsilon(&event, 1e-5)?;
+///     assert!(accountant.is_upper_bound() && epsilon < 4.0);
+///     // A test that finds out one in twenty who took part misses most of them.
+///     assert!(accountant.trade_off(&event, 0.05)? > 0.1, "{}", accountant.name());
+/// }
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
 pub trait Accountant {
     /// The name it goes by in options and outputs.
     fn name(&self) -> &'static str;

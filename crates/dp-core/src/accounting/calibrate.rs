@@ -13,6 +13,17 @@ const TOLERANCE: f64 = 1e-5;
 /// The least noise multiplier, to a relative `1e-5`, whose epsilon at `delta` is at most
 /// `target_epsilon`; the epsilon of the value returned has been computed and meets the target.
 ///
+/// ```
+/// use dp_core::accounting::{Accountant, Event, FdpAccountant, noise_multiplier_for};
+///
+/// let accountant = FdpAccountant::default();
+/// let event = |z| Event::dp_sgd(60_000, 600, 1_000, z);
+/// let z = noise_multiplier_for(&accountant, 1.0, 1e-5, event)?;
+/// assert!(accountant.epsilon(&event(z), 1e-5)? <= 1.0);
+/// assert!(accountant.epsilon(&event(0.999 * z), 1e-5)? > 1.0);
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
+///
 /// # Errors
 /// [`AccountingError::CannotMeet`] when even the largest noise does not, and what the accountant
 /// refuses.
@@ -68,6 +79,15 @@ pub fn noise_multiplier_for(
 }
 
 /// The most steps, up to `limit`, whose epsilon at `delta` is at most `target_epsilon`.
+///
+/// ```
+/// use dp_core::accounting::{Event, FdpAccountant, steps_for};
+///
+/// let event = |steps| Event::dp_sgd(60_000, 600, steps, 1.0);
+/// let steps = steps_for(&FdpAccountant::default(), 1.0, 1e-5, 10_000, event)?;
+/// assert!((1..10_000).contains(&steps));
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
 ///
 /// # Errors
 /// [`AccountingError::CannotMeet`] when even one step exceeds the target.

@@ -137,6 +137,23 @@ impl Sampler {
 ///
 /// Noise multipliers are noise scale divided by sensitivity, the sensitivity being that of the
 /// neighbour relation of the whole event.
+///
+/// ```
+/// use dp_core::accounting::{Accountant, Event, FdpAccountant, Sampler};
+///
+/// // A histogram of all records, then 100 steps on Poisson samples of about one record in a hundred.
+/// let histogram = Event::Laplace { noise_multiplier: 10.0 };
+/// let steps = Event::Gaussian { noise_multiplier: 1.0 }
+///     .sampled(Sampler::Poisson { rate: 0.01 })
+///     .repeated(100);
+/// let both = Event::Composed { events: vec![histogram, steps.clone()] };
+///
+/// // The histogram alone has epsilon 1/10 at any delta; composed, it adds no more than that.
+/// let accountant = FdpAccountant::default();
+/// let (all, alone) = (accountant.epsilon(&both, 1e-5)?, accountant.epsilon(&steps, 1e-5)?);
+/// assert!(alone < all && all < alone + 0.1);
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {

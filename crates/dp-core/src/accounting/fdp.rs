@@ -31,6 +31,19 @@ const STEEPER: f64 = 30.0;
 /// k-end neighbours) or on Poisson samples (add-remove), and any composition of them. The pair of
 /// a step is that of paper 004, section 5 and lemma 5.2; `docs/accounting.md` derives it and the
 /// control of the error.
+///
+/// ```
+/// use dp_core::accounting::{Accountant, Event, FdpAccountant, RdpAccountant};
+///
+/// let event = Event::dp_sgd(60_000, 600, 1_000, 1.0);
+/// let accountant = FdpAccountant::default();
+/// let epsilon = accountant.epsilon(&event, 1e-5)?;
+/// // How far above the truth it may be, and what Renyi divergences would have given.
+/// let slack = epsilon - accountant.epsilon_lower(&event, 1e-5)?;
+/// assert!((0.0..1e-3).contains(&slack));
+/// assert!(epsilon < RdpAccountant.epsilon(&event, 1e-5)?);
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FdpAccountant {
     accuracy: f64,

@@ -8,6 +8,18 @@ use super::steps::{Steps, alternatives};
 
 /// Covers Gaussian releases without sampling, which compose exactly whatever their multipliers:
 /// the squares of `mu = 1 / noise_multiplier` add up (paper 004, lemma 2.3).
+///
+/// ```
+/// use dp_core::accounting::{Accountant, Event, GaussianAccountant};
+///
+/// // Four releases with noise multiplier 2 are worth one with multiplier 1.
+/// let four = Event::Gaussian { noise_multiplier: 2.0 }.repeated(4);
+/// let one = Event::Gaussian { noise_multiplier: 1.0 };
+/// let epsilon = |event| GaussianAccountant.epsilon(event, 1e-5);
+/// assert!((epsilon(&four)? - epsilon(&one)?).abs() < 1e-9);
+/// assert!((epsilon(&one)? - 4.377).abs() < 1e-3);
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GaussianAccountant;
 

@@ -7,6 +7,19 @@ use crate::ledger::LedgerEntry;
 /// One event for all releases: equal ones are counted together, so that a ledger with one line a
 /// step costs no more than the event it came from.
 ///
+/// ```
+/// use dp_core::accounting::{Accountant, FdpAccountant, read_ledger, replay};
+///
+/// let text = r#"
+/// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 1, "neighbours": "replace_one"}
+/// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 3, "neighbours": "replace_one"}
+/// "#;
+/// let ledger = read_ledger(text)?;
+/// let event = replay(&ledger.releases)?;
+/// assert!(FdpAccountant::default().epsilon(&event, 1e-5)? < 1.6);
+/// # Ok::<(), dp_core::accounting::AccountingError>(())
+/// ```
+///
 /// # Errors
 /// [`AccountingError::MixedNeighbours`] when a release is claimed, or made, under neighbours that
 /// do not fit the others; [`AccountingError::TooManySteps`].

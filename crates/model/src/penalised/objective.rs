@@ -52,9 +52,9 @@ impl Objective {
             });
         }
         for (name, value) in [
-            ("clip-activation (M)", clipping.activation),
-            ("clip-jacobian (L)", clipping.jacobian),
-            ("clip-loss (C)", clipping.loss),
+            ("activation bound M", clipping.activation),
+            ("Jacobian bound L", clipping.jacobian),
+            ("loss bound C", clipping.loss),
         ] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(ModelError::OutOfRange {

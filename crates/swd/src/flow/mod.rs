@@ -7,6 +7,28 @@
 //!
 //! Source: paper 000, algorithms 1 and 2, equations 18 to 21 (whose equation 18 lacks the leading
 //! `x`).
+//!
+//! ```
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//! use swd::flow::{StepSize, StoredCells};
+//! use swd::{Particles, Slices, UniformBall};
+//!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! let (d, n) = (3, 200);
+//! let points = UniformBall::new(d)?.sample(1000, &mut rng);
+//! let target = StoredCells::of_sample(&points, Slices::tight(d, 12, &mut rng)?, n)?;
+//!
+//! let mut particles = Particles::gaussian(n, d, 2.0, &mut rng)?;
+//! let all: Vec<usize> = (0..12).collect();
+//! let size = StepSize { step: d as f64, diffusion: 0.0 };
+//! let before = particles.step(&target, &all, size, &mut rng)?;
+//! for _ in 0..20 {
+//!     particles.step(&target, &all, size, &mut rng)?;
+//! }
+//! assert!(particles.step(&target, &all, size, &mut rng)? < 0.01 * before);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 mod step;
 mod target;

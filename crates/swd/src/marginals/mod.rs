@@ -28,6 +28,32 @@
 //!
 //! The tree is that of Privelet (Xiao, Wang and Gehrke 2010),
 //! without its weights.
+//! # Example
+//! ```
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//! use rand_distr::{Distribution, StandardNormal};
+//! use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
+//! use swd::{Region, Slices, UniformBall};
+//!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! let (d, n) = (3, 2000);
+//! let rows = UniformBall::new(d)?.sample(n, &mut rng);
+//!
+//! let slices = Slices::tight(d, 12, &mut rng)?;
+//! let query = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?, Basis::Haar)?;
+//! let counted = query.measure(&rows)?;
+//! // A mechanism adds the noise (`dp-core` has one, with its ledger); this one, of a known seed, protects nobody.
+//! let deviation = 2.0 * counted.l2_sensitivity_upper();
+//! let noisy = |value: &f64| value + deviation * Distribution::<f64>::sample(&StandardNormal, &mut rng);
+//! let released: Vec<f64> = counted.before_noise().iter().map(noisy).collect();
+//!
+//! // From here on everything is post-processing.
+//! let law = query.clean(&released, n, deviation, Cleaning::default())?;
+//! let cells = law.cells(100)?;
+//! assert!(cells.row(0).windows(2).all(|pair| pair[0] <= pair[1]));
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 mod basis;
 mod bins;

@@ -26,6 +26,31 @@
 //! statistics are monotone. So `Delta <= (2/n) max { L1 (|U - va| + |U~ - vb| + va - vb) +
 //! L2 (U - U~) }`, convex over `{U >= U~} x {va >= vb}`: the maximum is at one of nine vertices.
 //! Slices only average. It is attained at `U = U~ = M`, all cells `-M`, opposite gradients.
+//! # Which one
+//! ```
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//! use swd::sensitivity::{both_private_bound, prior_matching_bound, theorem_bound};
+//! use swd::sensitivity::paper::paper_bound;
+//! use swd::{Slices, UniformBall};
+//!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! // 600 private records in R^6, clipped to norm 1, with Jacobians of norm at most 1.
+//! let (m, l, n) = (1.0, 1.0, 600);
+//! let slices = Slices::tight(6, 100, &mut rng)?;
+//!
+//! // Towards anything public in the same ball.
+//! let any = theorem_bound(m, l, 0.0, n)?;
+//! assert!(any < paper_bound(m, l, 0.0, n)?);
+//! // Towards these cells, in these slices.
+//! let cells = UniformBall::new(6)?.cells(n)?;
+//! let known = prior_matching_bound(m, l, 0.0, &slices, &cells)?;
+//! assert!(known.in_f32_upper() < 0.8 * any);
+//! // Towards another private group of 400, by the same network.
+//! let groups = both_private_bound(m, l, l, n, 400, slices.lambda_max_upper())?;
+//! assert!(groups < 8.0 / 400.0);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 mod joint;
 pub mod paper;
@@ -124,6 +149,15 @@ pub fn both_private_bound(
 /// target points, one of which may be replaced; `lambda_max` as in [`both_private_bound`]. The
 /// replaced point moves the cells by amounts of one sign that sum to `|v_l - v~_l|` in each slice,
 /// and `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
+///
+/// ```
+/// use swd::sensitivity::public_noise_bound;
+///
+/// // A generator of Jacobian norm 1 towards 5000 private points of the unit ball, by a tight frame in R^6.
+/// let sensitivity = public_noise_bound(1.0, 1.0, 5000, 1.0 / 6.0)?;
+/// assert!((sensitivity - 4.0 / (5000.0 * 6.0_f64.sqrt())).abs() < 1e-9);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
 ///
 /// # Errors
 /// `m` is zero, or a bound is negative or not finite.

@@ -13,6 +13,33 @@
 //! high-probability bound for one fixed pair of rows instead ([`paper`]).
 //!
 //! Source: paper 002, section 3; paper 000, section 3.
+//! # Example
+//! ```
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//! use rand_distr::{Distribution, StandardNormal};
+//! use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
+//! use swd::{Region, Slices, UniformBall};
+//!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! let rows = UniformBall::new(3)?.sample(500, &mut rng);
+//! let slices = Slices::tight(3, 12, &mut rng)?;
+//! let projected = project(&rows, &slices, Region::ball(1.0)?)?;
+//! // 2 r sqrt(k/d) for a tight frame.
+//! assert!((projected.l2_sensitivity_upper() - 4.0).abs() < 1e-5);
+//! // A mechanism adds the noise (`dp-core` has one, with its ledger); this one, of a known seed, protects nobody.
+//! let deviation = 0.1 * projected.l2_sensitivity_upper();
+//! let noisy = |value: &f64| value + deviation * Distribution::<f64>::sample(&StandardNormal, &mut rng);
+//! let released = projected.before_noise().iter().map(noisy).collect();
+//!
+//! // From here on everything is post-processing.
+//! let target = NoisyProjections::from_released(released, slices, deviation)?;
+//! let particles = [0.0_f32; 3 * 40];
+//! let smoothing = smoothing_noise(&target, 40, &mut rng);
+//! let (distance, gradient) = smoothed_distance_and_gradient(&particles, &smoothing, &target)?;
+//! assert!(distance > 0.0 && gradient.len() == 3 * 40);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 mod distance;
 mod noisy;

@@ -67,6 +67,19 @@ pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Ve
 /// sliced distance between the activations and what the cells describe, in squared units of the
 /// activations. It depends on the records and has no privacy of its own.
 ///
+/// ```
+/// use swd::transport::host::sliced_cotangents_and_distance;
+/// use swd::{Cells, Slices};
+///
+/// // Two records on a line, to be moved to -1 and 1.
+/// let line = Slices::from_directions(1, &[1.0])?;
+/// let cells = Cells::shared(vec![-1.0, 1.0], 0.0)?;
+/// let (cotangents, distance) = sliced_cotangents_and_distance(&[0.5, 0.0], &line, &cells)?;
+/// assert_eq!(cotangents, [-0.5, 1.0]);
+/// assert_eq!(distance, 0.625);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
 /// # Errors
 /// As [`sliced_cotangents`].
 pub fn sliced_cotangents_and_distance(
