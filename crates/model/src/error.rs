@@ -23,14 +23,6 @@ pub enum ModelError {
         /// The size found.
         found: usize,
     },
-    /// A device that gave no answer, which is most often a lack of memory.
-    #[error("the device gave no answer with {chunk} records at once: {message}")]
-    Device {
-        /// Records that went through the networks at once.
-        chunk: usize,
-        /// What the device said.
-        message: String,
-    },
     /// The per-record engine or the mechanism refused.
     #[error(transparent)]
     Privacy(#[from] dp_core::DpError),

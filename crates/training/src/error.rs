@@ -123,3 +123,15 @@ pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), TrainingErr
         bound: "positive and finite".into(),
     })
 }
+
+/// Refuses a weight that is negative or not finite.
+pub(crate) fn weight(name: &'static str, value: f64) -> Result<(), TrainingError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(TrainingError::OutOfRange {
+        name,
+        value,
+        bound: "finite and at least 0".into(),
+    })
+}

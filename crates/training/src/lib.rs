@@ -19,9 +19,11 @@
 
 mod batch;
 mod checkpoint;
+mod clipped;
 mod clipping;
 mod engine;
 mod error;
+mod gradients;
 mod loss;
 mod network;
 mod objective;
@@ -31,9 +33,11 @@ mod trial;
 
 pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Generator};
+pub use clipped::Clipped;
 pub use clipping::Clipping;
 pub use engine::{Engine, StepLosses};
 pub use error::TrainingError;
+pub use gradients::Gradients;
 pub use loss::Loss;
 pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};

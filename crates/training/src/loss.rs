@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::tensor::{Int, Tensor, TensorData};
 
 use crate::TrainingError;
-use crate::error::{positive, same};
+use crate::error::{positive, same, weight};
 
 /// How far a probability stays from 0 and 1 in the cross-entropy.
 const EDGE: f32 = 1e-6;
@@ -125,7 +125,7 @@ impl Loss {
     }
 
     pub(crate) fn check(&self, groups: usize) -> Result<(), TrainingError> {
-        positive("the weight of a loss", self.weight)?;
+        weight("the weight of a loss", self.weight)?;
         positive("the clipping norm C of a loss", self.clip)?;
         let named = self.groups.as_deref();
         match named.and_then(|named| named.iter().find(|&&group| group >= groups)) {

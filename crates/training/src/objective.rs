@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use burn::tensor::Device;
 use dp_core::accounting::Neighbours;
-use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
-use dp_core::sampling::Draw;
+use dp_core::mechanism::{ParameterGradient, Sensitivity};
+use dp_core::sampling::BatchSampler;
 use rand::Rng;
 
 use crate::engine::{Engine, Pass};
 use crate::error::same;
 use crate::penalty::ExactCells;
-use crate::{Batch, DrawnPenalty, Loss, Network, Penalty, StepLosses, TrainingError};
+use crate::{Batch, Clipped, DrawnPenalty, Loss, Network, Penalty, StepLosses, TrainingError};
 
 /// Losses and penalties: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
 #[derive(Debug, Clone, Default)]
@@ -147,6 +147,15 @@ pub enum GroupSizes {
 }
 
 impl GroupSizes {
+    /// Those of a sampler.
+    pub fn of(sampler: &BatchSampler) -> Self {
+        let expected = sampler.expected_sizes();
+        match sampler {
+            BatchSampler::Poisson(_) => Self::Expected(expected.iter().sum()),
+            _ => Self::Fixed(expected.iter().map(|&size| size as usize).collect()),
+        }
+    }
+
     /// The number of groups.
     pub fn count(&self) -> usize {
         self.fixed().map_or(1, <[usize]>::len)
@@ -258,38 +267,24 @@ impl StepObjective {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, bounds that are refused, a batch that is not the draw's.
-    pub fn bounded_gradient<const D: usize>(
+    /// Shapes that do not fit, bounds that are refused.
+    pub fn clipped_gradient<const D: usize>(
         &self,
         network: &impl Network<D>,
         batch: &Batch<D>,
-        draw: Draw,
         engine: Engine,
         device: &Device,
-    ) -> Result<(BoundedGradient, StepLosses), TrainingError> {
+    ) -> Result<(Clipped, StepLosses), TrainingError> {
         let sensitivity = self.sensitivity()?;
-        let (gradient, losses) = self.clipped_gradient(network, batch, engine, device)?;
-        let sizes = batch.sizes();
-        let bounded = BoundedGradient::new(gradient, sensitivity, &sizes, draw)?;
-        Ok((bounded, losses))
-    }
-
-    /// The sum that [`StepObjective::bounded_gradient`] couples with its sensitivity.
-    pub(crate) fn clipped_gradient<const D: usize>(
-        &self,
-        network: &impl Network<D>,
-        batch: &Batch<D>,
-        engine: Engine,
-        device: &Device,
-    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
-        Pass::new(self, batch, true).run(network, engine, device)
+        let (gradient, losses) = Pass::new(self, batch, true).run(network, engine, device)?;
+        Ok((Clipped::new(gradient, sensitivity, batch.sizes()), losses))
     }
 
     /// The ordinary gradient of the objective: nothing is clipped and **nothing is private**.
     ///
     /// # Errors
     ///
-    /// As [`StepObjective::bounded_gradient`].
+    /// As [`StepObjective::clipped_gradient`].
     pub fn gradient_without_privacy<const D: usize>(
         &self,
         network: &impl Network<D>,

@@ -7,39 +7,30 @@ use burn::optim::lr_scheduler::LrScheduler;
 use burn::tensor::{Device, Tensor};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, ReleasedGradient, Releaser};
-use dp_core::per_sample::refuse_mixing;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::{BatchSampler, Draw};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::checkpoint::{Checkpoint, Generator};
 use crate::engine::Engine;
-use crate::trial::{dimensions, try_layers, try_losses};
-use crate::{Batch, GroupSizes, Network, Objective, StepLosses, StepObjective, TrainingError};
+use crate::{Batch, Gradients, GroupSizes, Network, Objective, StepLosses, TrainingError};
 
 /// Settings of a private training, before it starts.
 ///
 /// See [`PrivateTraining`] for an example.
 pub struct Training {
-    objective: Objective,
+    gradients: Gradients,
     optimizer: Option<ModuleOptimizer>,
     rate: Box<dyn LrScheduler>,
-    public: ChaCha20Rng,
-    engine: Option<Engine>,
-    memory: Option<usize>,
 }
 
 impl Training {
     /// A training that minimises `objective`.
     pub fn new(objective: Objective) -> Self {
         Self {
-            objective,
+            gradients: Gradients::new(objective),
             optimizer: None,
             rate: Box::new(1e-3),
-            public: ChaCha20Rng::seed_from_u64(0),
-            engine: None,
-            memory: None,
         }
     }
 
@@ -61,14 +52,14 @@ impl Training {
     /// batches come from the operating system, never from here.
     #[must_use]
     pub fn public(mut self, generator: ChaCha20Rng) -> Self {
-        self.public = generator;
+        *self.gradients.public() = generator;
         self
     }
 
     /// The engine of the steps, for comparison; the fastest one that knows the network unless said.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = Some(engine);
+        self.gradients = self.gradients.engine(engine);
         self
     }
 
@@ -77,7 +68,7 @@ impl Training {
     /// added up, whatever the size of the batch.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = Some(bytes);
+        self.gradients = self.gradients.memory(bytes);
         self
     }
 
@@ -109,13 +100,7 @@ impl Training {
     ) -> Result<PrivateTraining, TrainingError> {
         self.check(releaser.plan().sampler())?;
         Ok(PrivateTraining {
-            core: Core {
-                state: EngineState::new(self.engine, self.memory),
-                objective: self.objective,
-                public: self.public,
-                notes: Vec::new(),
-                tried: false,
-            },
+            gradients: self.gradients,
             optimizer: self.optimizer,
             rate: self.rate,
             releaser,
@@ -136,7 +121,7 @@ impl Training {
         ledger: &Path,
         checkpoint: &Checkpoint,
     ) -> Result<PrivateTraining, TrainingError> {
-        self.public = checkpoint.public.generator()?;
+        *self.gradients.public() = checkpoint.public.generator()?;
         for _ in 0..checkpoint.step {
             self.rate.step();
         }
@@ -155,16 +140,7 @@ impl Training {
     }
 
     fn check(&self, sampler: &BatchSampler) -> Result<(), TrainingError> {
-        self.objective.check(&sizes_of(sampler))
-    }
-}
-
-/// The sizes that means are divided by.
-fn sizes_of(sampler: &BatchSampler) -> GroupSizes {
-    let expected = sampler.expected_sizes();
-    match sampler {
-        BatchSampler::Poisson(_) => GroupSizes::Expected(expected.iter().sum()),
-        _ => GroupSizes::Fixed(expected.iter().map(|&size| size as usize).collect()),
+        self.gradients.objective().check(&GroupSizes::of(sampler))
     }
 }
 
@@ -221,7 +197,7 @@ fn sizes_of(sampler: &BatchSampler) -> GroupSizes {
 /// # }
 /// ```
 pub struct PrivateTraining {
-    core: Core,
+    gradients: Gradients,
     releaser: Releaser,
     ledger: Ledger,
     optimizer: Option<ModuleOptimizer>,
@@ -287,25 +263,25 @@ impl PrivateTraining {
 
     /// The generator of public randomness, for checkpoints.
     pub fn public(&mut self) -> &mut ChaCha20Rng {
-        &mut self.core.public
+        self.gradients.public()
     }
 
     /// The engine of the last step; none before the first.
     pub fn engine(&self) -> Option<Engine> {
-        self.core.state.engine
+        self.gradients.used()
     }
 
     /// Why steps are slower than they could be, or made of fewer records at once, in sentences.
     pub fn notes(&self) -> &[String] {
-        &self.core.notes
+        self.gradients.notes()
     }
 
     /// What [`Training::resume`] goes on from; nothing in it is secret.
-    pub fn checkpoint(&self) -> Checkpoint {
+    pub fn checkpoint(&mut self) -> Checkpoint {
         Checkpoint {
             step: self.step(),
             releases: self.ledger.releases(),
-            public: Generator::of(&self.core.public),
+            public: Generator::of(self.gradients.public()),
         }
     }
 }
@@ -366,16 +342,11 @@ impl Step<'_> {
         targets: Tensor<2>,
     ) -> Result<(ReleasedGradient, StepLosses), TrainingError> {
         let Self { training, draw } = self;
-        let sizes = sizes_of(training.releaser.plan().sampler());
+        let sampler = training.releaser.plan().sampler();
         let batch = Batch::new(inputs, targets, &draw.sizes())?;
-        let core = &mut training.core;
-        let device = device_of(network, &batch);
-        let objective = core.prepare(network, &batch, sizes)?;
-        let sensitivity = objective.sensitivity()?;
-        let (gradient, losses) =
-            core.carry(|engine| objective.clipped_gradient(network, &batch, engine, &device))?;
-        let bounded =
-            dp_core::mechanism::BoundedGradient::new(gradient, sensitivity, &batch.sizes(), draw)?;
+        let sizes = GroupSizes::of(sampler);
+        let (clipped, losses) = training.gradients.clipped(network, &batch, sizes)?;
+        let bounded = clipped.of(draw)?;
         let released = training.releaser.release(bounded, &mut training.ledger)?;
         Ok((released, losses))
     }
@@ -429,130 +400,5 @@ impl Step<'_> {
         let tracked = network.devices().iter().any(Device::is_autodiff);
         let moved = optimizer.step(rate, network.clone().train(), released.into_params());
         Ok(if tracked { moved } else { moved.valid() })
-    }
-}
-
-/// Where a network lives, or its batch where it has no parameters.
-fn device_of<const D: usize>(network: &impl Network<D>, batch: &Batch<D>) -> Device {
-    let devices = network.devices();
-    let device = devices.into_iter().next();
-    device.unwrap_or_else(|| batch.inputs().device())
-}
-
-/// What steps share, private or not.
-pub(crate) struct Core {
-    objective: Objective,
-    public: ChaCha20Rng,
-    state: EngineState,
-    notes: Vec<String>,
-    tried: bool,
-}
-
-/// The engine, and what it was asked to be.
-struct EngineState {
-    asked: Option<Engine>,
-    memory: Option<usize>,
-    engine: Option<Engine>,
-}
-
-impl EngineState {
-    fn new(asked: Option<Engine>, memory: Option<usize>) -> Self {
-        Self {
-            asked,
-            memory,
-            engine: None,
-        }
-    }
-}
-
-impl Core {
-    /// The public side of a step; before the first one, what the network and the losses claim is tried.
-    fn prepare<const D: usize>(
-        &mut self,
-        network: &impl Network<D>,
-        batch: &Batch<D>,
-        sizes: GroupSizes,
-    ) -> Result<StepObjective, TrainingError> {
-        if !self.tried {
-            refuse_mixing(network)?;
-            try_layers(network, batch)?;
-            try_losses(&self.objective, network, batch)?;
-            self.choose(network, batch)?;
-            self.tried = true;
-        }
-        let dims = match self.objective.penalties().is_empty() {
-            true => Vec::new(),
-            false => dimensions(network, batch)?,
-        };
-        self.objective.draw(&dims, sizes, &mut self.public)
-    }
-
-    /// The fastest engine that knows the network, within the memory that it may take.
-    fn choose<const D: usize>(
-        &mut self,
-        network: &impl Network<D>,
-        batch: &Batch<D>,
-    ) -> Result<(), TrainingError> {
-        let device = device_of(network, batch);
-        let wanted = self.state.asked.unwrap_or(Engine::for_device(&device));
-        let taps = self.objective.penalties().iter().map(|p| p.tap).max();
-        let layers = network.layers()?;
-        let mut engine = match (&layers, taps) {
-            (None, _) if wanted != Engine::Alone => {
-                self.notes.push(
-                    "the network gives no layers: each record goes through autodiff alone".into(),
-                );
-                Engine::Alone
-            }
-            (Some(_), Some(1..)) if wanted != Engine::Alone => {
-                self.notes.push(
-                    "layers have one tapped activation, and a penalty looks at another: each record goes \
-                     through autodiff alone"
-                        .into(),
-                );
-                Engine::Alone
-            }
-            _ => wanted,
-        };
-        if let (Some(layers), Engine::Host { .. }) = (&layers, engine)
-            && let Some(layer) = layers.without_host_kernels()
-        {
-            self.notes.push(format!(
-                "layer {layer} has no host kernels: all layers run on tensors"
-            ));
-            engine = Engine::Tensor { chunk: 100 };
-        }
-        if let (Some(layers), Some(bytes), Engine::Tensor { .. }) =
-            (&layers, self.state.memory, engine)
-        {
-            let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
-            if each > bytes {
-                return Err(TrainingError::OutOfRange {
-                    name: "the cap on memory, in bytes",
-                    value: bytes as f64,
-                    bound: format!("at least the {each} of one record"),
-                });
-            }
-            engine = Engine::Tensor {
-                chunk: bytes / each.max(1),
-            };
-        }
-        self.state.engine = Some(engine);
-        Ok(())
-    }
-
-    /// Runs a step, in smaller chunks where the device has no memory for larger ones.
-    fn carry<T>(
-        &mut self,
-        step: impl FnMut(Engine) -> Result<T, TrainingError>,
-    ) -> Result<T, TrainingError> {
-        let mut engine = self.state.engine.unwrap_or(Engine::Alone);
-        let notes = &mut self.notes;
-        let done = engine.retry_in_smaller_chunks(
-            |failure, next| notes.push(format!("{failure}: {next} records at once from now on")),
-            step,
-        );
-        self.state.engine = Some(engine);
-        done
     }
 }

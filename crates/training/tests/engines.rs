@@ -4,7 +4,6 @@ mod common;
 
 use burn::tensor::Device;
 use common::{Small, generator, labels, uniform};
-use dp_core::sampling::Draw;
 use private_training::penalty::Pair;
 use private_training::{
     Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
@@ -88,9 +87,8 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
         for (name, mut objective) in objectives() {
             let step = drawn(&mut objective, &sizes);
             let bounded = |engine| {
-                let draw = Draw::unplanned(&sizes);
                 let (gradient, losses) = step
-                    .bounded_gradient(&network, &batch, draw, engine, &device)
+                    .clipped_gradient(&network, &batch, engine, &device)
                     .unwrap();
                 (gradient.before_noise(), losses)
             };

@@ -2,7 +2,9 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use dp_core::DpError;
 use dp_core::per_sample::{Layer, ParameterSlot, Stack};
+use private_training::{Forward, Layers, Network};
 use rand::Rng;
 
 use crate::layers::{AvgPool, Conv, LeakyRelu, Linear, Upsample};
@@ -168,6 +170,11 @@ pub struct Swae {
 }
 
 impl Swae {
+    /// The encoder, and the decoder that sees labels beside what it encoded.
+    fn stages(&self) -> Layers<'_> {
+        Layers::tapped(self.encoder.stack(), self.decoder.stack()).beside(self.classes)
+    }
+
     /// All parameters, the encoder's first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
         let mut slots = self.encoder.stack().parameters();
@@ -183,5 +190,16 @@ impl Swae {
     /// Pixels in `[0, 1]` of latents and one-hot labels: `[n, latent + classes] -> [n, 784]`.
     pub fn decode(&self, latents: Tensor<2>) -> Tensor<2> {
         burn::tensor::activation::sigmoid(self.decoder.stack().output(latents))
+    }
+}
+
+/// Rows `[n, 784 + classes]`: an image, with its one-hot label behind it where the model is conditional.
+impl Network<2> for Swae {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        self.stages().forward(rows)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(self.stages()))
     }
 }

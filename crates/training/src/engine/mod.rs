@@ -190,7 +190,11 @@ impl<const D: usize> Pass<'_, D> {
             losses: shares
                 .map(|((shares, sum), loss)| {
                     let share = shares.iter().copied().fold(0.0, f64::max);
-                    sum * share / loss.weight
+                    if share > 0.0 {
+                        sum * share / loss.weight
+                    } else {
+                        0.0
+                    }
                 })
                 .collect(),
             penalties,

@@ -14,7 +14,7 @@ use swd::{Cells, Slices};
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
 
-use crate::error::positive;
+use crate::error::weight;
 use crate::{Clipping, TrainingError};
 
 /// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`.
@@ -126,7 +126,7 @@ impl Penalty {
     }
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
-        positive("the weight of a penalty", self.weight)?;
+        weight("the weight of a penalty", self.weight)?;
         self.clipping.check()
     }
 

@@ -3,7 +3,7 @@
 use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
 use dp_core::sampling::Draw;
 
-use crate::ModelError;
+use crate::TrainingError;
 
 /// The clipped gradient of a batch with its sensitivity. Nothing of it leaves before it is tied to the draw
 /// that the batch is of: [`Clipped::of`].
@@ -32,7 +32,7 @@ impl Clipped {
     /// # Errors
     ///
     /// [`dp_core::DpError::DrawnSizes`] where the groups of the batch are not those that were drawn.
-    pub fn of(self, draw: Draw) -> Result<BoundedGradient, ModelError> {
+    pub fn of(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
         let bounded = BoundedGradient::new(self.gradient, self.sensitivity, &self.sizes, draw);
         Ok(bounded?)
     }

@@ -1,0 +1,204 @@
+//! From a batch to its clipped gradient: what every training shares, private or not.
+
+use burn::tensor::Device;
+use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::refuse_mixing;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::engine::Engine;
+use crate::trial::{dimensions, try_layers, try_losses};
+use crate::{
+    Batch, Clipped, GroupSizes, Network, Objective, StepLosses, StepObjective, TrainingError,
+};
+
+/// The gradients of an objective, batch after batch, by the engine that suits the network.
+///
+/// [`crate::PrivateTraining`] is made of it; by itself it serves a loop that keeps a releaser and a ledger of
+/// its own, and one without privacy.
+pub struct Gradients {
+    objective: Objective,
+    public: ChaCha20Rng,
+    asked: Option<Engine>,
+    memory: Option<usize>,
+    used: Option<Engine>,
+    notes: Vec<String>,
+    tried: bool,
+}
+
+impl Gradients {
+    /// Gradients of `objective`, with public randomness from seed 0.
+    pub fn new(objective: Objective) -> Self {
+        Self {
+            objective,
+            public: ChaCha20Rng::seed_from_u64(0),
+            asked: None,
+            memory: None,
+            used: None,
+            notes: Vec::new(),
+            tried: false,
+        }
+    }
+
+    /// The engine of the steps; the fastest one that knows the network unless said.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.asked = Some(engine);
+        self
+    }
+
+    /// A cap, in bytes, on activations and cotangents, as [`crate::Training::memory`].
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> &Objective {
+        &self.objective
+    }
+
+    /// The generator of public randomness: the slices of penalties, and samples of their laws.
+    pub fn public(&mut self) -> &mut ChaCha20Rng {
+        &mut self.public
+    }
+
+    /// The engine of the last step; none before the first.
+    pub fn used(&self) -> Option<Engine> {
+        self.used
+    }
+
+    /// Why steps are slower than they could be, or made of fewer records at once, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The clipped gradient of a batch, to be tied to its draw, with the losses, which are **not private**.
+    ///
+    /// # Errors
+    ///
+    /// A network that mixes records or whose layers are not its own, losses that mix records, shapes that do not
+    /// fit, a device that gives no answer for one record.
+    pub fn clipped<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        sizes: GroupSizes,
+    ) -> Result<(Clipped, StepLosses), TrainingError> {
+        let step = self.prepare(network, batch, sizes)?;
+        let device = device_of(network, batch);
+        self.carry(|engine| step.clipped_gradient(network, batch, engine, &device))
+    }
+
+    /// The ordinary gradient of a batch: nothing is clipped and **nothing is private**.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gradients::clipped`].
+    pub fn without_privacy<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let sizes = GroupSizes::Fixed(batch.sizes());
+        let step = self.prepare(network, batch, sizes)?;
+        let device = device_of(network, batch);
+        self.carry(|engine| step.gradient_without_privacy(network, batch, engine, &device))
+    }
+
+    /// The public side of a step; before the first one, what the network and the losses claim is tried.
+    fn prepare<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        sizes: GroupSizes,
+    ) -> Result<StepObjective, TrainingError> {
+        if !self.tried {
+            refuse_mixing(network)?;
+            try_layers(network, batch)?;
+            try_losses(&self.objective, network, batch)?;
+            self.choose(network, batch)?;
+            self.tried = true;
+        }
+        let dims = match self.objective.penalties().is_empty() {
+            true => Vec::new(),
+            false => dimensions(network, batch)?,
+        };
+        self.objective.draw(&dims, sizes, &mut self.public)
+    }
+
+    /// The fastest engine that knows the network, within the memory that it may take.
+    fn choose<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+    ) -> Result<(), TrainingError> {
+        let device = device_of(network, batch);
+        let wanted = self.asked.unwrap_or(Engine::for_device(&device));
+        let taps = self.objective.penalties().iter().map(|p| p.tap).max();
+        let layers = network.layers()?;
+        let mut engine = match (&layers, taps) {
+            (None, _) if wanted != Engine::Alone => {
+                self.notes.push(
+                    "the network gives no layers: each record goes through autodiff alone".into(),
+                );
+                Engine::Alone
+            }
+            (Some(_), Some(1..)) if wanted != Engine::Alone => {
+                self.notes.push(
+                    "layers have one tapped activation, and a penalty looks at another: each record goes \
+                     through autodiff alone"
+                        .into(),
+                );
+                Engine::Alone
+            }
+            _ => wanted,
+        };
+        if let (Some(layers), Engine::Host { .. }) = (&layers, engine)
+            && let Some(layer) = layers.without_host_kernels()
+        {
+            self.notes.push(format!(
+                "layer {layer} has no host kernels: all layers run on tensors"
+            ));
+            engine = Engine::Tensor { chunk: 100 };
+        }
+        if let (Some(layers), Some(bytes), Engine::Tensor { .. }) = (&layers, self.memory, engine) {
+            let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
+            if each > bytes {
+                return Err(TrainingError::OutOfRange {
+                    name: "the cap on memory, in bytes",
+                    value: bytes as f64,
+                    bound: format!("at least the {each} of one record"),
+                });
+            }
+            engine = Engine::Tensor {
+                chunk: bytes / each.max(1),
+            };
+        }
+        self.used = Some(engine);
+        Ok(())
+    }
+
+    /// Runs a step, in smaller chunks where the device has no memory for larger ones.
+    fn carry<T>(
+        &mut self,
+        step: impl FnMut(Engine) -> Result<T, TrainingError>,
+    ) -> Result<T, TrainingError> {
+        let mut engine = self.used.unwrap_or(Engine::Alone);
+        let notes = &mut self.notes;
+        let done = engine.retry_in_smaller_chunks(
+            |failure, next| notes.push(format!("{failure}: {next} records at once from now on")),
+            step,
+        );
+        self.used = Some(engine);
+        done
+    }
+}
+
+/// Where a network lives, or its batch where it has no parameters.
+fn device_of<const D: usize>(network: &impl Network<D>, batch: &Batch<D>) -> Device {
+    let devices = network.devices();
+    let device = devices.into_iter().next();
+    device.unwrap_or_else(|| batch.inputs().device())
+}
