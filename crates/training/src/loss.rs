@@ -124,9 +124,12 @@ impl Loss {
         }
     }
 
-    pub(crate) fn check(&self, groups: usize) -> Result<(), TrainingError> {
+    pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a loss", self.weight)?;
-        positive("the clipping norm C of a loss", self.clip)?;
+        positive("the clipping norm C of a loss", self.clip)
+    }
+
+    pub(crate) fn check_groups(&self, groups: usize) -> Result<(), TrainingError> {
         let named = self.groups.as_deref();
         match named.and_then(|named| named.iter().find(|&&group| group >= groups)) {
             None => Ok(()),
@@ -245,8 +248,9 @@ impl Loss {
         }
     }
 
-    /// [`Loss::cotangents`] on the host, with the summed value over records whose loss counts.
-    pub(crate) fn host_cotangents(
+    /// The cotangents at `outputs [n, outputs]`, record for record and without any weight, and the value of each
+    /// record, for `targets [n, t]`; all in rows on the host.
+    pub fn host_cotangents(
         &self,
         outputs: &[f32],
         targets: &[f32],

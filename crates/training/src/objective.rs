@@ -54,8 +54,19 @@ impl Objective {
         &self.penalties
     }
 
+    /// Refuses constants out of range.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::OutOfRange`] names the first.
+    pub fn check(&self) -> Result<(), TrainingError> {
+        self.losses.iter().try_for_each(Loss::check)?;
+        self.penalties.iter().try_for_each(Penalty::check)
+    }
+
     /// Refuses constants out of range, groups that are not there, and what cannot be bounded together.
-    pub(crate) fn check(&self, sizes: &GroupSizes) -> Result<(), TrainingError> {
+    pub(crate) fn check_for(&self, sizes: &GroupSizes) -> Result<(), TrainingError> {
+        self.check()?;
         if self.losses.is_empty() && self.penalties.is_empty() {
             return Err(TrainingError::OutOfRange {
                 name: "the number of losses and penalties",
@@ -65,8 +76,7 @@ impl Objective {
         }
         self.losses
             .iter()
-            .try_for_each(|loss| loss.check(sizes.count()))?;
-        self.penalties.iter().try_for_each(Penalty::check)?;
+            .try_for_each(|loss| loss.check_groups(sizes.count()))?;
         match sizes {
             GroupSizes::Expected(_) if !self.penalties.is_empty() => {
                 Err(TrainingError::Unbounded {
@@ -92,7 +102,7 @@ impl Objective {
         sizes: GroupSizes,
         rng: &mut impl Rng,
     ) -> Result<StepObjective, TrainingError> {
-        self.check(&sizes)?;
+        self.check_for(&sizes)?;
         let mut penalties = Vec::with_capacity(self.penalties.len());
         for penalty in &self.penalties {
             let dim = dims.get(penalty.tap).ok_or(TrainingError::OutOfRange {
@@ -120,7 +130,7 @@ impl Objective {
         penalties: Vec<DrawnPenalty>,
         sizes: GroupSizes,
     ) -> Result<StepObjective, TrainingError> {
-        self.check(&sizes)?;
+        self.check_for(&sizes)?;
         for penalty in &penalties {
             penalty.clipping.check()?;
             let fixed = sizes.fixed().unwrap_or_default();

@@ -140,7 +140,9 @@ impl Training {
     }
 
     fn check(&self, sampler: &BatchSampler) -> Result<(), TrainingError> {
-        self.gradients.objective().check(&GroupSizes::of(sampler))
+        self.gradients
+            .objective()
+            .check_for(&GroupSizes::of(sampler))
     }
 }
 

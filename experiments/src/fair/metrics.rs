@@ -1,13 +1,14 @@
 //! How good and how fair a model is, on public test records (paper 004, appendix C).
 
-use burn::tensor::Device;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
 use data::GroupedTable;
+use dp_core::DpError;
+use dp_core::per_sample::Stack;
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
-use model::fairness::{
-    Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, plain_gradient,
-};
 use model::layers::{Linear, Sigmoid};
+use private_training::{Batch, Engine, Forward, Gradients, Layers, Loss, Network as _, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -38,10 +39,11 @@ impl Outputs {
         let (mut activations, mut outputs) = (Vec::new(), Vec::new());
         for part in table.features().chunks(2000 * table.width()) {
             let shape = [part.len() / table.width(), table.width()];
-            let rows = model::penalised::upload(part.to_vec(), shape, device);
-            let (activation, output) = network.outputs(rows);
-            activations.extend(model::penalised::to_host(activation));
-            outputs.extend(model::penalised::to_host(output));
+            let rows = Tensor::from_data(TensorData::new(part.to_vec(), shape), device);
+            let forward = network.forward(rows);
+            let penalised = forward.taps.into_iter().next();
+            activations.extend(penalised.into_iter().flat_map(host));
+            outputs.extend(host(forward.output));
         }
         Self {
             activations,
@@ -100,7 +102,10 @@ pub fn scores(
     let test = &tables.test;
     let all: Vec<usize> = (0..test.len()).collect();
     let (expected, width) = targets(test, task, &all)?;
-    let (_, loss) = task.loss().cotangents(&said.outputs, &expected);
+    let (_, losses) = task
+        .loss()
+        .host_cotangents(&said.outputs, &expected, test.len());
+    let loss: f64 = losses.iter().sum();
     let loss = loss / test.len() as f64;
     let d = said.activations.len() / test.len();
     let parity_groups = test.indices_by_group();
@@ -199,6 +204,34 @@ fn classify(scores: &mut Scores, decided: &[bool], truth: &[bool], groups: &[u8]
     scores.eo1 = Some(rate(0, Some(true)) / rate(1, Some(true)));
 }
 
+/// A tensor's rows on the host.
+fn host(rows: Tensor<2>) -> Vec<f32> {
+    rows.into_data().iter::<f32>().collect()
+}
+
+/// A logistic regression.
+#[derive(Module, Debug)]
+struct Logistic {
+    linear: Linear,
+    squash: Sigmoid,
+}
+
+impl private_training::Network<2> for Logistic {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        self.stages().forward(rows)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(self.stages()))
+    }
+}
+
+impl Logistic {
+    fn stages(&self) -> Layers<'_> {
+        Layers::of(Stack::new(vec![&self.linear, &self.squash]))
+    }
+}
+
 /// Accuracy and disparate impact of a logistic regression on encoded test records, learned from 60 %
 /// of them and scored on the rest.
 fn logistic(
@@ -213,39 +246,29 @@ fn logistic(
     let (labels, _) = targets(test, Task::Classification, &all)?;
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let mut linear = Linear::new(d, 1, 1.0, &mut rng, &device);
-    let squash = Sigmoid::new(1, 0.0);
+    let mut model = Logistic {
+        linear: Linear::new(d, 1, 1.0, &mut rng, &device),
+        squash: Sigmoid::new(1, 0.0),
+    };
     let mut adam = ModuleAdam::default();
-    let batch = GroupedBatch::new(
-        encoded[..learned * d].to_vec(),
-        d,
-        labels[..learned].to_vec(),
-        1,
-        &[learned - learned / 2, learned / 2],
-    )
-    .map_err(Failure::run)?;
-    let slices = Slices::tight(1, 1, &mut rng).map_err(Failure::run)?;
+    let rows = |values: &[f32], width| {
+        let data = TensorData::new(values.to_vec(), [values.len() / width, width]);
+        Tensor::<2>::from_data(data, &device)
+    };
     let sizes = [learned - learned / 2, learned / 2];
-    let parity = Parity::statistical(sizes, slices).map_err(Failure::run)?;
-    let objective = Objective::new(
-        0.0,
-        Clipping::paper(dp_core::per_sample::JacobianClip::Rows),
-    );
-    let objective = objective.map_err(Failure::run)?;
+    let (known, rest) = encoded.split_at(learned * d);
+    let batch = Batch::new(rows(known, d), rows(&labels[..learned], 1), &sizes);
+    let batch = batch.map_err(Failure::run)?;
+    let objective = Objective::of([Loss::binary_cross_entropy()]);
+    let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
-        let stages = Stages::of(vec![&linear, &squash]);
-        let engine = Engine::Host { chunk: 256 };
-        let terms = (TaskLoss::Bernoulli, &parity);
-        let (gradient, _) = plain_gradient(&stages, &batch, terms, &objective, engine, &device)
+        let (gradient, _) = gradients
+            .without_privacy(&model, &batch)
             .map_err(Failure::run)?;
-        linear = adam.step(0.1, linear, gradient.into_params_without_privacy());
+        model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
-    let rest = model::penalised::upload(encoded[learned * d..].to_vec(), [n - learned, d], &device);
-    let scored = dp_core::per_sample::Stack::new(vec![&linear, &squash]).output(rest);
-    let decided: Vec<bool> = model::penalised::to_host(scored)
-        .into_iter()
-        .map(|p| p > 0.5)
-        .collect();
+    let scored = host(model.forward(rows(rest, d)).output);
+    let decided: Vec<bool> = scored.into_iter().map(|p| p > 0.5).collect();
     let truth: Vec<bool> = labels[learned..].iter().map(|&y| y > 0.5).collect();
     classify(scores, &decided, &truth, &test.groups()[learned..]);
     Ok(())

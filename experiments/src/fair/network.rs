@@ -2,9 +2,10 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use dp_core::DpError;
 use dp_core::per_sample::{Layer, Stack};
-use model::fairness::Stages;
 use model::layers::{LeakyRelu, Linear, Sigmoid};
+use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
 use super::settings::{Settings, Task};
@@ -50,7 +51,7 @@ impl Network {
     }
 
     /// What is penalised, and the head above it.
-    pub fn stages(&self) -> Stages<'_> {
+    fn stages(&self) -> Layers<'_> {
         let mut encoder: Vec<&dyn Layer> = vec![&self.first];
         if let Some((act, last)) = &self.hidden {
             encoder.push(act);
@@ -59,24 +60,23 @@ impl Network {
         if let Some(squash) = &self.squash {
             encoder.push(squash);
         }
-        let head = self.decoder.as_ref().map(|(first, act, last)| {
-            let layers: Vec<&dyn Layer> = vec![first, act, last];
-            Stack::new(layers)
-        });
-        Stages {
-            encoder: Stack::new(encoder),
-            head,
+        let encoder = Stack::new(encoder);
+        match &self.decoder {
+            None => Layers::of(encoder),
+            Some((first, act, last)) => {
+                let head: Vec<&dyn Layer> = vec![first, act, last];
+                Layers::tapped(encoder, Stack::new(head))
+            }
         }
     }
+}
 
-    /// What is penalised, `[n, d]`, and what the loss looks at, for rows `[n, inputs]`.
-    pub fn outputs(&self, rows: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
-        let stages = self.stages();
-        let activation = stages.encoder.output(rows);
-        let output = match &stages.head {
-            Some(head) => head.output(activation.clone()),
-            None => activation.clone(),
-        };
-        (activation, output)
+impl private_training::Network<2> for Network {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        self.stages().forward(rows)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(self.stages()))
     }
 }

@@ -1,25 +1,21 @@
 //! The state of a run.
 
-use burn::tensor::Device;
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::GroupSampler;
-use lab::backend::{Chosen, fewer_at_once};
+use lab::backend::{Chosen, say_notes};
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
 use model::descent::descend;
 use model::ema::Ema;
-use model::fairness::{
-    Engine, Parity, StepLosses, bounded_gradient, paper_sensitivity, plain_gradient, sensitivity,
-};
+use private_training::{Engine, Gradients, GroupSizes, StepLosses};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 
 use super::network::Network;
-use super::settings::{Notion, Optimizer, Settings};
+use super::settings::{Optimizer, Settings};
 use super::table::{Tables, batch};
 
 /// A run between its start and its report.
@@ -40,8 +36,8 @@ pub struct Run {
     pub ema: Option<Ema>,
     /// The optimizer.
     pub optimizer: ModuleAdam,
-    /// Slices.
-    pub public: ChaCha20Rng,
+    /// The objective's gradients, with its public randomness: slices.
+    pub gradients: Gradients,
     /// Batches of a run without privacy.
     pub plain: ChaCha20Rng,
     /// The promise, with its noise; none without privacy.
@@ -50,7 +46,7 @@ pub struct Run {
     pub step: u64,
     /// Seconds of training so far.
     pub seconds: f64,
-    engine: Engine,
+    said: usize,
 }
 
 impl Run {
@@ -77,12 +73,16 @@ impl Run {
             Some(seed) => NoiseSource::insecure(seed),
             None => NoiseSource::secret().map_err(Failure::run)?,
         };
+        let engine = match Engine::for_device(&chosen.device) {
+            // Small layers: a chunk has to be large to be worth its overhead.
+            Engine::Host { .. } => Engine::Host { chunk: 64 },
+            _ => Engine::Tensor { chunk: 1000 },
+        };
+        let mut gradients = Gradients::new(settings.objective()?).engine(engine);
+        *gradients.public() = public;
         Ok(Self {
-            engine: match Engine::for_device(&chosen.device) {
-                // Small layers: a chunk has to be large to be worth its overhead.
-                Engine::Host { .. } => Engine::Host { chunk: 64 },
-                Engine::Tensor { .. } => Engine::Tensor { chunk: 1000 },
-            },
+            gradients,
+            said: 0,
             ema: ema.map_err(Failure::run)?,
             optimizer: ModuleAdam::default(),
             plain: NoiseSource::insecure(seed).rng().clone(),
@@ -95,7 +95,6 @@ impl Run {
             elsewhere,
             sampler,
             network,
-            public,
         })
     }
 
@@ -110,31 +109,6 @@ impl Run {
         loose_delta(delta, self.tables.train.len() as f64)
     }
 
-    /// The penalty of the next step, with fresh slices.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where it is refused.
-    pub fn parity(&mut self) -> Result<Parity, Failure> {
-        let d = self.settings.task.penalised();
-        let slices =
-            Slices::tight(d, self.settings.slices, &mut self.public).map_err(Failure::run)?;
-        let sizes = self.sampler.batches();
-        let parity = match self.settings.notion {
-            Notion::Sp => Parity::statistical([sizes[0], sizes[1]], slices),
-            Notion::Eo => {
-                let (pairs, _) = sizes.as_chunks::<2>();
-                Parity::odds(pairs, slices)
-            }
-        }
-        .map_err(Failure::run)?;
-        Ok(if self.settings.paper_sensitivity {
-            parity.with_paper_sensitivity()
-        } else {
-            parity
-        })
-    }
-
     /// The sensitivity of a step, and the paper's.
     ///
     /// # Errors
@@ -142,12 +116,16 @@ impl Run {
     /// [`Failure::Failed`] where it is refused.
     pub fn sensitivities(&mut self) -> Result<(f64, f64), Failure> {
         // A draw of its own, so that the public stream of the run does not depend on a message.
-        let public = self.public.clone();
-        let parity = self.parity()?;
-        self.public = public;
-        let objective = self.settings.objective()?;
-        let own = sensitivity(&objective, &parity).map_err(Failure::run)?;
-        Ok((own.l2_upper(), paper_sensitivity(&objective, &parity)))
+        let (mut objective, mut public) = (
+            self.gradients.objective().clone(),
+            self.gradients.public().clone(),
+        );
+        let sizes = GroupSizes::Fixed(self.sampler.batches());
+        let dims = [self.settings.task.penalised()];
+        let step = objective.draw(&dims, sizes, &mut public);
+        let step = step.map_err(Failure::run)?;
+        let own = step.sensitivity().map_err(Failure::run)?;
+        Ok((own.l2_upper(), step.published_sensitivity_upper()))
     }
 
     /// Sample, gradient, release, update. The losses are those of a run without privacy.
@@ -156,21 +134,17 @@ impl Run {
     ///
     /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
-        let objective = self.settings.objective()?;
-        let parity = self.parity()?;
-        let batch = |drawn: &[Vec<usize>]| batch(&self.tables.train, self.settings.task, drawn);
-        let device: &Device = &self.chosen.device;
-        let terms = (self.settings.task.loss(), &parity);
-        let stages = self.network.stages();
+        let device = &self.chosen.device;
+        let batch =
+            |drawn: &[Vec<usize>]| batch(&self.tables.train, self.settings.task, drawn, device);
         let (gradients, losses) = match &mut self.releaser {
             Some(releaser) => {
                 let draw = releaser.draw().map_err(Failure::run)?;
                 let batch = batch(draw.groups())?;
+                let sizes = GroupSizes::Fixed(self.sampler.batches());
                 let (clipped, _) = self
-                    .engine
-                    .carry(fewer_at_once, |engine| {
-                        bounded_gradient(&stages, &batch, terms, &objective, engine, device)
-                    })
+                    .gradients
+                    .clipped(&self.network, &batch, sizes)
                     .map_err(Failure::run)?;
                 let bounded = clipped.of(draw).map_err(Failure::run)?;
                 let released = releaser.release(bounded, ledger).map_err(Failure::run)?;
@@ -179,14 +153,13 @@ impl Run {
             None => {
                 let batch = batch(&self.sampler.sample(&mut self.plain))?;
                 let (gradient, losses) = self
-                    .engine
-                    .carry(fewer_at_once, |engine| {
-                        plain_gradient(&stages, &batch, terms, &objective, engine, device)
-                    })
+                    .gradients
+                    .without_privacy(&self.network, &batch)
                     .map_err(Failure::run)?;
                 (gradient.into_params_without_privacy(), Some(losses))
             }
         };
+        self.said = say_notes(&self.gradients, self.said);
         let rate = self.settings.rate(self.step);
         let network = self.network.clone();
         self.network = match self.settings.optimizer {

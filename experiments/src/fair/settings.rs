@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use model::fairness::{Clipping, Objective, TaskLoss};
+use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
 use super::Arguments;
@@ -74,11 +74,11 @@ impl Task {
     }
 
     /// The loss.
-    pub fn loss(self) -> TaskLoss {
+    pub fn loss(self) -> Loss {
         if self.classifies() {
-            TaskLoss::Bernoulli
+            Loss::binary_cross_entropy()
         } else {
-            TaskLoss::Squared
+            Loss::squared_error()
         }
     }
 
@@ -321,16 +321,35 @@ impl Settings {
     ///
     /// [`Failure::BadInput`] names the constant that is refused.
     pub fn objective(&self) -> Result<Objective, Failure> {
-        let clipping = Clipping {
-            activation: self.clip_activation,
-            jacobian: self.clip_jacobian,
-            loss: self.clip_loss,
-            mode: match self.clip {
-                Clip::Rows => JacobianClip::Rows,
-                Clip::Spectral => JacobianClip::Spectral,
-            },
+        if !(0.0..=1.0).contains(&self.alpha) {
+            return Err(Failure::input(
+                format!("--alpha {}: it must be between 0 and 1", self.alpha),
+                "give --alpha another value",
+            ));
+        }
+        let loss = self.task.loss().weight(1.0 - self.alpha);
+        let parity = match self.notion {
+            Notion::Sp => Penalty::between_groups(),
+            Notion::Eo => Penalty::between_classes(),
         };
-        Objective::new(self.alpha, clipping).map_err(|e| refused(e, "clip-loss"))
+        let parity = parity
+            .slices(self.slices)
+            .weight(self.alpha)
+            .clip(Clipping {
+                activation: self.clip_activation,
+                jacobian: self.clip_jacobian,
+                mode: match self.clip {
+                    Clip::Rows => JacobianClip::Rows,
+                    Clip::Spectral => JacobianClip::Spectral,
+                },
+            });
+        let parity = match self.paper_sensitivity {
+            true => parity.with_published_sensitivity(),
+            false => parity,
+        };
+        let objective = Objective::of([loss.clip(self.clip_loss)]).penalty(parity);
+        objective.check().map_err(|e| refused(e, "clip-loss"))?;
+        Ok(objective)
     }
 
     fn check(&self) -> Result<(), Failure> {

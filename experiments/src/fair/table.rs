@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use burn::tensor::{Device, Tensor, TensorData};
 use data::split::{Use, is_test_row};
 use data::{BiasedConfig, CsvTable, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
-use model::fairness::GroupedBatch;
+use private_training::Batch;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -197,14 +198,18 @@ pub fn batch(
     table: &GroupedTable,
     task: Task,
     groups: &[Vec<usize>],
-) -> Result<GroupedBatch, Failure> {
+    device: &Device,
+) -> Result<Batch<2>, Failure> {
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     let indices = groups.concat();
     let rows = table
         .gather(&indices)
         .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
     let (targets, width) = targets(table, task, &indices)?;
-    GroupedBatch::new(rows, table.width(), targets, width, &sizes).map_err(Failure::run)
+    let tensor =
+        |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);
+    let (rows, targets) = (tensor(rows, table.width()), tensor(targets, width));
+    Batch::new(rows, targets, &sizes).map_err(Failure::run)
 }
 
 #[cfg(test)]

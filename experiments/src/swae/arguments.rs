@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use clap::Parser;
 use data::DatasetKind;
 use lab::backend::{Backend, Choice};
-use model::swae::Prior;
 
 use crate::scores::ScoreFlags;
 
-use super::settings::{Frame, Initialisation, PresetName};
+use super::settings::{Frame, Initialisation, PresetName, Prior};
 
 /// Train a private sliced-Wasserstein autoencoder and look at what it learned.
 ///

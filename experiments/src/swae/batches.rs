@@ -1,10 +1,11 @@
 //! The batches of a run, and what draws them.
 
+use burn::tensor::{Device, Tensor, TensorData};
 use data::Dataset;
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
-use model::swae::Batch;
+use private_training::Batch;
 
 use super::Settings;
 
@@ -63,31 +64,42 @@ impl Batches {
         })
     }
 
-    /// The batch of the records at `indices`, which stand group after group.
+    /// The batch of the records at `indices`, which stand group after group: images, with one-hot labels
+    /// behind them where the model is conditional, and the same images as targets.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the sampler and the data disagree.
-    pub fn of(&self, data: &Dataset, indices: &[usize]) -> Result<Batch, Failure> {
-        let features = data.train.image_size();
+    pub fn of(
+        &self,
+        data: &Dataset,
+        indices: &[usize],
+        device: &Device,
+    ) -> Result<Batch<2>, Failure> {
+        let (n, features) = (indices.len(), data.train.image_size());
         let pixels = data
             .train
             .gather(indices)
             .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
-        if self.conditional {
-            Batch::by_class(pixels, features, &self.sizes)
+        let pixels = Tensor::from_data(TensorData::new(pixels, [n, features]), device);
+        let inputs = if self.conditional {
+            let classes = data.train.classes();
+            let mut labels = vec![0.0f32; n * classes];
+            let classes_of = (0..self.sizes.len()).flat_map(|c| vec![c; self.sizes[c]]);
+            for (row, class) in classes_of.enumerate() {
+                labels[row * classes + class] = 1.0;
+            }
+            let labels = Tensor::from_data(TensorData::new(labels, [n, classes]), device);
+            Tensor::cat(vec![pixels.clone(), labels], 1)
         } else {
-            Batch::single(pixels, features)
-        }
-        .map_err(Failure::run)
+            pixels.clone()
+        };
+        Batch::new(inputs, pixels, &self.matched()).map_err(Failure::run)
     }
 
     /// The sizes of the groups that are matched, without empty ones.
     pub fn matched(&self) -> Vec<usize> {
-        self.sizes
-            .iter()
-            .copied()
-            .filter(|&size| size > 0)
-            .collect()
+        let sizes = self.sizes.iter().copied();
+        sizes.filter(|&size| size > 0).collect()
     }
 }

@@ -31,7 +31,7 @@ impl Run {
             network: &mut self.model,
             ema: self.ema.as_mut(),
             optimizer: &mut self.optimizer,
-            public: &mut self.public,
+            public: self.gradients.public(),
             plain: &mut self.plain,
             releaser: self.releaser.as_mut(),
             step: &mut self.step,

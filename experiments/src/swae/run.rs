@@ -11,10 +11,8 @@ use lab::diagnostic::Failure;
 use lab::report::upper;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
-use model::swae::{
-    Engine, ExactCells, Matching, Swae, SwaeConfig, framework_initialisation, paper_sensitivity,
-    sensitivity,
-};
+use model::swae::{Swae, SwaeConfig, framework_initialisation};
+use private_training::{Gradients, GroupSizes, StepObjective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -43,14 +41,12 @@ pub struct Run {
     pub ema: Option<Ema>,
     /// The optimizer.
     pub optimizer: ModuleAdam,
-    /// The kernels.
-    pub engine: Engine,
-    /// Public randomness: slices and prior samples.
-    pub public: ChaCha20Rng,
+    /// The objective's gradients, with its public randomness: slices and prior samples.
+    pub gradients: Gradients,
+    /// Notes of theirs that have been said.
+    pub said: usize,
     /// Batches of a run without privacy.
     pub plain: ChaCha20Rng,
-    /// The prior's cells, computed once.
-    pub exact: ExactCells,
     /// The promise, with its noise; none without privacy.
     pub releaser: Option<Releaser>,
     /// Steps done.
@@ -97,9 +93,11 @@ impl Run {
             Some(seed) => NoiseSource::insecure(seed),
             None => NoiseSource::secret().map_err(Failure::run)?,
         };
+        let mut gradients = Gradients::new(settings.objective()?);
+        *gradients.public() = public;
         Ok(Self {
-            engine: Engine::for_device(&chosen.device),
-            exact: ExactCells::default(),
+            gradients,
+            said: 0,
             optimizer: ModuleAdam::default(),
             settings,
             chosen,
@@ -108,7 +106,6 @@ impl Run {
             batches,
             model,
             ema,
-            public,
             plain,
             releaser: plan.map(|plan| plan.releaser(noise)),
             step: 0,
@@ -121,25 +118,21 @@ impl Run {
         self.releaser.as_ref().map(Releaser::plan)
     }
 
-    /// The public side of the next step.
+    /// A step's public side, drawn from a copy of the public stream: the run does not depend on it.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the transport refuses.
-    pub fn matching(&mut self) -> Result<Matching, Failure> {
-        let slices = self
-            .settings
-            .frame
-            .draw(self.settings.latent, self.settings.slices, &mut self.public)
-            .map_err(Failure::run)?;
-        Matching::draw(
-            self.settings.prior,
-            &self.batches.matched(),
-            slices,
-            &mut self.exact,
-            &mut self.public,
-        )
-        .map_err(Failure::run)
+    pub fn sample_step(&mut self) -> Result<StepObjective, Failure> {
+        let (mut objective, mut public) = (
+            self.gradients.objective().clone(),
+            self.gradients.public().clone(),
+        );
+        let sizes = GroupSizes::Fixed(self.batches.matched());
+        let dims = [self.settings.latent];
+        objective
+            .draw(&dims, sizes, &mut public)
+            .map_err(Failure::run)
     }
 
     /// Says what will be done and what it promises, before anything is done.
@@ -172,17 +165,10 @@ impl Run {
             plan.accountant()
         );
         println!("noise     multiplier {}", plan.noise_multiplier());
-        // A draw of its own, so that the public stream of the run does not depend on a message.
-        let public = self.public.clone();
-        let matching = self.matching()?;
-        self.public = public;
-        let objective = self.settings.objective()?;
+        let step = self.sample_step()?;
         let n = self.settings.batch as f64;
-        let ours = sensitivity(&objective, &matching)
-            .map_err(Failure::run)?
-            .l2_upper()
-            * n;
-        let paper = paper_sensitivity(&objective, self.settings.batch) * n;
+        let ours = step.sensitivity().map_err(Failure::run)?.l2_upper() * n;
+        let paper = step.published_sensitivity_upper() * n;
         println!(
             "step      batch times sensitivity {} (the paper's bound: {}, ratio {})",
             upper(ours),

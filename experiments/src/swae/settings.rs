@@ -4,9 +4,8 @@ use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use model::swae::{Clipping, Objective, Prior};
+use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
-use swd::Slices;
 
 use super::Arguments;
 use crate::objective::refused;
@@ -39,23 +38,14 @@ pub enum Frame {
     Tight,
 }
 
-impl Frame {
-    /// `count` directions in dimension `dim`.
-    ///
-    /// # Errors
-    ///
-    /// A tight frame needs `count >= dim`.
-    pub fn draw(
-        self,
-        dim: usize,
-        count: usize,
-        rng: &mut impl rand::Rng,
-    ) -> Result<Slices, swd::SwdError> {
-        match self {
-            Self::Iid => Slices::iid(dim, count, rng),
-            Self::Tight => Slices::tight(dim, count, rng),
-        }
-    }
+/// How the prior, uniform in the unit ball, enters a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Prior {
+    /// By the exact quantile function of its projections, the same in every slice.
+    Exact,
+    /// By a fresh sample of as many points as the group has records: the paper's.
+    Sample,
 }
 
 /// How the weights start.
@@ -284,12 +274,32 @@ impl Settings {
     ///
     /// [`Failure::BadInput`] names the constant that is refused.
     pub fn objective(&self) -> Result<Objective, Failure> {
-        let clipping = Clipping {
+        if !(0.0..=1.0).contains(&self.alpha) {
+            return Err(Failure::input(
+                format!("--alpha {}: it must be between 0 and 1", self.alpha),
+                "give --alpha another value",
+            ));
+        }
+        let loss = Loss::binary_cross_entropy_with_logits()
+            .weight(1.0 - self.alpha)
+            .clip(self.clip_reconstruction);
+        let prior = match self.prior {
+            Prior::Exact => private_training::Prior::UniformBall,
+            Prior::Sample => private_training::Prior::UniformBallSample,
+        };
+        let penalty = Penalty::to(prior).weight(self.alpha).clip(Clipping {
             activation: self.clip_activation,
             jacobian: self.clip_jacobian,
-            loss: self.clip_reconstruction,
             mode: self.clip,
+        });
+        let penalty = match self.frame {
+            Frame::Tight => penalty.slices(self.slices),
+            Frame::Iid => penalty.independent_slices(self.slices),
         };
-        Objective::new(self.alpha, clipping).map_err(|e| refused(e, "clip-reconstruction"))
+        let objective = Objective::of([loss]).penalty(penalty);
+        objective
+            .check()
+            .map_err(|e| refused(e, "clip-reconstruction"))?;
+        Ok(objective)
     }
 }

@@ -8,7 +8,7 @@ use burn::module::Module;
 use data::split::{Records, Use};
 use data::{Dataset, DatasetKind, LoadOptions};
 use dp_core::ledger::Ledger;
-use lab::backend::fewer_at_once;
+use lab::backend::say_notes;
 use lab::checkpoint::{Checkpoints, Identity};
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
@@ -16,7 +16,7 @@ use lab::progress::Progress;
 use lab::report::upper;
 use lab::resume::{begin, create, done, ledger, resumable};
 use lab::run_folder::RunFolder;
-use model::swae::{StepLosses, bounded_gradient, plain_gradient};
+use private_training::{GroupSizes, StepLosses};
 use serde_json::json;
 
 use crate::spent::spent_so_far;
@@ -252,18 +252,15 @@ impl Run {
 
     /// Sample, gradient, release, update. The losses are those of a run without privacy.
     fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
-        let objective = self.settings.objective()?;
-        let matching = self.matching()?;
         let (device, model) = (&self.chosen.device, &self.model);
         let (released, losses) = match &mut self.releaser {
             Some(releaser) => {
                 let draw = releaser.draw().map_err(Failure::run)?;
-                let batch = self.batches.of(&self.data, &draw.indices())?;
+                let batch = self.batches.of(&self.data, &draw.indices(), device)?;
+                let sizes = GroupSizes::of(&self.batches.sampler);
                 let (clipped, _) = self
-                    .engine
-                    .carry(fewer_at_once, |engine| {
-                        bounded_gradient(model, &batch, &matching, &objective, engine, device)
-                    })
+                    .gradients
+                    .clipped(model, &batch, sizes)
                     .map_err(Failure::run)?;
                 let bounded = clipped.of(draw).map_err(Failure::run)?;
                 let released = releaser.release(bounded, ledger).map_err(Failure::run)?;
@@ -271,16 +268,15 @@ impl Run {
             }
             None => {
                 let indices = self.batches.sampler.sample(&mut self.plain).concat();
-                let batch = self.batches.of(&self.data, &indices)?;
+                let batch = self.batches.of(&self.data, &indices, device)?;
                 let (gradient, losses) = self
-                    .engine
-                    .carry(fewer_at_once, |engine| {
-                        plain_gradient(model, &batch, &matching, &objective, engine, device)
-                    })
+                    .gradients
+                    .without_privacy(model, &batch)
                     .map_err(Failure::run)?;
                 (gradient.into_params_without_privacy(), Some(losses))
             }
         };
+        self.said = say_notes(&self.gradients, self.said);
         self.model = self
             .optimizer
             .step(self.settings.learning_rate, self.model.clone(), released);
@@ -317,7 +313,7 @@ impl Run {
                 "test_reconstruction_bce": scores.reconstruction,
                 "test_sliced_w2_squared": scores.sliced,
                 "training_loss_not_private": losses.map(|l| {
-                    json!({"reconstruction": l.loss, "sliced": l.transport})
+                    json!({"reconstruction": l.losses[0], "sliced": l.penalties[0]})
                 }),
             }),
         )

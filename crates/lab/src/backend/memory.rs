@@ -1,11 +1,13 @@
-//! A device with less memory than a step asks for.
+//! What a step has to say of its device.
 
-use model::ModelError;
+use private_training::Gradients;
 
-/// Says that a step is tried again with fewer records at once, which changes memory and time and nothing
-/// else: for [`model::penalised::Engine::carry`].
-pub fn fewer_at_once(failure: &ModelError, next: usize) {
-    let text = failure.to_string();
-    let short: String = text.chars().take(300).collect();
-    eprintln!("{short}\ntrying again with {next} records at once");
+/// Says the notes of `gradients` behind the first `said`, each once: that steps go on with fewer records at once,
+/// which changes memory and time and nothing else; answers how many have been said.
+pub fn say_notes(gradients: &Gradients, said: usize) -> usize {
+    for note in &gradients.notes()[said..] {
+        let short: String = note.chars().take(400).collect();
+        eprintln!("{short}");
+    }
+    gradients.notes().len()
 }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use dp_core::per_sample::Rounding;
 
 pub use choice::Choice;
-pub use memory::fewer_at_once;
+pub use memory::say_notes;
 pub use quiet::quiet_drivers;
 
 use crate::diagnostic::Failure;

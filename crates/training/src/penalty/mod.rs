@@ -40,6 +40,7 @@ pub struct Penalty {
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) tap: usize,
+    published: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +66,7 @@ impl Penalty {
             weight: 1.0,
             clipping: Clipping::published(JacobianClip::Spectral),
             tap: 0,
+            published: false,
         }
     }
 
@@ -125,6 +127,14 @@ impl Penalty {
         self
     }
 
+    /// Declares the published sensitivity, which is larger than the proved one
+    /// ([`DrawnPenalty::published_sensitivity_upper`]), for comparison.
+    #[must_use]
+    pub fn with_published_sensitivity(mut self) -> Self {
+        self.published = true;
+        self
+    }
+
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a penalty", self.weight)?;
         self.clipping.check()
@@ -168,7 +178,7 @@ impl Penalty {
             weight: self.weight,
             clipping: self.clipping,
             tap: self.tap,
-            declared: None,
+            published: self.published,
         }
     }
 }
@@ -220,7 +230,7 @@ pub struct DrawnPenalty {
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) tap: usize,
-    declared: Option<f64>,
+    published: bool,
 }
 
 impl DrawnPenalty {
@@ -240,24 +250,6 @@ impl DrawnPenalty {
         }
     }
 
-    /// A larger sensitivity than the proved one, for comparison with published noise.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError::OutOfRange`] for less than the proved bound.
-    pub fn with_larger_sensitivity(mut self, declared: f64) -> Result<Self, TrainingError> {
-        let proved = self.sensitivity_upper()?;
-        if declared.is_finite() && declared >= proved {
-            self.declared = Some(declared);
-            return Ok(self);
-        }
-        Err(TrainingError::OutOfRange {
-            name: "the declared sensitivity of a penalty",
-            value: declared,
-            bound: format!("at least {proved}, which is proved"),
-        })
-    }
-
     /// An upper bound on how far the gradient of the distance, before its weight, moves when one record
     /// is replaced by one of its group, with activations of norm at most `M` and Jacobians of spectral norm
     /// at most `L`.
@@ -266,13 +258,14 @@ impl DrawnPenalty {
     ///
     /// Bounds that are refused.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
-        if let Some(declared) = self.declared {
-            return Ok(declared);
-        }
-        match &self.target {
-            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping),
-            Target::Between(between) => between.sensitivity_upper(&self.clipping),
-        }
+        let proved = match &self.target {
+            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping)?,
+            Target::Between(between) => between.sensitivity_upper(&self.clipping)?,
+        };
+        Ok(match self.published {
+            true => proved.max(self.published_sensitivity_upper()),
+            false => proved,
+        })
     }
 
     /// The published bound for the same: `12 M L / n` towards a public law
