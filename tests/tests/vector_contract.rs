@@ -8,7 +8,7 @@
 use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser, Sensitivity};
-use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::AllRecords;
 use model::swae::{class_moments, moment_sensitivity};
 use rand::{RngExt, SeedableRng};
@@ -91,12 +91,12 @@ fn neighbours_stay_within_the_declared_sensitivity() {
 
 /// A releaser of two vectors with this noise on each.
 fn releaser(noise: ReleaseNoise, seed: u64) -> Releaser {
-    TrainingPlan::within(2.0, 1e-3, 0, AllRecords::new(100).unwrap())
-        .and("1", noise)
-        .and("2", noise)
-        .check()
-        .unwrap()
-        .releaser(NoiseSource::insecure(seed))
+    let plan = TrainingPlan {
+        noise: Noise::Multiplier(1.0),
+        ..TrainingPlan::within(1.0, 1e-3, 0, AllRecords::new(100).unwrap())
+    };
+    let plan = plan.and("1", noise).and("2", noise).check().unwrap();
+    plan.releaser(NoiseSource::insecure(seed))
 }
 
 /// With 20000 coordinates the mean of the squared standardised noise has standard deviation

@@ -57,7 +57,8 @@ pub enum DpError {
         /// A group that holds it too, or the same group.
         second: usize,
     },
-    /// What is to be released is a sum over other numbers of records than were drawn.
+    /// What is to be released is a sum over other numbers of records than were drawn. With Poisson sampling
+    /// these numbers are secret.
     #[error("the draw has groups of {drawn:?} records, and what is summed groups of {found:?}")]
     DrawnSizes {
         /// Records of each group of the draw.

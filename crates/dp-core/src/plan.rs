@@ -137,11 +137,8 @@ impl TrainingPlan {
         if !(0.0..=1.0).contains(&failure) {
             return Err(out_of_range("failure probability", failure, "in [0, 1]"));
         }
-        let releases = self
-            .releases
-            .iter()
-            .map(Resolved::of)
-            .collect::<Result<Vec<_>, _>>()?;
+        let releases = self.releases.into_iter().map(Due::of);
+        let releases = releases.collect::<Result<Vec<_>, _>>()?;
         for (place, release) in releases.iter().enumerate() {
             if releases[..place].iter().any(|r| r.name == release.name) {
                 return Err(DpError::SameName {
@@ -215,68 +212,59 @@ impl TrainingPlan {
     }
 }
 
-/// A planned release whose own budget is calibrated; a share waits for the plan's noise.
-struct Resolved {
+/// A planned release; a share of it waits for the plan's noise.
+struct Due {
     name: String,
-    noise: ReleaseNoise,
+    noise: DueNoise,
 }
 
-impl Resolved {
-    fn of(planned: &PlannedRelease) -> Result<Self, DpError> {
+enum DueNoise {
+    Event(Event),
+    Share(f64),
+}
+
+impl Due {
+    fn of(planned: PlannedRelease) -> Result<Self, DpError> {
         let positive = |name, value: f64| {
             if value.is_finite() && value > 0.0 {
-                Ok(())
+                Ok(value)
             } else {
                 Err(out_of_range(name, value, "positive and finite"))
             }
         };
         let noise = match planned.noise {
-            ReleaseNoise::GaussianWithin { epsilon, delta } => ReleaseNoise::Gaussian {
-                noise_multiplier: noise_multiplier_for(
-                    &GaussianAccountant,
-                    epsilon,
-                    delta,
-                    gaussian,
-                )?,
-            },
-            noise @ ReleaseNoise::Gaussian { noise_multiplier } => {
-                positive("noise multiplier of a release", noise_multiplier)?;
-                noise
+            ReleaseNoise::GaussianWithin { epsilon, delta } => {
+                let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, gaussian)?;
+                DueNoise::Event(gaussian(z))
             }
-            noise @ ReleaseNoise::Laplace { epsilon } => {
-                positive("epsilon of a release", epsilon)?;
-                noise
+            ReleaseNoise::Gaussian { noise_multiplier } => {
+                let z = positive("noise multiplier of a release", noise_multiplier)?;
+                DueNoise::Event(gaussian(z))
             }
-            noise @ ReleaseNoise::Share(share) => {
-                if !(share > 0.0 && share <= 1.0) {
-                    return Err(out_of_range(
-                        "share of a release",
-                        share,
-                        "above 0 and at most 1",
-                    ));
-                }
-                noise
+            ReleaseNoise::Laplace { epsilon } => DueNoise::Event(Event::Laplace {
+                noise_multiplier: 1.0 / positive("epsilon of a release", epsilon)?,
+            }),
+            ReleaseNoise::Share(share) if share > 0.0 && share <= 1.0 => DueNoise::Share(share),
+            ReleaseNoise::Share(share) => {
+                let (name, bound) = ("share of a release", "above 0 and at most 1");
+                return Err(out_of_range(name, share, bound));
             }
         };
         Ok(Self {
-            name: planned.name.clone(),
+            name: planned.name,
             noise,
         })
     }
 
     fn is_laplace(&self) -> bool {
-        matches!(self.noise, ReleaseNoise::Laplace { .. })
+        matches!(self.noise, DueNoise::Event(Event::Laplace { .. }))
     }
 
+    /// The event where the plan's noise multiplier is `z`.
     fn event(&self, z: f64) -> Event {
-        match self.noise {
-            ReleaseNoise::Gaussian { noise_multiplier } => gaussian(noise_multiplier),
-            ReleaseNoise::Share(share) => gaussian(z / share.sqrt()),
-            ReleaseNoise::Laplace { epsilon } => Event::Laplace {
-                noise_multiplier: 1.0 / epsilon,
-            },
-            // Resolved to a multiplier before.
-            ReleaseNoise::GaussianWithin { .. } => Event::NonPrivate,
+        match &self.noise {
+            DueNoise::Event(event) => event.clone(),
+            DueNoise::Share(share) => gaussian(z / share.sqrt()),
         }
     }
 }
@@ -289,7 +277,7 @@ fn gaussian(noise_multiplier: f64) -> Event {
 ///
 /// It cannot be copied, and [`CheckedPlan::releaser`] takes it, so that no two trainings spend it:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0382
 /// # fn twice(plan: dp_core::plan::CheckedPlan, one: dp_core::mechanism::NoiseSource, two: dp_core::mechanism::NoiseSource) {
 /// let first = plan.releaser(one);
 /// let second = plan.releaser(two); // the plan is gone

@@ -7,7 +7,7 @@ use crate::DpError;
 /// Only the releaser of a plan draws one that it accepts back, once: a draw cannot be copied, and a
 /// gradient takes it ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)).
 ///
-/// ```compile_fail
+/// ```compile_fail,E0382
 /// use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
 /// # fn twice(first: ParameterGradient, second: ParameterGradient, s: Sensitivity, draw: dp_core::sampling::Draw) {
 /// let one = BoundedGradient::new(first, s, &[600], draw);
