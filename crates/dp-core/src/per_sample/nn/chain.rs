@@ -319,8 +319,10 @@ impl<'a> Chain<'a> {
 
     /// The Gaussian error linear unit.
     pub fn gelu(self, module: &'a Gelu) -> Self {
-        let module = module.clone();
-        self.pointwise(Pointwise::new("Gelu", move |x| module.forward(x)))
+        self.pointwise(match module.approximate {
+            true => Pointwise::new("Gelu", burn::tensor::activation::gelu_approximate),
+            false => Pointwise::gelu(),
+        })
     }
 
     /// `log(1 + exp(beta x)) / beta`.
