@@ -210,6 +210,66 @@ fn a_record_that_is_not_finite_does_not_spread() {
     }
 }
 
+/// Nor does it where the zeros that stand for it cannot be normalised.
+#[test]
+fn a_record_that_does_not_count_may_have_no_norm() {
+    let device = Device::flex();
+    let config = burn::nn::GroupNormConfig::new(1, 2).with_epsilon(0.0);
+    let (one, other, fc) = (
+        config.init(&device),
+        config.init(&device),
+        linear(3, 3, &device),
+    );
+    let stack = Chain::sequence([2, 3])
+        .group_norm(&one)
+        .residual(|x| x.linear(&fc).group_norm(&other))
+        .build()
+        .unwrap();
+    let sum = |second: [f32; 6]| -> Vec<f64> {
+        let first = [0.3, -0.2, 0.8, 0.1, 0.0, -0.9];
+        let seen = stack.forward(tensor(&[first, second].concat(), [2, 6], &device));
+        let delta = tensor(&[0.5f32; 12], [2, 1, 6], &device).cumsum(2);
+        let pulled = stack.pull_back(&seen, delta, NEEDS);
+        let parts = stack.gradient(&seen, &pulled, tensor(&[1.0, 0.0], [2, 1], &device));
+        parts.into_iter().flat_map(host).collect()
+    };
+    let expected = sum([0.5, 0.1, -0.4, 0.3, 0.2, 0.9]);
+    assert!(expected.iter().any(|x| *x != 0.0));
+    assert_eq!(sum([0.0; 6]), expected);
+    assert_eq!(sum([f32::NAN; 6]), expected);
+}
+
+/// burn's backward pass of a 1D convolution in groups, whose stride leaves something over, is not the one that
+/// a convolution of images of one line has; the fast path's is.
+#[test]
+fn grouped_sequences_are_images_of_one_line() {
+    use burn::nn::conv::{Conv1dConfig, Conv2dConfig};
+    let device = Device::flex();
+    let line = Conv1dConfig::new(2, 2, 3).with_stride(2).with_groups(2);
+    let line = line.init(&device);
+    let image = Conv2dConfig::new([2, 2], [1, 3])
+        .with_stride([1, 2])
+        .with_groups(2);
+    let mut image = image.init(&device);
+    let weight = line.weight.val();
+    image.weight = image.weight.map(|_| weight.reshape([2, 1, 1, 3]));
+    image.bias = line.bias.clone();
+    let x = uniform(6 * 2, &mut generator(5));
+    let stack = Chain::sequence([2, 6]).conv1d(&line).build().unwrap();
+    let seen = stack.forward(tensor(&x, [1, 12], &device));
+    let delta = [0.3, -0.7, 1.1, 0.4];
+    let pulled = stack.pull_back(&seen, tensor(&delta, [1, 1, 4], &device), NEEDS);
+    let parts = stack.gradient(&seen, &pulled, Tensor::ones([1, 1], &device));
+    let sum: Vec<f64> = parts.into_iter().flat_map(host).collect();
+    let reference = Reference::new(&image).unwrap();
+    let rows = reference.rows(|image| {
+        let y = image.forward(tensor(&x, [1, 2, 1, 6], &device).autodiff());
+        vec![(y * tensor(&delta, [1, 2, 1, 2], &device)).sum()]
+    });
+    assert!(relative_error(&sum, &wide(&rows.values()[0])) < TOLERANCE);
+    assert!(relative_error(&host(pulled.gram), &wide(&rows.gram())) < TOLERANCE);
+}
+
 /// What one record is, no other record's Gram matrix hears of; and its cotangents neither.
 #[test]
 fn records_are_independent() {

@@ -108,7 +108,8 @@ fn page(places: &[Place], missing: &[(String, String)], rows: &Rows) -> String {
          in `tests/src/portability/mod.rs`; on CUDA, ROCm and unknown backends, whose products may have factors\n\
          of 11 bits, 1e-2 instead, and private steps are refused).\n\
          References are formulas of the suite's own in `f64` (`tests/src/portability/reference`), but for runs\n\
-         of ten steps and public autoencoders, which are compared with the host.\n\n",
+         of ten steps and public autoencoders, which are compared with the host, and burn's own layers, which are\n\
+         compared with burn's autodiff on the host, one record at a time.\n\n",
     );
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
     let _ = writeln!(

@@ -4,10 +4,13 @@
 //! respect to the `r` parameters. Clipping needs only `G_i = J_i J_i^T`, and every layer adds its
 //! own part of `G_i` from what an ordinary forward and backward pass already hold: its input and
 //! the cotangents at its output. The weighted sum `sum_i J_i^T w_i` then costs one more
-//! weight-gradient pass, so no per-record gradient ever exists in memory.
+//! weight-gradient pass, so the per-record gradients of a batch never exist together.
 //!
 //! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
 //! octets of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
+//!
+//! [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any module one
+//! record at a time, by autodiff: slow, obvious, and what every layer is tested against.
 
 mod buffer;
 mod clip;

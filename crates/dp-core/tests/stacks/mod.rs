@@ -19,7 +19,7 @@ use dp_core::per_sample::nn::{Chain, dropout_mask};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-/// A layer of a stack; those without settings are numbers of an activation.
+/// A layer of a stack.
 #[derive(Module, Debug)]
 pub enum Part {
     Linear(nn::Linear),
@@ -104,7 +104,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// The parts as a chain: for `records` of the batch.
+    /// The parts as a chain.
     pub fn chain(&self, device: &Device) -> Chain<'_> {
         self.grow(Chain::new(self.shape.clone()), device)
     }

@@ -34,7 +34,8 @@ type Added = (Box<dyn Layer>, Vec<usize>);
 /// A chain knows the shape of a record between any two layers, so that [`Chain::build`] names the layer that
 /// does not fit and both numbers. Layers read the values of their parameters when they are added, whether the
 /// model is on a device with autodiff or not; parameters that do not require gradients have none. The chain
-/// borrows the model: for new weights there is a new chain, which costs nothing.
+/// borrows the model: for new weights there is a new chain, which costs nothing. Whoever differentiates through
+/// a chain finds constants in the place of its parameters.
 ///
 /// # Example
 ///
@@ -319,8 +320,10 @@ impl<'a> Chain<'a> {
 
     /// The Gaussian error linear unit.
     pub fn gelu(self, module: &'a Gelu) -> Self {
-        let module = module.clone();
-        self.pointwise(Pointwise::new("Gelu", move |x| module.forward(x)))
+        self.pointwise(match module.approximate {
+            true => Pointwise::new("Gelu", burn::tensor::activation::gelu_approximate),
+            false => Pointwise::gelu(),
+        })
     }
 
     /// `log(1 + exp(beta x)) / beta`.
@@ -491,8 +494,14 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `y = mask * x`, with a row of the mask for each record of the batch that the stack is for:
-    /// [`dropout_mask`](super::dropout_mask) draws one.
+    /// `y = mask * x`, the same in every pass: [`dropout_mask`](super::dropout_mask) draws one.
+    ///
+    /// - `mask`: `[n, features]`, a row for each of the `n` records that the stack is for, so that a batch in
+    ///   chunks needs a stack for each. It is public: what it is drawn from may not know of any record.
+    ///
+    /// # Panics
+    ///
+    /// Its stack panics on another number of records.
     pub fn dropout(self, mask: Tensor<2>) -> Self {
         self.add("Dropout", |shape| {
             fits("features", mask.dims()[1], shape.iter().product())?;

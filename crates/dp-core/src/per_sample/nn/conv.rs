@@ -2,10 +2,11 @@
 
 use burn::nn::conv;
 use burn::tensor::Tensor;
-use burn::tensor::module::{conv_transpose2d, conv2d, conv2d_weight_backward, unfold4d};
+use burn::tensor::module::{conv_transpose2d, conv2d, conv2d_weight_backward};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, UnfoldOptions};
 
 use super::geometry::{Reason, Window, pair, pairs};
+use super::patches::patches;
 use super::rows::{gram_of_products, gram_of_sums, together};
 use super::weight::{Weight, slots};
 use crate::per_sample::{Layer, ParameterSlot};
@@ -136,7 +137,7 @@ impl Layer for Conv {
         let weight = self.weight.trained().then(|| {
             let (window, padding) = self.window.evened();
             let options = UnfoldOptions::new(window.stride, padding, window.dilation);
-            let patches = unfold4d(self.image(input.clone()), window.kernel, options);
+            let patches = patches(self.image(input.clone()), window.kernel, options);
             let seen = patches.dims()[1] / self.groups;
             gram_of_products(
                 &patches.reshape([n, self.groups, seen, places]),

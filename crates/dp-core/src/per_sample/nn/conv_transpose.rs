@@ -2,10 +2,11 @@
 
 use burn::nn::conv;
 use burn::tensor::Tensor;
-use burn::tensor::module::{conv_transpose2d, conv2d, conv2d_weight_backward, unfold4d};
+use burn::tensor::module::{conv_transpose2d, conv2d, conv2d_weight_backward};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, UnfoldOptions};
 
 use super::geometry::Reason;
+use super::patches::patches;
 use super::rows::{gram_of_products, gram_of_sums, together};
 use super::weight::{Weight, slots};
 use crate::per_sample::{Layer, ParameterSlot};
@@ -137,7 +138,7 @@ impl Layer for ConvTranspose {
         let weight = self.weight.trained().then(|| {
             let delta = delta.reshape([n * g, outputs, self.out[0], self.out[1]]);
             let options = UnfoldOptions::new(self.stride, self.padding, self.dilation);
-            let patches = unfold4d(delta, self.kernel, options);
+            let patches = patches(delta, self.kernel, options);
             let length = patches.dims()[1];
             let [down, across] = self.places();
             let patches = patches

@@ -13,6 +13,7 @@ mod formed;
 mod geometry;
 mod linear;
 mod norm;
+mod patches;
 mod pointwise;
 mod pool;
 mod pull;

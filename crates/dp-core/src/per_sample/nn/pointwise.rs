@@ -1,5 +1,7 @@
 //! Activations: the same function of each value.
 
+use std::f64::consts::{FRAC_2_SQRT_PI, SQRT_2};
+
 use burn::tensor::{Tensor, activation};
 
 use super::pull::gradient_at;
@@ -11,8 +13,8 @@ type Function = Box<dyn Fn(Tensor<2>) -> Tensor<2>>;
 pub(super) struct Pointwise {
     name: &'static str,
     function: Function,
-    /// `f'` as a function of `f`; by autodiff where there is none.
-    slope_of_output: Option<fn(Tensor<2>) -> Tensor<2>>,
+    /// `f'(x)` from `x` and `f(x)`; by autodiff where there is none.
+    slope: Option<fn(&Tensor<2>, &Tensor<2>) -> Tensor<2>>,
 }
 
 impl Pointwise {
@@ -23,27 +25,40 @@ impl Pointwise {
         Self {
             name,
             function: Box::new(function),
-            slope_of_output: None,
+            slope: None,
         }
     }
 
     pub(super) fn relu() -> Self {
         Self {
-            slope_of_output: Some(|y| y.greater_elem(0.0).float()),
+            slope: Some(|_, y| y.clone().greater_elem(0.0).float()),
             ..Self::new("Relu", activation::relu)
+        }
+    }
+
+    pub(super) fn gelu() -> Self {
+        Self {
+            // burn's own is that of the approximation by tanh on most backends.
+            slope: Some(|x, _| {
+                let below = x.clone().div_scalar(SQRT_2).erf().add_scalar(1.0) * 0.5;
+                let density =
+                    x.clone().square().mul_scalar(-0.5).exp() * (0.5 * FRAC_2_SQRT_PI / SQRT_2);
+                below + x.clone() * density
+            }),
+            ..Self::new("Gelu", activation::gelu)
         }
     }
 
     pub(super) fn sigmoid() -> Self {
         Self {
-            slope_of_output: Some(|y| y.clone() - y.square()),
+            slope: Some(|_, y| y.clone() - y.clone().square()),
             ..Self::new("Sigmoid", activation::sigmoid)
         }
     }
 
     pub(super) fn tanh() -> Self {
         Self {
-            slope_of_output: Some(|y| y.square().neg() + 1.0),
+            slope: Some(|_, y| y.clone().square().neg() + 1.0),
             ..Self::new("Tanh", activation::tanh)
         }
     }
@@ -63,8 +78,8 @@ impl Layer for Pointwise {
     }
 
     fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
-        let slope = match self.slope_of_output {
-            Some(slope) => slope(output.clone()),
+        let slope = match self.slope {
+            Some(slope) => slope(input, output),
             None => gradient_at(input.clone(), input.ones_like(), &self.function),
         };
         delta * slope.unsqueeze_dim::<3>(1)

@@ -1,8 +1,7 @@
 //! Pools: the largest value or the mean of each window.
 
-use burn::tensor::module::max_pool2d_with_indices;
-use burn::tensor::ops::MaxPoolOptions;
-use burn::tensor::{IndexingUpdateOp, Tensor};
+use burn::tensor::ops::PadMode;
+use burn::tensor::{Slice, Tensor};
 
 use super::geometry::{Reason, Window};
 use super::pull::pulled;
@@ -45,18 +44,40 @@ impl MaxPool {
         Ok((layer, places))
     }
 
+    /// Records as planes, with nothing (`-inf`) around them where windows reach beyond: `[n, c, h, w]`.
     fn planes(&self, input: Tensor<2>) -> Tensor<4> {
         let n = input.dims()[0];
         let [height, width] = self.window.size;
-        input.reshape([n, self.channels, height, width])
+        let planes = input.reshape([n, self.channels, height, width]);
+        match self.around() {
+            [(0, 0), (0, 0)] => planes,
+            around => planes.pad(around, PadMode::Constant(f32::NEG_INFINITY)),
+        }
     }
 
-    fn options(&self) -> MaxPoolOptions<2> {
-        MaxPoolOptions::new(self.window.kernel)
-            .with_stride(self.window.stride)
-            .with_padding_pairs(self.window.padding)
-            .with_dilation(self.window.dilation)
-            .with_ceil_mode(self.window.ceil)
+    /// What is added before and behind, of height and of width.
+    fn around(&self) -> [(usize, usize); 2] {
+        [0, 1].map(|axis| {
+            let window = &self.window;
+            let before = window.padding[axis].0;
+            let covered = (self.places[axis] - 1) * window.stride[axis]
+                + window.dilation[axis] * (window.kernel[axis] - 1)
+                + 1;
+            (before, covered.saturating_sub(before + window.size[axis]))
+        })
+    }
+
+    /// What each value of a window is, over all places: ranges of height and width, in the order of memory.
+    fn taps(&self) -> Vec<[Slice; 2]> {
+        let [down, across] = self.window.kernel;
+        let tap = |axis: usize, k: usize| {
+            let stride = self.window.stride[axis];
+            let first = k * self.window.dilation[axis];
+            let end = first + (self.places[axis] - 1) * stride + 1;
+            Slice::new(first as isize, Some(end as isize), stride as isize)
+        };
+        let row = |a: usize| (0..across).map(move |b| [tap(0, a), tap(1, b)]);
+        (0..down).flat_map(row).collect()
     }
 }
 
@@ -70,27 +91,40 @@ impl Layer for MaxPool {
     }
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        burn::tensor::module::max_pool2d(self.planes(input), self.options()).flatten(1, 3)
+        let planes = self.planes(input);
+        let values = self.taps().into_iter().map(|[down, across]| {
+            let all = Slice::full();
+            planes.clone().slice([all, all, down, across])
+        });
+        let largest = values.reduce(Tensor::max_pair);
+        largest.unwrap_or(planes).flatten(1, 3)
     }
 
-    fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+    /// To the first value of each window that is the largest.
+    fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
         let [n, g, _] = delta.dims();
-        let [height, width] = self.window.size;
-        let (area, places) = (height * width, self.places[0] * self.places[1]);
+        let ([down, across], [height, width]) = (self.places, self.window.size);
         let planes = self.planes(input.clone());
-        let (_, largest) = max_pool2d_with_indices(planes, self.options());
-        let largest =
-            largest
-                .reshape([n, 1, self.channels, places])
-                .expand([n, g, self.channels, places]);
-        Tensor::<4>::zeros([n, g, self.channels, area], &delta.device())
-            .scatter(
-                3,
-                largest,
-                delta.reshape([n, g, self.channels, places]),
-                IndexingUpdateOp::Add,
-            )
-            .reshape([n, g, self.channels * area])
+        let [_, _, whole_height, whole_width] = planes.dims();
+        let largest = output.clone().reshape([n, self.channels, down, across]);
+        let delta = delta.reshape([n, g, self.channels, down, across]);
+        let mut open = largest.ones_like().bool();
+        let whole = [n, g, self.channels, whole_height, whole_width];
+        let mut sum = Tensor::<5>::zeros(whole, &delta.device());
+        let all = Slice::full();
+        for [down, across] in self.taps() {
+            let value = planes.clone().slice([all, all, down, across]);
+            let here = value.equal(largest.clone()).bool_and(open.clone());
+            open = open.bool_and(here.clone().bool_not());
+            let part = delta.clone() * here.float().unsqueeze_dim::<5>(1);
+            let at = [all, all, all, down, across];
+            let so_far = sum.clone().slice(at);
+            sum = sum.slice_assign(at, so_far + part);
+        }
+        let [(above, _), (before, _)] = self.around();
+        sum.narrow(3, above, height)
+            .narrow(4, before, width)
+            .reshape([n, g, self.channels * height * width])
     }
 
     fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
