@@ -54,10 +54,7 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!(
-        "epsilon {}",
-        dp_core::decimal::upper(run(DatasetKind::Mnist, 100)?)
-    );
+    println!("epsilon {}", upper(run(DatasetKind::Mnist, 100)?));
     Ok(())
 }
 

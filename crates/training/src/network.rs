@@ -141,11 +141,10 @@ impl<'a> Layers<'a> {
         let d = encoded.output().dims()[1];
         let mut scalars = encoded.scalars();
         if let Some(head) = &self.head {
-            let beside = row.narrow(1, own, self.beside.max(1));
-            let seen = match self.beside {
-                0 => encoded.output(),
-                _ => Tensor::cat(vec![encoded.output(), beside], 1),
-            };
+            let mut seen = encoded.output();
+            if self.beside > 0 {
+                seen = Tensor::cat(vec![seen, row.narrow(1, own, self.beside)], 1);
+            }
             scalars += head.forward(seen).scalars();
         }
         let penalised = if objective.penalties().is_empty() {

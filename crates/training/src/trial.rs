@@ -3,7 +3,10 @@
 //! The records of the first batch are as good as any: nothing of what is found leaves but a refusal of the
 //! program that is wrong.
 
+use std::collections::BTreeSet;
+
 use burn::tensor::Tensor;
+use dp_core::per_sample::{ParameterSlot, parameters_of};
 
 use crate::engine::read;
 use crate::{Batch, Forward, Network, Objective, TrainingError};
@@ -33,6 +36,18 @@ pub(crate) fn try_layers<const D: usize>(
     let (Some(layers), Some((inputs, _))) = (network.layers()?, first(batch)) else {
         return Ok(());
     };
+    let ids = |slots: Vec<ParameterSlot>| -> BTreeSet<u64> {
+        slots.iter().map(|slot| slot.id.val()).collect()
+    };
+    let (own, all) = (ids(layers.parameters()), ids(parameters_of(network)));
+    // A parameter that the layers leave out would stay as it is, and nobody would know.
+    if let Some(count) = Some(all.difference(&own).count()).filter(|&count| count > 0) {
+        return Err(TrainingError::Shape {
+            what: "parameters of the network in its layers",
+            expected: all.len(),
+            found: all.len() - count,
+        });
+    }
     let n = inputs.dims()[0];
     let features = inputs.dims()[1..].iter().product::<usize>();
     let own = layers.forward(inputs.clone().reshape([n, features]));

@@ -6,6 +6,7 @@ use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use common::{Small, labels, plan, training, uniform};
+use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{FixedSizeSampler, GroupSampler, PoissonSampler};
 use private_training::{
     Forward, Layers, Loss, Network, Objective, Penalty, Prior, Training, TrainingError,
@@ -132,6 +133,42 @@ fn layers_that_are_not_the_network_are_refused() {
         said.contains("layers and its forward pass differ"),
         "{said}"
     );
+}
+
+#[test]
+fn layers_that_share_or_forget_a_parameter_are_refused() {
+    #[derive(Module, Debug)]
+    struct Tied {
+        square: Linear,
+        forgets: bool,
+    }
+    impl Network<2> for Tied {
+        fn forward(&self, rows: Tensor<2>) -> Forward {
+            let inner = self.square.forward(rows);
+            Forward::tapped(self.square.forward(inner.clone()), inner)
+        }
+        fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+            let one = || Chain::features(4).linear(&self.square).build();
+            if self.forgets {
+                let none = Chain::features(4).tanh();
+                return Layers::chain(none);
+            }
+            Ok(Some(Layers::tapped(one()?, one()?)))
+        }
+    }
+    let device = Device::flex();
+    for (forgets, why) in [
+        (false, "stands in two layers"),
+        (true, "in its layers: expected 2, found 0"),
+    ] {
+        let network = Tied {
+            square: LinearConfig::new(4, 4).init(&device),
+            forgets,
+        };
+        let rows = uniform([10, 4], 0, &device);
+        let said = refusal(cross_entropy(), &network, rows, labels(10, 4, &device));
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

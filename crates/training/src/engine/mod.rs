@@ -20,6 +20,8 @@ mod device;
 mod host;
 mod weights;
 
+use std::collections::BTreeSet;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
@@ -91,6 +93,7 @@ impl<'a, const D: usize> Pass<'a, D> {
                 bound: "0: layers have one tapped activation".into(),
             });
         }
+        refuse_shared(&layers.parameters())?;
         let flat = self.batch.flat();
         let flat = Pass {
             objective: self.objective,
@@ -99,6 +102,21 @@ impl<'a, const D: usize> Pass<'a, D> {
             clip: self.clip,
         };
         flat.of_layers(layers, engine, device)
+    }
+}
+
+/// The norm of a gradient is made of the norms of its layers' parts only where no two layers share a parameter.
+fn refuse_shared(slots: &[ParameterSlot]) -> Result<(), TrainingError> {
+    let mut seen = BTreeSet::new();
+    match slots.iter().find(|slot| !seen.insert(slot.id.val())) {
+        None => Ok(()),
+        Some(slot) => Err(TrainingError::Unbounded {
+            what: format!(
+                "a parameter of shape {:?} stands in two layers, so that the norm of its gradient is not made of \
+                 theirs: leave Network::layers out",
+                slot.shape
+            ),
+        }),
     }
 }
 
