@@ -3,6 +3,7 @@
 mod clipping;
 mod device;
 mod flow;
+mod operations;
 mod peak;
 mod step;
 mod transport;
