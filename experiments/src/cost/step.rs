@@ -17,7 +17,7 @@ use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
 use super::peak::Peak;
-use super::{median, operations};
+use super::{medians, operations};
 
 const BATCH: usize = 600;
 const LATENT: usize = 6;
@@ -78,24 +78,20 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             .to_vec(),
     };
     for (name, engine) in engines {
-        let time = |mode: Option<JacobianClip>| -> Result<f64, Failure> {
+        let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
+        let [plain, rows, spectral] = medians(repeat, forms, |mode: Option<JacobianClip>| {
             let clipping = Clipping::paper(mode.unwrap_or(JacobianClip::Rows));
             let objective = Objective::new(0.1, clipping).map_err(Failure::run)?;
-            median(repeat, || {
-                let gradient = if mode.is_some() {
-                    bounded_gradient(&model, &batch, &matching, &objective, engine, device)
-                        .map(|(bounded, _)| bounded.before_noise())
-                } else {
-                    plain_gradient(&model, &batch, &matching, &objective, engine, device)
-                        .map(|(gradient, _)| gradient.to_host())
-                };
-                black_box(gradient.map_err(Failure::run)?);
-                Ok(())
-            })
-        };
-        let plain = time(None)?;
-        let rows = time(Some(JacobianClip::Rows))?;
-        let spectral = time(Some(JacobianClip::Spectral))?;
+            let gradient = if mode.is_some() {
+                bounded_gradient(&model, &batch, &matching, &objective, engine, device)
+                    .map(|(bounded, _)| bounded.before_noise())
+            } else {
+                plain_gradient(&model, &batch, &matching, &objective, engine, device)
+                    .map(|(gradient, _)| gradient.to_host())
+            };
+            black_box(gradient.map_err(Failure::run)?);
+            Ok(())
+        })?;
         let gigaflops = 2.0 * floor.private as f64 * BATCH as f64 / spectral / 1e6;
         println!(
             "| {name} | {plain:.1} | {rows:.1} | {spectral:.1} | {:.2} | {:.1} | {gigaflops:.0} | \
