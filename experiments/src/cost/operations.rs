@@ -167,8 +167,9 @@ mod tests {
             &Device::flex(),
         );
         let parameters: usize = model.parameters().iter().map(|slot| slot.len()).sum();
-        let counted = encoder(6).iter().chain(&decoder(6)).map(Layer::parameters);
-        assert_eq!(counted.sum::<u64>(), parameters as u64);
+        let every = encoder(6).into_iter().chain(decoder(6));
+        let counted: u64 = every.map(|layer| layer.parameters()).sum();
+        assert_eq!(counted, parameters as u64);
         let (_, total) = layers(6);
         assert_eq!((total.plain / 1000, total.private / 1000), (2967, 6305));
     }
