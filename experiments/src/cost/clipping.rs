@@ -23,7 +23,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
-use super::median;
+use super::medians;
 
 const RECORDS: usize = 4096;
 const SLICES: usize = 30;
@@ -78,27 +78,21 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         Engine::Host { .. } => Engine::Host { chunk: 32 },
         Engine::Tensor { .. } => Engine::Tensor { chunk: RECORDS },
     };
-    let time = |mode: Option<JacobianClip>| -> Result<f64, Failure> {
+    let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
+    medians(repeat, forms, |mode: Option<JacobianClip>| {
         // The transport alone, as in the paper.
         let clipping = Clipping::paper(mode.unwrap_or(JacobianClip::Rows));
         let objective = Objective::new(1.0, clipping).map_err(Failure::run)?;
         let terms = (TaskLoss::Squared, &parity);
-        median(repeat, || {
-            let stages = Stages::of(vec![&first, &act, &last]);
-            let gradient = if mode.is_some() {
-                let bounded = bounded_gradient(&stages, &batch, terms, &objective, engine, device);
-                bounded.map_err(Failure::run)?.0.before_noise()
-            } else {
-                let plain = plain_gradient(&stages, &batch, terms, &objective, engine, device);
-                plain.map_err(Failure::run)?.0.to_host()
-            };
-            black_box(gradient);
-            Ok(())
-        })
-    };
-    Ok([
-        time(None)?,
-        time(Some(JacobianClip::Rows))?,
-        time(Some(JacobianClip::Spectral))?,
-    ])
+        let stages = Stages::of(vec![&first, &act, &last]);
+        let gradient = if mode.is_some() {
+            let bounded = bounded_gradient(&stages, &batch, terms, &objective, engine, device);
+            bounded.map_err(Failure::run)?.0.before_noise()
+        } else {
+            let plain = plain_gradient(&stages, &batch, terms, &objective, engine, device);
+            plain.map_err(Failure::run)?.0.to_host()
+        };
+        black_box(gradient);
+        Ok(())
+    })
 }

@@ -3,6 +3,7 @@
 mod clipping;
 mod device;
 mod flow;
+mod operations;
 mod peak;
 mod step;
 mod transport;
@@ -79,13 +80,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The median time of `step` in milliseconds, after one run to warm up.
 fn median(repeat: u64, mut step: impl FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
-    step()?;
-    let mut taken = Vec::new();
-    for _ in 0..repeat {
-        let start = Instant::now();
-        step()?;
-        taken.push(start.elapsed().as_secs_f64() * 1e3);
+    let [median] = medians(repeat, [()], |()| step())?;
+    Ok(median)
+}
+
+/// The median times of `step` for each of `forms`, in milliseconds, after one run of each to warm up.
+///
+/// They take turns, so that a machine with other work slows them alike.
+fn medians<F: Copy, const N: usize>(
+    repeat: u64,
+    forms: [F; N],
+    mut step: impl FnMut(F) -> Result<(), Failure>,
+) -> Result<[f64; N], Failure> {
+    let mut taken = [const { Vec::new() }; N];
+    for round in 0..=repeat {
+        for (form, taken) in forms.into_iter().zip(&mut taken) {
+            let start = Instant::now();
+            step(form)?;
+            if round > 0 {
+                taken.push(start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
     }
-    taken.sort_unstable_by(f64::total_cmp);
-    Ok(taken[taken.len() / 2])
+    Ok(taken.map(|mut times| {
+        times.sort_unstable_by(f64::total_cmp);
+        times[times.len() / 2]
+    }))
 }

@@ -1,8 +1,7 @@
 //! What a private step of the paper's autoencoder costs beside a plain one (paper 004, table 3): batches
 //! of 600 images, `d = 6`, 100 slices.
 //!
-//! Floor, in multiplications and additions a record: plain 3.0 M, private 7.7 M
-//! (`benches/benches/private_step.rs` counts them). At 1 TFLOP/s the private step of a batch takes 9 ms.
+//! The floor, layer by layer, is printed before it ([`operations`]).
 
 use std::hint::black_box;
 
@@ -17,13 +16,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
-use super::median;
 use super::peak::Peak;
+use super::{medians, operations};
 
 const BATCH: usize = 600;
 const LATENT: usize = 6;
-/// Multiplications and additions of a private step, a record.
-const OPERATIONS: f64 = 7.7e6;
 /// Steps of the paper's training.
 const STEPS: f64 = 5000.0;
 
@@ -33,6 +30,9 @@ const STEPS: f64 = 5000.0;
 ///
 /// [`Failure::Failed`] where a step is refused.
 pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
+    operations::print(LATENT as u64);
+    let (_, floor) = operations::layers(LATENT as u64);
+    println!();
     let peak = Peak::measure(device, repeat, most)?;
     println!(
         "A step of the autoencoder, batch {BATCH}, d = {LATENT}, k = 100. {}\n",
@@ -78,25 +78,21 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             .to_vec(),
     };
     for (name, engine) in engines {
-        let time = |mode: Option<JacobianClip>| -> Result<f64, Failure> {
+        let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
+        let [plain, rows, spectral] = medians(repeat, forms, |mode: Option<JacobianClip>| {
             let clipping = Clipping::paper(mode.unwrap_or(JacobianClip::Rows));
             let objective = Objective::new(0.1, clipping).map_err(Failure::run)?;
-            median(repeat, || {
-                let gradient = if mode.is_some() {
-                    bounded_gradient(&model, &batch, &matching, &objective, engine, device)
-                        .map(|(bounded, _)| bounded.before_noise())
-                } else {
-                    plain_gradient(&model, &batch, &matching, &objective, engine, device)
-                        .map(|(gradient, _)| gradient.to_host())
-                };
-                black_box(gradient.map_err(Failure::run)?);
-                Ok(())
-            })
-        };
-        let plain = time(None)?;
-        let rows = time(Some(JacobianClip::Rows))?;
-        let spectral = time(Some(JacobianClip::Spectral))?;
-        let gigaflops = 2.0 * OPERATIONS * BATCH as f64 / spectral / 1e6;
+            let gradient = if mode.is_some() {
+                bounded_gradient(&model, &batch, &matching, &objective, engine, device)
+                    .map(|(bounded, _)| bounded.before_noise())
+            } else {
+                plain_gradient(&model, &batch, &matching, &objective, engine, device)
+                    .map(|(gradient, _)| gradient.to_host())
+            };
+            black_box(gradient.map_err(Failure::run)?);
+            Ok(())
+        })?;
+        let gigaflops = 2.0 * floor.private as f64 * BATCH as f64 / spectral / 1e6;
         println!(
             "| {name} | {plain:.1} | {rows:.1} | {spectral:.1} | {:.2} | {:.1} | {gigaflops:.0} | \
              {:.1} % |",

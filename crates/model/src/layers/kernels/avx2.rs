@@ -1,6 +1,6 @@
 //! The kernels for AVX2 and FMA.
 //!
-//! The only `unsafe` of the workspace: calls from code compiled for any processor into code compiled
+//! With [`avx512`](super::avx512) the only `unsafe` of the workspace: calls from code compiled for any processor into code compiled
 //! for AVX2, behind [`available`], and the vector instructions themselves.
 #![allow(unsafe_code)]
 
@@ -32,10 +32,10 @@ fn run_with_features<K: Kernel>(kernel: K) {
     kernel.run::<Wide>();
 }
 
-/// One 256-bit register. Private to this file, and named only by [`run_with_features`], so every
-/// method below runs on a processor with AVX2 and FMA.
+/// One 256-bit register. Named only by [`run_with_features`] and by that of AVX-512, so every method
+/// below runs on a processor with AVX2 and FMA.
 #[derive(Clone, Copy)]
-struct Wide(__m256);
+pub(super) struct Wide(__m256);
 
 impl Lanes for Wide {
     #[inline(always)]

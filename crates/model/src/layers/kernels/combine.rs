@@ -3,9 +3,12 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use dp_core::per_sample::{Buffer, LANES, Octet};
+use dp_core::per_sample::{LANES, Octet};
 
 use super::{Kernel, Lanes, dispatch};
+
+/// Entries of a row that are added up at once: 16 KiB of sums.
+const SPAN: usize = 512;
 
 /// Adds `sum_i sum_r weights[i, r] rows[i, r]` over the records of all blocks to `gradient`.
 ///
@@ -30,16 +33,23 @@ impl Kernel for Combine<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let length = self.gradient.len();
-        let mut sums = Buffer::zeros(length);
-        for (weights, rows) in self
-            .weights
-            .chunks_exact(self.g)
-            .zip(self.rows.chunks_exact(self.g * length))
-        {
-            for (w, row) in weights.iter().zip(rows.chunks_exact(length)) {
+        debug_assert_eq!(self.weights.len() % self.g, 0);
+        let mut sums = [Octet::default(); SPAN];
+        for (index, totals) in self.gradient.chunks_mut(SPAN).enumerate() {
+            // A few entries of all rows: their sums stay in the nearest cache.
+            let (start, sums) = (index * SPAN, &mut sums[..totals.len()]);
+            sums.fill(Octet::default());
+            for (w, row) in self.weights.iter().zip(self.rows.chunks_exact(length)) {
                 let w = L::load(w);
                 let alive = w.non_zero();
                 if alive == 0 {
+                    continue;
+                }
+                let row = &row[start..start + sums.len()];
+                if alive == u8::MAX {
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        w.mul_add(L::load(value), L::load(sum)).store(sum);
+                    }
                     continue;
                 }
                 for (sum, value) in sums.iter_mut().zip(row) {
@@ -47,10 +57,10 @@ impl Kernel for Combine<'_> {
                     w.mul_add(value, L::load(sum)).store(sum);
                 }
             }
-        }
-        for (total, sum) in self.gradient.iter_mut().zip(sums.iter()) {
-            let s = &sum.0;
-            *total += ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+            for (total, sum) in totals.iter_mut().zip(sums.iter()) {
+                let s = &sum.0;
+                *total += ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use dp_core::per_sample::Octet;
 
-use super::{Kernel, Lanes, Plane, dispatch};
+use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
 
 /// Output planes that share one pass over the input.
 const PLANES: usize = 4;
@@ -54,11 +54,11 @@ pub struct Correlate<'a> {
 
 impl Correlate<'_> {
     pub fn apply(self) {
-        dispatch(self);
+        dispatch_spans(self);
     }
 
     #[inline(always)]
-    fn planes<L: Lanes, const K: usize>(self) {
+    fn planes<L: Lanes, S: Span<L>, const K: usize>(self) {
         let pixels = self.plane.pixels();
         let full = self.taps.planes - self.taps.planes % PLANES;
         let (grouped, single) = self.taps.values.split_at(full * self.taps.per_plane);
@@ -73,7 +73,7 @@ impl Correlate<'_> {
             }
             let output = &mut self.output[first * pixels..(first + PLANES) * pixels];
             let (taps, _) = values.as_chunks::<PLANES>();
-            group::<L, K, PLANES>(&self.plane, self.padded, taps, start, output);
+            group::<L, S, K, PLANES>(&self.plane, self.padded, taps, start, output);
         }
         for (index, values) in single.chunks_exact(self.taps.per_plane).enumerate() {
             let o = full + index;
@@ -84,26 +84,27 @@ impl Correlate<'_> {
             }];
             let output = &mut self.output[o * pixels..(o + 1) * pixels];
             let (taps, _) = values.as_chunks::<1>();
-            group::<L, K, 1>(&self.plane, self.padded, taps, start, output);
+            group::<L, S, K, 1>(&self.plane, self.padded, taps, start, output);
         }
     }
 }
 
-impl Kernel for Correlate<'_> {
+impl SpanKernel for Correlate<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes, S: Span<L>>(self) {
         match self.plane.kernel {
-            1 => self.planes::<L, 1>(),
-            3 => self.planes::<L, 3>(),
-            _ => self.planes::<L, 5>(),
+            1 => self.planes::<L, S, 1>(),
+            3 => self.planes::<L, S, 3>(),
+            _ => self.planes::<L, S, 5>(),
         }
     }
 }
 
 /// `O` output planes. A tile holds at least eight accumulators where the width allows, so that
-/// additions need not wait for one another, and at most twelve, so that they stay in registers.
+/// additions need not wait for one another, and at most as many as stay in registers: twelve, or sixteen
+/// where there are 32 registers.
 #[inline(always)]
-fn group<L: Lanes, const K: usize, const O: usize>(
+fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
     plane: &Plane,
     padded: &[Octet],
     taps: &[[f32; O]],
@@ -114,64 +115,103 @@ fn group<L: Lanes, const K: usize, const O: usize>(
     for y in 0..plane.height {
         let mut x = 0;
         while x < width {
+            // A pixel alone at the end is done with the one before it, again.
+            x -= if width - x < S::OCTETS && width > 1 {
+                S::OCTETS - 1
+            } else {
+                0
+            };
             let at = (y * width + x, y * plane.stride() + x);
             let left = width - x;
-            x += if O == 1 {
-                if left >= 7 {
-                    tile::<L, K, O, 7>(plane, padded, taps, &start, at, output)
-                } else {
-                    tile::<L, K, O, 1>(plane, padded, taps, &start, at, output)
+            let tile = Tile {
+                plane,
+                padded,
+                taps,
+                start: &start,
+                at,
+                output: &mut *output,
+            };
+            let registers = left.div_ceil(S::OCTETS);
+            x += if width < S::OCTETS {
+                tile.run::<L, One<L>, K, 1>(left)
+            } else if O == 1 {
+                match registers {
+                    7.. => tile.run::<L, S, K, 7>(left),
+                    4.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    _ => tile.run::<L, S, K, 1>(left),
                 }
-            } else if left == 3 || left > 4 {
-                tile::<L, K, O, 3>(plane, padded, taps, &start, at, output)
-            } else if left >= 2 {
-                tile::<L, K, O, 2>(plane, padded, taps, &start, at, output)
             } else {
-                tile::<L, K, O, 1>(plane, padded, taps, &start, at, output)
+                match registers {
+                    4 | 7.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    3 | 5.. => tile.run::<L, S, K, 3>(left),
+                    2 | 4 => tile.run::<L, S, K, 2>(left),
+                    _ => tile.run::<L, S, K, 1>(left),
+                }
             };
         }
     }
 }
 
-/// `P` pixels of `O` planes; answers `P`.
-#[inline(always)]
-fn tile<L: Lanes, const K: usize, const O: usize, const P: usize>(
-    plane: &Plane,
-    padded: &[Octet],
-    taps: &[[f32; O]],
-    start: &[f32; O],
-    (to, from): (usize, usize),
-    output: &mut [Octet],
-) -> usize {
-    let mut sums = [[L::zero(); P]; O];
-    for o in 0..O {
-        sums[o] = [L::splat(start[o]); P];
+/// Pixels of `O` output planes from `at.0` on, whose windows start at `at.1`.
+struct Tile<'a, const O: usize> {
+    plane: &'a Plane,
+    padded: &'a [Octet],
+    taps: &'a [[f32; O]],
+    start: &'a [f32; O],
+    at: (usize, usize),
+    output: &'a mut [Octet],
+}
+
+impl<const O: usize> Tile<'_, O> {
+    /// `P` registers of the `left` pixels of the line; answers how many pixels that are.
+    #[inline(always)]
+    fn run<L: Lanes, S: Span<L>, const K: usize, const P: usize>(self, left: usize) -> usize {
+        if left < P * S::OCTETS {
+            self.registers::<L, S, K, P, 1>()
+        } else {
+            self.registers::<L, S, K, P, 0>()
+        }
     }
-    for (channel, taps) in padded
-        .chunks_exact(plane.padded())
-        .zip(taps.chunks_exact(K * K))
-    {
-        for ky in 0..K {
-            let line = &channel[from + ky * plane.stride()..][..P + K - 1];
-            for kx in 0..K {
-                let mut x = [L::zero(); P];
-                for p in 0..P {
-                    x[p] = L::load(&line[p + kx]);
-                }
-                for o in 0..O {
-                    let w = L::splat(taps[ky * K + kx][o]);
+
+    /// The last register begins `BACK` pixels early, and does them again.
+    #[inline(always)]
+    fn registers<L: Lanes, S: Span<L>, const K: usize, const P: usize, const BACK: usize>(
+        self,
+    ) -> usize {
+        let pixels = P * S::OCTETS - BACK;
+        let x = |p: usize| p * S::OCTETS - if p + 1 == P { BACK } else { 0 };
+        let (to, from) = self.at;
+        let mut sums = [[S::splat(0.0); P]; O];
+        for o in 0..O {
+            sums[o] = [S::splat(self.start[o]); P];
+        }
+        for (channel, taps) in self
+            .padded
+            .chunks_exact(self.plane.padded())
+            .zip(self.taps.chunks_exact(K * K))
+        {
+            for ky in 0..K {
+                let line = &channel[from + ky * self.plane.stride()..][..pixels + K - 1];
+                for kx in 0..K {
+                    let mut inputs = [S::splat(0.0); P];
                     for p in 0..P {
-                        sums[o][p] = w.mul_add(x[p], sums[o][p]);
+                        inputs[p] = S::load(&line[x(p) + kx..]);
+                    }
+                    for o in 0..O {
+                        let w = S::splat(taps[ky * K + kx][o]);
+                        for p in 0..P {
+                            sums[o][p] = w.mul_add(inputs[p], sums[o][p]);
+                        }
                     }
                 }
             }
         }
-    }
-    for o in 0..O {
-        let line = &mut output[o * plane.pixels() + to..][..P];
-        for p in 0..P {
-            sums[o][p].store(&mut line[p]);
+        for o in 0..O {
+            let line = &mut self.output[o * self.plane.pixels() + to..][..pixels];
+            for p in 0..P {
+                sums[o][p].store(&mut line[x(p)..]);
+            }
         }
+        pixels
     }
-    P
 }

@@ -2,7 +2,8 @@
 //!
 //! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any
 //! processor, and for x86-64 processors that have AVX2 and FMA. Both versions give the same results
-//! up to rounding: the second rounds once in a multiplication followed by an addition.
+//! up to rounding: the second rounds once in a multiplication followed by an addition. A
+//! [`SpanKernel`] is compiled for AVX-512 too, with the results of the second.
 //!
 //! # Rounding of Gram matrices
 //!
@@ -14,6 +15,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod combine;
 mod correlate;
 mod gram;
@@ -22,6 +25,7 @@ mod pooled;
 mod portable;
 mod product;
 mod rows;
+mod span;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
@@ -34,6 +38,8 @@ pub(super) use product::{OuterProduct, Product, Weights};
 pub(super) use rows::WeightRows;
 
 use dp_core::per_sample::{LANES, Octet};
+
+use span::{Narrow, One, Span, SpanKernel};
 
 /// The number of terms after which a sum goes on in a new accumulator.
 const RUN: usize = 48;
@@ -73,4 +79,13 @@ fn dispatch<K: Kernel>(kernel: K) {
         return avx2::run(kernel);
     }
     portable::run(kernel);
+}
+
+/// [`dispatch`] with AVX-512.
+fn dispatch_spans<K: SpanKernel>(kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        return avx512::run(kernel);
+    }
+    dispatch(Narrow(kernel));
 }

@@ -1,0 +1,70 @@
+//! The kernels for AVX-512: two octets in a register.
+//!
+//! `unsafe` for the same reasons as in [`avx2`](super::avx2): calls into code compiled for AVX-512,
+//! behind [`available`], and the vector instructions themselves.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::{
+    __m512, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps,
+};
+
+use dp_core::per_sample::Octet;
+
+use super::avx2::Wide;
+use super::{Span, SpanKernel, avx2};
+
+/// Whether this processor has AVX-512 and keeps its clock with it: those without VBMI2, which came with
+/// Ice Lake and Zen 4, lower it by what the wider registers gain.
+pub(super) fn available() -> bool {
+    avx2::available()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi2")
+}
+
+/// Runs `kernel` with AVX-512. Must be called on a processor that is [`available`].
+pub(super) fn run<K: SpanKernel>(kernel: K) {
+    assert!(available(), "AVX-512 was not asked for");
+    // SAFETY: the processor has the features that the function is compiled for.
+    unsafe { run_with_features(kernel) }
+}
+
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
+fn run_with_features<K: SpanKernel>(kernel: K) {
+    kernel.run::<Wide, Pair>();
+}
+
+/// Two octets in one 512-bit register. Private to this file, and named only by
+/// [`run_with_features`], so every method below runs on a processor with AVX-512.
+#[derive(Clone, Copy)]
+struct Pair(__m512);
+
+impl Span<Wide> for Pair {
+    const OCTETS: usize = 2;
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        // SAFETY: see `Pair`.
+        Self(unsafe { _mm512_set1_ps(value) })
+    }
+
+    #[inline(always)]
+    fn load(from: &[Octet]) -> Self {
+        let pair: &[Octet; 2] = from[..2].try_into().expect("two octets");
+        // SAFETY: see `Pair`; two octets are sixteen floats, and the load needs no alignment.
+        Self(unsafe { _mm512_loadu_ps(pair.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [Octet]) {
+        let pair: &mut [Octet; 2] = (&mut to[..2]).try_into().expect("two octets");
+        // SAFETY: see `Pair`; two octets are sixteen floats, and the store needs no alignment.
+        unsafe { _mm512_storeu_ps(pair.as_mut_ptr().cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        // SAFETY: see `Pair`.
+        Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, term.0) })
+    }
+}
