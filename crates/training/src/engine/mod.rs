@@ -180,10 +180,8 @@ impl Pass<'_, 2> {
 impl<const D: usize> Pass<'_, D> {
     /// Refuses targets that do not fit the outputs, before anything is computed of them.
     fn check_targets(&self, outputs: usize) -> Result<(), TrainingError> {
-        let losses = self.objective.losses.iter();
-        losses
-            .map(|loss| loss.check_targets(outputs, self.batch.targets()))
-            .collect()
+        let mut losses = self.objective.losses.iter();
+        losses.try_for_each(|loss| loss.check_targets(outputs, self.batch.targets()))
     }
 
     /// The gradient of a Poisson sample that is empty.

@@ -23,11 +23,11 @@ impl MaxPool {
         window: Window,
     ) -> Result<(Self, [usize; 2]), Reason> {
         let places = window.places()?;
-        for axis in 0..2 {
+        for (axis, &count) in places.iter().enumerate() {
             let (before, _) = window.padding[axis];
             let (stride, dilation) = (window.stride[axis], window.dilation[axis]);
             let inside = |at: usize| (before..before + window.size[axis]).contains(&at);
-            let alone = (0..places[axis]).find(|place| {
+            let alone = (0..count).find(|place| {
                 let taps = 0..window.kernel[axis];
                 !taps.map(|tap| place * stride + tap * dilation).any(inside)
             });
