@@ -1,20 +1,27 @@
-//! The private step against the slow reference at zero noise: one record at a time by autodiff.
+//! The private step at zero noise, on every engine, against its definition: Jacobians that exist in full, clipped
+//! by their singular values, and losses by their norms.
 
 mod oracle;
 
 use burn::tensor::Device;
 use dp_core::per_sample::{JacobianClip, Reference};
-use model::swae::{
-    Batch, Clipping, Engine, ExactCells, Matching, Objective, Prior, Swae, SwaeConfig,
-    bounded_gradient, plain_gradient,
-};
+use model::swae::{Swae, SwaeConfig};
 use nalgebra::{DMatrix, DVector};
-use oracle::{dot, generator, host, relative_error, tensor};
+use oracle::{dot, generator, host, relative_error};
+use private_training::{
+    Batch, Clipping, Engine, GroupSizes, Loss, Network, Objective, Penalty, Prior, StepObjective,
+};
 use rand::RngExt;
-use swd::Slices;
 use swd::transport::host::sliced_cotangents;
+use swd::{Cells, Slices, UniformBall};
 
 const LATENT: usize = 3;
+const SLICES: usize = 7;
+const ALPHA: f64 = 0.3;
+// Tight enough that every record is clipped, loose enough that not every singular value is.
+const ACTIVATION: f64 = 0.4;
+const JACOBIAN: f64 = 2.0;
+const LOSS: f64 = 1.0;
 
 struct Case {
     pixels: Vec<f32>,
@@ -36,169 +43,129 @@ impl Case {
         }
     }
 
-    fn model(&self, device: &Device) -> Swae {
-        self.config.init(&mut generator(5), device)
+    fn on(&self, device: &Device) -> (Swae, Batch<2>) {
+        let model = self.config.init(&mut generator(5), device);
+        let batch = model.batch(self.pixels.clone(), &self.sizes, device);
+        (model, batch.unwrap())
     }
 
-    fn batch(&self) -> Batch {
-        if self.config.classes == 0 {
-            Batch::single(self.pixels.clone(), 784).unwrap()
-        } else {
-            Batch::by_class(self.pixels.clone(), 784, &self.sizes).unwrap()
-        }
+    fn step(&self, mode: JacobianClip) -> StepObjective {
+        let loss = Loss::binary_cross_entropy_with_logits();
+        let clipping = Clipping {
+            activation: ACTIVATION,
+            jacobian: JACOBIAN,
+            mode,
+        };
+        let penalty = Penalty::to(Prior::UniformBallSample).independent_slices(SLICES);
+        Objective::of([loss.weight(1.0 - ALPHA).clip(LOSS)])
+            .penalty(penalty.weight(ALPHA).clip(clipping))
+            .draw(
+                &[LATENT],
+                GroupSizes::Fixed(self.sizes.clone()),
+                &mut generator(13),
+            )
+            .unwrap()
     }
 
-    fn matching(&self) -> Matching {
+    /// Cotangents of the transport, `[n, LATENT]`, to the cells that a step draws from the same generator.
+    fn transport(&self, latents: &[f32]) -> Vec<f32> {
         let mut rng = generator(13);
-        let slices = Slices::iid(LATENT, 7, &mut rng).unwrap();
-        Matching::draw(
-            Prior::Sample,
-            &self.sizes,
-            slices,
-            &mut ExactCells::default(),
-            &mut rng,
-        )
-        .unwrap()
+        let slices = Slices::iid(LATENT, SLICES, &mut rng).unwrap();
+        let n = latents.len() / LATENT;
+        let (mut cotangents, mut rest) = (Vec::new(), latents);
+        for &size in &self.sizes {
+            let points = UniformBall::new(LATENT).unwrap().sample(size, &mut rng);
+            let cells = Cells::of_sample(&points, &slices, size).unwrap();
+            let (own, others) = rest.split_at(size * LATENT);
+            let c = sliced_cotangents(own, &slices, &cells).unwrap();
+            cotangents.extend(c.into_iter().map(|c| c * (size as f32 / n as f32)));
+            rest = others;
+        }
+        cotangents
     }
 
-    /// Clipped and summed by definition, from Jacobians that exist in full.
-    fn reference(&self, objective: &Objective, clip: bool) -> Vec<f32> {
-        let device = Device::flex().autodiff();
-        let model = self.model(&device);
+    /// Clipped, unless `mode` is none, and summed by definition.
+    fn reference(&self, mode: Option<JacobianClip>) -> Vec<f32> {
+        let (model, batch) = self.on(&Device::flex().autodiff());
         let engine = Reference::new(&model).expect("a model that mixes no records");
         assert_eq!(engine.parameters(), model.parameters());
-        let batch = self.batch();
-        let n = batch.records();
-        let clipping = objective.clipping();
-        let mut latents: Vec<f32> = Vec::new();
-        for i in 0..n {
-            let x = tensor(batch.pixels(i..i + 1), [1, 784], &device);
-            latents.extend(host(model.encode(x)));
-        }
-        let mut projected = latents.clone();
-        if clip {
-            for row in projected.chunks_exact_mut(LATENT) {
-                let norm = dot(row, row).sqrt();
-                if norm > clipping.activation {
-                    row.iter_mut()
-                        .for_each(|x| *x *= (clipping.activation / norm) as f32);
-                }
+        let mut latents = host(model.encode(batch.targets().clone()));
+        if mode.is_some() {
+            for row in latents.chunks_exact_mut(LATENT) {
+                let scale = (ACTIVATION / dot(row, row).sqrt()).min(1.0);
+                row.iter_mut().for_each(|x| *x *= scale as f32);
             }
         }
-        // The prior's cells again, from the same generator.
-        let mut rng = generator(13);
-        let slices = Slices::iid(LATENT, 7, &mut rng).unwrap();
-        let mut cotangents = Vec::new();
-        let mut start = 0;
-        for &size in &self.sizes {
-            let points = swd::UniformBall::new(LATENT)
-                .unwrap()
-                .sample(size, &mut rng);
-            let cells = swd::Cells::of_sample(&points, &slices, size).unwrap();
-            let u = &projected[start * LATENT..(start + size) * LATENT];
-            let c = sliced_cotangents(u, &slices, &cells).unwrap();
-            let weight = size as f32 / n as f32;
-            cotangents.extend(c.into_iter().map(|c| c * weight));
-            start += size;
-        }
-        let mut total = vec![0.0f64; engine.scalars()];
+        let cotangents = self.transport(&latents);
+        let (n, parameters) = (batch.records(), engine.scalars());
+        let mut total = vec![0.0f64; parameters];
         for i in 0..n {
-            let x = tensor(batch.pixels(i..i + 1), [1, 784], &device);
-            let rows = engine.jacobian(x.clone(), |model, x| model.encode(x));
-            let rows = rows.values();
-            let j = DMatrix::from_fn(LATENT, total.len(), |r, c| f64::from(rows[r][c]));
-            let j = match (clip, clipping.mode) {
-                (false, _) => j,
-                (true, JacobianClip::Rows) => {
-                    let limit = clipping.jacobian / (LATENT as f64).sqrt();
-                    let mut j = j;
-                    for mut row in j.row_iter_mut() {
-                        let norm = row.norm();
-                        if norm > limit {
-                            row *= limit / norm;
-                        }
-                    }
-                    j
-                }
-                (true, JacobianClip::Spectral) => {
-                    // The projection onto the spectral ball, from the singular values.
-                    let svd = j.clone().transpose().svd(true, true);
-                    let values = svd.singular_values.map(|s| s.min(clipping.jacobian));
-                    (svd.u.unwrap() * DMatrix::from_diagonal(&values) * svd.v_t.unwrap())
-                        .transpose()
-                }
-            };
-            let c = DVector::from_fn(LATENT, |r, _| f64::from(cotangents[i * LATENT + r]));
-            let transport = j.transpose() * c;
-            let width = LATENT + self.config.classes;
-            let inputs = batch.decoder_inputs(i..i + 1, &[0.0; LATENT], self.config.classes);
-            let labels = tensor(&inputs[LATENT..], [1, width - LATENT], &device);
             let rows = engine.rows(|model| {
-                let u = model.encode(x.clone());
-                let inputs = if width > LATENT {
-                    burn::tensor::Tensor::cat(vec![u, labels.clone()], 1)
-                } else {
-                    u
-                };
-                let z = model.decoder.stack().output(inputs);
+                let forward = model.forward(batch.inputs().clone().narrow(0, i, 1));
+                let (z, x) = (forward.output, batch.targets().clone().narrow(0, i, 1));
                 let soft = z.clone().abs().neg().exp().log1p();
-                vec![(z.clone().clamp_min(0.0) - z * x.clone() + soft).sum()]
+                let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();
+                let latent = forward.taps[0].clone().reshape([LATENT]);
+                let latent = (0..LATENT).map(|r| latent.clone().narrow(0, r, 1));
+                std::iter::once(loss).chain(latent).collect()
             });
-            let reconstruction = &rows.values()[0];
-            let norm = dot(reconstruction, reconstruction).sqrt();
-            let weight = if clip && norm > clipping.loss {
-                clipping.loss / norm
-            } else {
-                1.0
+            let (loss, jacobian) = rows.values().split_first().expect("rows");
+            let j = DMatrix::from_fn(LATENT, parameters, |r, c| f64::from(jacobian[r][c]));
+            let c = DVector::from_fn(LATENT, |r, _| f64::from(cotangents[i * LATENT + r]));
+            let transport = clipped(j, mode).transpose() * c;
+            let weight = match mode {
+                Some(_) => (LOSS / dot(loss, loss).sqrt()).min(1.0),
+                None => 1.0,
             };
-            let share = (1.0 - objective.alpha()) * weight / n as f64;
-            for ((t, g), s) in total.iter_mut().zip(reconstruction).zip(transport.iter()) {
-                *t += share * f64::from(*g) + objective.alpha() * s;
+            let share = (1.0 - ALPHA) * weight / n as f64;
+            for ((t, g), s) in total.iter_mut().zip(loss).zip(transport.iter()) {
+                *t += share * f64::from(*g) + ALPHA * s;
             }
         }
         total.into_iter().map(|x| x as f32).collect()
     }
 }
 
-fn objective(mode: JacobianClip) -> Objective {
-    // Tight enough that every record is clipped, loose enough that not every singular value is.
-    let clipping = Clipping {
-        activation: 0.4,
-        jacobian: 2.0,
-        loss: 1.0,
-        mode,
-    };
-    Objective::new(0.3, clipping).unwrap()
+fn clipped(mut j: DMatrix<f64>, mode: Option<JacobianClip>) -> DMatrix<f64> {
+    match mode {
+        None => j,
+        Some(JacobianClip::Rows) => {
+            let limit = JACOBIAN / (LATENT as f64).sqrt();
+            for mut row in j.row_iter_mut() {
+                let scale = (limit / row.norm()).min(1.0);
+                row *= scale;
+            }
+            j
+        }
+        Some(JacobianClip::Spectral) => {
+            // The projection onto the spectral ball, from the singular values.
+            let svd = j.transpose().svd(true, true);
+            let values = svd.singular_values.map(|s| s.min(JACOBIAN));
+            (svd.u.unwrap() * DMatrix::from_diagonal(&values) * svd.v_t.unwrap()).transpose()
+        }
+    }
 }
 
-fn engines() -> [Engine; 4] {
-    [
-        Engine::Host { chunk: 100 },
-        Engine::Host { chunk: 2 },
-        Engine::Tensor { chunk: 100 },
-        Engine::Tensor { chunk: 2 },
-    ]
-}
+const ENGINES: [Engine; 5] = [
+    Engine::Alone,
+    Engine::Host { chunk: 100 },
+    Engine::Host { chunk: 2 },
+    Engine::Tensor { chunk: 100 },
+    Engine::Tensor { chunk: 2 },
+];
 
 /// `tolerance` is relative: rounding of the Gram matrices is amplified where singular values lie
 /// at the clipping bound, and the allowance for it shrinks those by up to `GRAM_ROUNDING` times the
 /// condition.
 fn check(case: &Case, mode: JacobianClip, tolerance: f64) {
-    let objective = objective(mode);
-    let expected = case.reference(&objective, true);
+    let expected = case.reference(Some(mode));
     let device = Device::flex();
-    let model = case.model(&device);
-    for engine in engines() {
-        let (bounded, _) = bounded_gradient(
-            &model,
-            &case.batch(),
-            &case.matching(),
-            &objective,
-            engine,
-            &device,
-        )
-        .unwrap();
-        let error = relative_error(&bounded.before_noise(), &expected);
+    let (model, batch) = case.on(&device);
+    let step = case.step(mode);
+    for engine in ENGINES {
+        let gradient = step.clipped_gradient(&model, &batch, engine, &device);
+        let (gradient, _) = gradient.unwrap();
+        let error = relative_error(&gradient.before_noise(), &expected);
         assert!(error < tolerance, "{engine:?} {mode:?}: {error:e}");
     }
 }
@@ -223,22 +190,15 @@ fn the_conditional_form_matches_the_reference() {
 #[test]
 fn the_plain_gradient_is_the_objective_s() {
     let case = Case::new(3, &[2, 3, 1]);
-    let objective = objective(JacobianClip::Spectral);
-    let expected = case.reference(&objective, false);
+    let expected = case.reference(None);
     let device = Device::flex();
-    let model = case.model(&device);
-    for engine in engines() {
-        let (gradient, losses) = plain_gradient(
-            &model,
-            &case.batch(),
-            &case.matching(),
-            &objective,
-            engine,
-            &device,
-        )
-        .unwrap();
+    let (model, batch) = case.on(&device);
+    let step = case.step(JacobianClip::Spectral);
+    for engine in ENGINES {
+        let gradient = step.gradient_without_privacy(&model, &batch, engine, &device);
+        let (gradient, losses) = gradient.unwrap();
         let error = relative_error(&gradient.to_host(), &expected);
         assert!(error < 1e-5, "{engine:?}: {error:e}");
-        assert!(losses.loss > 0.0 && losses.transport > 0.0);
+        assert!(losses.losses[0] > 0.0 && losses.penalties[0] > 0.0);
     }
 }

@@ -1,10 +1,10 @@
 //! Encoder and decoder (paper 004, table 3).
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::{Layer, ParameterSlot, Stack};
-use private_training::{Forward, Layers, Network};
+use private_training::{Batch, Forward, Layers, Network, TrainingError};
 use rand::Rng;
 
 use crate::layers::{AvgPool, Conv, LeakyRelu, Linear, Upsample};
@@ -185,6 +185,51 @@ impl Swae {
     /// Latents of images: `[n, 784] -> [n, latent]`.
     pub fn encode(&self, images: Tensor<2>) -> Tensor<2> {
         self.encoder.stack().output(images)
+    }
+
+    /// Images that stand class after class as the records of a step, each one its own target: rows
+    /// `[n, 784 + classes]`, with the one-hot label behind the image where the model is conditional.
+    ///
+    /// - `pixels`: `[n, 784]` in rows; `sizes`: records of each class, and of all in the unconditional form. A class
+    ///   without records is no group of the batch.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Shape`] for another number of classes, or of pixels.
+    pub fn batch(
+        &self,
+        pixels: Vec<f32>,
+        sizes: &[usize],
+        device: &Device,
+    ) -> Result<Batch<2>, TrainingError> {
+        let n = sizes.iter().sum::<usize>();
+        for (what, expected, found) in [
+            ("classes of a batch", self.classes.max(1), sizes.len()),
+            ("pixels of a batch", n * SwaeConfig::PIXELS, pixels.len()),
+        ] {
+            if expected != found {
+                return Err(TrainingError::Shape {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        let pixels = TensorData::new(pixels, [n, SwaeConfig::PIXELS]);
+        let images = Tensor::<2>::from_data(pixels, device);
+        let mut rows = images.clone();
+        if self.classes > 0 {
+            let mut labels = vec![0.0f32; n * self.classes];
+            let classes = sizes.iter().enumerate();
+            let classes = classes.flat_map(|(class, &size)| vec![class; size]);
+            for (row, class) in labels.chunks_exact_mut(self.classes).zip(classes) {
+                row[class] = 1.0;
+            }
+            let labels = Tensor::from_data(TensorData::new(labels, [n, self.classes]), device);
+            rows = Tensor::cat(vec![rows, labels], 1);
+        }
+        let sizes: Vec<usize> = sizes.iter().copied().filter(|&size| size > 0).collect();
+        Batch::new(rows, images, &sizes)
     }
 
     /// Pixels in `[0, 1]` of latents and one-hot labels: `[n, latent + classes] -> [n, 784]`.
