@@ -3,10 +3,7 @@
 use burn::nn::{Linear, LinearConfig};
 use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions};
-use dp_core::{
-    decimal::upper, per_sample::nn::Chain, plan::TrainingPlan, sampling::FixedSizeSampler,
-};
-use private_training::*;
+use private_training::prelude::*;
 
 #[derive(Module, Debug)]
 struct Autoencoder {
@@ -19,18 +16,14 @@ struct Autoencoder {
 impl Network<2> for Autoencoder {
     fn forward(&self, images: Tensor<2>) -> Forward {
         let latent = self.latent.forward(relu(self.shrink.forward(images)));
-        let logits = self
-            .pixels
-            .forward(relu(self.widen.forward(latent.clone())));
-        Forward::tapped(logits, latent)
+        let wide = relu(self.widen.forward(latent.clone()));
+        Forward::tapped(self.pixels.forward(wide), latent)
     }
 
-    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
-        let latent = Chain::features(784)
-            .linear(&self.shrink)
-            .relu()
-            .linear(&self.latent);
-        Layers::chain(latent.tap().linear(&self.widen).relu().linear(&self.pixels))
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        let small = Chain::features(784).linear(&self.shrink).relu();
+        let latent = small.linear(&self.latent).tap();
+        Layers::chain(latent.linear(&self.widen).relu().linear(&self.pixels))
     }
 }
 
@@ -46,8 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         widen: linear(6, 64),
         pixels: linear(64, 784),
     };
-    let sampler = FixedSizeSampler::new(n, 600)?;
-    let plan = TrainingPlan::within(10.0, 1e-6, 50, sampler).check()?;
+    let plan = TrainingPlan::within(10.0, 1e-6, 50, FixedSizeSampler::new(n, 600)?).check()?;
     let ledger = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
     let prior = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
     let loss = Loss::binary_cross_entropy_with_logits().clip(1.0);

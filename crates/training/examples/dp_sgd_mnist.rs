@@ -1,13 +1,9 @@
 //! A classifier of MNIST by DP-SGD, with burn's own layers: `cargo run --release --example dp_sgd_mnist`.
 
-use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::nn::{Linear, LinearConfig};
+use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
 use burn::{module::Module, optim::SgdConfig, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions};
-use dp_core::{
-    decimal::upper, per_sample::nn::Chain, plan::TrainingPlan, sampling::PoissonSampler,
-};
-use private_training::{Forward, Layers, Loss, Network, Objective, Training};
+use private_training::prelude::*;
 
 #[derive(Module, Debug)]
 struct Classifier {
@@ -22,7 +18,7 @@ impl Network<4> for Classifier {
     }
 
     // Not needed, and many times faster: gradients of records are clipped without being formed.
-    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv).relu();
         Layers::chain(seen.flatten().linear(&self.linear))
     }
@@ -33,13 +29,12 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let (device, n) = (Device::flex(), data.len());
     let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]);
     let images = Tensor::<4>::from_data(pixels.convert::<f32>(), &device) / 255.0;
-    let labels = TensorData::new(data.labels().to_vec(), [n, 1]);
-    let labels = Tensor::<2>::from_data(labels.convert::<f32>(), &device);
+    let labels = TensorData::new(data.labels().to_vec(), [n, 1]).convert::<f32>();
+    let labels = Tensor::<2>::from_data(labels, &device);
+    let linear = LinearConfig::new(16 * 6 * 6, 10).init(&device);
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
-    let mut model = Classifier {
-        conv: conv.init(&device),
-        linear: LinearConfig::new(16 * 6 * 6, 10).init(&device),
-    };
+    let conv = conv.init(&device);
+    let mut model = Classifier { conv, linear };
     let sampler = PoissonSampler::new(n, 0.02)?; // draws the batches, and is what is accounted
     let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
     let ledger = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
@@ -48,7 +43,7 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
         .learning_rate(1.0)
         .start(plan, &ledger)?;
     while let Some(step) = training.next_step()? {
-        model = step.update_from(&model, &images, &labels)?; // clips, sums, writes the ledger, adds noise, moves
+        model = step.update_from(&model, &images, &labels)?; // clip, sum, ledger, noise, optimizer
     }
     Ok(training.epsilon_spent()?)
 }

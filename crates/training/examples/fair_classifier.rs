@@ -2,8 +2,7 @@
 
 use burn::nn::{Linear, LinearConfig};
 use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::sigmoid};
-use dp_core::{decimal::upper, per_sample::nn::Chain, plan::TrainingPlan, sampling::GroupSampler};
-use private_training::{Clipping, Forward, Layers, Loss, Network, Objective, Penalty, Training};
+use private_training::prelude::*;
 use rand::{RngExt, SeedableRng};
 
 #[derive(Module, Debug)]
@@ -16,7 +15,7 @@ impl Network<2> for Scorer {
         Forward::penalised(sigmoid(self.linear.forward(rows)))
     }
 
-    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         Layers::chain(Chain::features(2).linear(&self.linear).sigmoid())
     }
 }
@@ -33,17 +32,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [8000, 2]), &device);
     let labels = Tensor::<2>::from_data(TensorData::new(labels, [8000, 1]), &device);
-    let mut model = Scorer {
-        linear: LinearConfig::new(2, 1).init(&device),
-    };
+    let linear = LinearConfig::new(2, 1).init(&device);
+    let mut model = Scorer { linear };
     // Two groups of public sizes; batches of fixed size from each.
     let groups = vec![(0..5000).collect(), (5000..8000).collect()];
     let sampler = GroupSampler::new(groups, &[500, 300])?;
     let plan = TrainingPlan::within(1.0, 1e-5, 200, sampler).check()?;
     let ledger = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
-    let parity = Penalty::between_groups()
-        .slices(1)
-        .clip(Clipping::new(1.0, 0.5));
+    let parity = Penalty::between_groups().slices(1);
+    let parity = parity.clip(Clipping::new(1.0, 0.5));
     let loss = Loss::binary_cross_entropy().clip(1.0);
     let mut training = Training::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
         .optimizer(AdamConfig::new().init())

@@ -1,19 +1,15 @@
-//! Private training of any burn module.
+#![doc = include_str!("../README.md")]
 //!
-//! A [`Network`] says what it computes of a record; an [`Objective`] is made of losses and of penalties on
-//! activations; a plan of [`dp_core`] says how batches are drawn and what they may cost. [`PrivateTraining`]
-//! joins them: each step draws a batch, bounds what each record does to the gradient, and releases it with
-//! noise, in the ledger before it leaves.
+//! # Where what is
 //!
 //! ```text
 //! sum_k w_k (1/n) sum_i l_k(output_i, target_i) + sum_p v_p SW_2^2(activations, public law or each other)
 //! ```
 //!
-//! - losses ([`Loss`]): cross-entropy, binary cross-entropy, squared error, or a closure; several at once;
-//! - penalties ([`Penalty`]): the squared sliced Wasserstein distance to a public law ([`Prior`]), or between
-//!   groups of private records;
-//! - engines ([`Engine`]): layers of burn by host kernels or on any device, and one record at a time through
-//!   autodiff for any module. They give the same answer.
+//! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;
+//! - [`Training`], [`PrivateTraining`], [`Step`]: the loop, with its plan, ledger and optimizer;
+//! - [`Gradients`], [`Clipped`], [`StepObjective`]: the clipped gradient by itself, for a loop of one's own;
+//! - [`Engine`]: layers by host kernels or on any device, and one record at a time. They give the same answer.
 
 #![forbid(unsafe_code)]
 
@@ -43,3 +39,17 @@ pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};
 pub use penalty::{DrawnPenalty, Penalty, Prior};
 pub use training::{PrivateTraining, Step, Training};
+
+/// What a private training in a burn program begins with, that of `dp_core` included.
+pub mod prelude {
+    pub use dp_core::DpError;
+    pub use dp_core::decimal::upper;
+    pub use dp_core::per_sample::nn::Chain;
+    pub use dp_core::plan::TrainingPlan;
+    pub use dp_core::sampling::{AllRecords, FixedSizeSampler, GroupSampler, PoissonSampler};
+
+    pub use crate::{
+        Clipping, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
+        Training,
+    };
+}
