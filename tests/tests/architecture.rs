@@ -127,7 +127,7 @@ fn every_recipe_builds_with_the_release_profile_and_the_locked_versions() {
 /// images, no command line, no backend that it did not ask for.
 #[test]
 fn the_libraries_bring_neither_tools_nor_backends() {
-    for package in ["dp-core", "swd", "model"] {
+    for package in ["dp-core", "swd", "private-training", "model"] {
         let needs = compiled(&["--package", package, "--no-default-features"], "normal");
         assert!(needs.len() > 50, "{}", needs.len());
         for heavy in [
