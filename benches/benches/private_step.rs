@@ -8,15 +8,28 @@ use std::hint::black_box;
 use burn::tensor::Device;
 use criterion::{Criterion, criterion_group, criterion_main};
 use dp_core::per_sample::JacobianClip;
-use model::swae::{
-    Batch, Clipping, Engine, ExactCells, Matching, Objective, Prior, SwaeConfig, bounded_gradient,
-    plain_gradient,
+use model::swae::SwaeConfig;
+use private_training::{
+    Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 
 const BATCH: usize = 600;
+
+/// The paper's objective, with the same slices for every mode.
+fn objective(mode: JacobianClip) -> StepObjective {
+    let loss = Loss::binary_cross_entropy_with_logits();
+    let penalty = Penalty::to(Prior::UniformBall).slices(100);
+    Objective::of([loss.weight(0.9)])
+        .penalty(penalty.weight(0.1).clip(Clipping::published(mode)))
+        .draw(
+            &[6],
+            GroupSizes::Fixed(vec![BATCH]),
+            &mut ChaCha20Rng::seed_from_u64(2),
+        )
+        .unwrap()
+}
 
 fn steps(criterion: &mut Criterion) {
     let device = Device::flex();
@@ -29,21 +42,17 @@ fn steps(criterion: &mut Criterion) {
     let pixels = (0..BATCH * SwaeConfig::PIXELS)
         .map(|_| rng.random_range(0.0..1.0))
         .collect();
-    let batch = Batch::single(pixels, SwaeConfig::PIXELS).unwrap();
-    let slices = Slices::tight(6, 100, &mut rng).unwrap();
-    let mut exact = ExactCells::default();
-    let matching = Matching::draw(Prior::Exact, &[BATCH], slices, &mut exact, &mut rng).unwrap();
+    let batch = model.batch(pixels, &[BATCH], &device).unwrap();
     let mut group = criterion.benchmark_group("private_step");
     group.sample_size(10);
     for (name, engine) in [
         ("host", Engine::Host { chunk: 16 }),
         ("tensor", Engine::Tensor { chunk: 100 }),
     ] {
-        let objective = |mode| Objective::new(0.1, Clipping::paper(mode)).unwrap();
         let plain = objective(JacobianClip::Rows);
         group.bench_function(format!("{name}/plain"), |b| {
             b.iter(|| {
-                let step = plain_gradient(&model, &batch, &matching, &plain, engine, &device);
+                let step = plain.gradient_without_privacy(&model, &batch, engine, &device);
                 black_box(step.unwrap().0.to_host())
             });
         });
@@ -51,8 +60,7 @@ fn steps(criterion: &mut Criterion) {
             let objective = objective(mode);
             group.bench_function(format!("{name}/{mode:?}").to_lowercase(), |b| {
                 b.iter(|| {
-                    let step =
-                        bounded_gradient(&model, &batch, &matching, &objective, engine, &device);
+                    let step = objective.clipped_gradient(&model, &batch, engine, &device);
                     black_box(step.unwrap().0.before_noise())
                 });
             });

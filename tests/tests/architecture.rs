@@ -127,9 +127,10 @@ fn every_recipe_builds_with_the_release_profile_and_the_locked_versions() {
 /// images, no command line, no backend that it did not ask for.
 #[test]
 fn the_libraries_bring_neither_tools_nor_backends() {
-    let selections: [&[&str]; 3] = [
+    let selections: [&[&str]; 4] = [
         &["--package", "dp-core"],
         &["--package", "swd"],
+        &["--package", "private-training"],
         &["--package", "model", "--no-default-features"],
     ];
     for selection in selections {

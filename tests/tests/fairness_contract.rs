@@ -6,60 +6,100 @@
 //! one instance attains it.
 
 use burn::module::{Module, Param};
-use burn::tensor::{Device, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
 use dp_core::per_sample::{JacobianClip, Layer, Stack};
-use model::fairness::{
-    Clipped, Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
-    plain_gradient, sensitivity,
-};
 use model::layers::{LeakyRelu, Linear, Sigmoid};
+use private_training::{
+    Batch, Clipped, Clipping, Engine, Forward, GroupSizes, Layers, Loss, Network, Objective,
+    Penalty, StepObjective,
+};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 use system_tests::portability::places;
 
 const FEATURES: usize = 5;
 
 #[derive(Module, Debug)]
-struct Network {
+struct Scorer {
     fc1: Linear,
     act1: LeakyRelu,
     fc2: Linear,
     act2: Sigmoid,
     head: Linear,
+    inner: bool,
 }
 
-impl Network {
-    fn new(d: usize, scale: f64, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+impl Scorer {
+    fn new(d: usize, scale: f64, inner: bool, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         Self {
             fc1: Linear::new(FEATURES, 6, scale, rng, device),
             act1: LeakyRelu::new(6, 0.1),
             fc2: Linear::new(6, d, scale, rng, device),
             act2: Sigmoid::new(d, 0.5),
             head: Linear::new(d, 2, scale, rng, device),
+            inner,
         }
     }
 
     /// The penalty at the output, or at an inner layer under a head.
-    fn stages(&self, inner: bool) -> Stages<'_> {
+    fn stages(&self) -> Layers<'_> {
         let mut encoder: Vec<&dyn Layer> = vec![&self.fc1, &self.act1, &self.fc2];
-        if !inner {
-            encoder.push(&self.act2);
+        if self.inner {
+            return Layers::tapped(Stack::new(encoder), Stack::new(vec![&self.head]));
         }
-        Stages {
-            encoder: Stack::new(encoder),
-            head: inner.then(|| Stack::new(vec![&self.head])),
-        }
+        encoder.push(&self.act2);
+        Layers::of(Stack::new(encoder))
     }
 }
 
+impl Network<2> for Scorer {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        self.stages().forward(rows)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(self.stages()))
+    }
+}
+
+/// One linear layer whose output is penalised.
+#[derive(Module, Debug)]
+struct Line {
+    linear: Linear,
+}
+
+impl Line {
+    /// One output with these weights.
+    fn new(weights: &[f32], rng: &mut ChaCha20Rng, device: &Device) -> Self {
+        let mut linear = Linear::new(weights.len(), 1, 1.0, rng, device);
+        let weights = TensorData::new(weights.to_vec(), [weights.len(), 1]);
+        linear.weight = Param::from_data(weights, device);
+        Self { linear }
+    }
+}
+
+impl Network<2> for Line {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Layers::of(Stack::new(vec![&self.linear])).forward(rows)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(Layers::of(Stack::new(vec![&self.linear]))))
+    }
+}
+
+/// Rows on a device, `[rows, width]`.
+fn upload(values: &[f32], width: usize, device: &Device) -> Tensor<2> {
+    let shape = [values.len() / width, width];
+    Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
+}
+
 struct Trial {
-    network: Network,
-    inner: bool,
-    parity: Parity,
-    objective: Objective,
-    batches: [GroupedBatch; 2],
+    network: Scorer,
+    step: StepObjective,
+    batches: [Batch<2>; 2],
 }
 
 impl Trial {
@@ -68,21 +108,17 @@ impl Trial {
         let d = [1, 2, 6][rng.random_range(0..3)];
         let inner = rng.random_bool(0.5);
         let scale = [0.0, 0.5, 4.0, 100.0][rng.random_range(0..4)];
-        let network = Network::new(d, scale, &mut rng, device);
-        let slices = if rng.random_bool(0.5) {
-            Slices::tight(d, 3 * d, &mut rng).unwrap()
-        } else {
-            Slices::iid(d, 4, &mut rng).unwrap()
+        let network = Scorer::new(d, scale, inner, &mut rng, device);
+        let (penalty, groups) = match index.is_multiple_of(2) {
+            true => (Penalty::between_groups(), 2),
+            false => (Penalty::between_classes(), 4),
         };
-        let mut pair = || [rng.random_range(1..9), rng.random_range(1..9)];
-        let parity = if index.is_multiple_of(2) {
-            Parity::statistical(pair(), slices)
-        } else {
-            Parity::odds(&[pair(), pair()], slices)
-        }
-        .unwrap();
-        let sizes = parity.sizes().to_vec();
-        let n = parity.records();
+        let penalty = match rng.random_bool(0.5) {
+            true => penalty.slices(3 * d),
+            false => penalty.independent_slices(4),
+        };
+        let sizes: Vec<usize> = (0..groups).map(|_| rng.random_range(1..9)).collect();
+        let n = sizes.iter().sum();
         let mut rows: Vec<f32> = Vec::with_capacity(n * FEATURES);
         for i in 0..n {
             if i > 0 && rng.random_bool(0.3) {
@@ -105,31 +141,32 @@ impl Trial {
             others[place * width..(place + 1) * width].fill(-30.0);
         }
         let batches = [(rows, targets), (neighbour, others)].map(|(rows, targets)| {
-            GroupedBatch::new(rows, FEATURES, targets, width, &sizes).unwrap()
+            let rows = upload(&rows, FEATURES, device);
+            Batch::new(rows, upload(&targets, width, device), &sizes).unwrap()
         });
         let clipping = Clipping {
             activation: rng.random_range(0.1..2.0),
             jacobian: rng.random_range(0.1..3.0),
-            loss: rng.random_range(0.1..3.0),
             mode: [JacobianClip::Rows, JacobianClip::Spectral][rng.random_range(0..2)],
         };
+        let bound = rng.random_range(0.1..3.0);
         let alpha = [0.0, 0.3, 0.8, 1.0][rng.random_range(0..4)];
+        let loss = Loss::squared_error().weight(1.0 - alpha).clip(bound);
+        let step = Objective::of([loss])
+            .penalty(penalty.weight(alpha).clip(clipping))
+            .draw(&[d], GroupSizes::Fixed(sizes), &mut rng);
         Self {
             network,
-            inner,
-            parity,
-            objective: Objective::new(alpha, clipping).unwrap(),
+            step: step.unwrap(),
             batches,
         }
     }
 
     fn bounded(&self, engine: Engine, device: &Device) -> [Clipped; 2] {
-        let stages = self.network.stages(self.inner);
-        let terms = (TaskLoss::Squared, &self.parity);
         self.batches.each_ref().map(|batch| {
-            bounded_gradient(&stages, batch, terms, &self.objective, engine, device)
-                .unwrap()
-                .0
+            let step = &self.step;
+            let bounded = step.clipped_gradient(&self.network, batch, engine, device);
+            bounded.unwrap().0
         })
     }
 
@@ -140,12 +177,12 @@ impl Trial {
     }
 
     fn ratio_without_clipping(&self, engine: Engine, device: &Device) -> f64 {
-        let stages = self.network.stages(self.inner);
-        let terms = (TaskLoss::Squared, &self.parity);
         let gradients = self.batches.each_ref().map(|batch| {
-            plain_gradient(&stages, batch, terms, &self.objective, engine, device).map(|g| g.0)
+            let step = &self.step;
+            let plain = step.gradient_without_privacy(&self.network, batch, engine, device);
+            plain.map(|(gradient, _)| gradient)
         });
-        let declared = sensitivity(&self.objective, &self.parity).unwrap();
+        let declared = self.step.sensitivity().unwrap();
         match gradients {
             [Ok(first), Ok(second)] => {
                 distance(&first.to_host(), &second.to_host()) / declared.l2_upper()
@@ -209,6 +246,18 @@ fn sabotage_without_clipping_is_caught() {
     assert!(caught >= 20, "only {caught} of 60 trials exceed the bound");
 }
 
+/// The penalty alone between two groups, in one dimension.
+fn parity(clipping: Clipping, sizes: &[usize]) -> StepObjective {
+    Objective::default()
+        .penalty(Penalty::between_groups().slices(1).clip(clipping))
+        .draw(
+            &[1],
+            GroupSizes::Fixed(sizes.to_vec()),
+            &mut ChaCha20Rng::seed_from_u64(7),
+        )
+        .unwrap()
+}
+
 /// The first group lies at the clipping bound, at one end or at both, so that nearly every rank in it is a
 /// tie; the second is spread out, so that ranks matter. The features are sparse: Jacobians point apart, and
 /// ranks that are swapped do not cancel. One record of the first group is replaced; `order` is that of its
@@ -216,9 +265,7 @@ fn sabotage_without_clipping_is_caught() {
 fn tied(n: usize, both_ends: bool, order: &[usize], device: &Device) -> f64 {
     const SPARSE: usize = 40;
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let mut network = Linear::new(SPARSE, 1, 1.0, &mut rng, device);
-    let ones = TensorData::new(vec![1f32; SPARSE], [SPARSE, 1]);
-    network.weight = Param::from_data(ones, device);
+    let network = Line::new(&[1.0; SPARSE], &mut rng, device);
     let mut record = |low: f32, high: f32| {
         let mut row = vec![0.0; SPARSE];
         for _ in 0..2 {
@@ -234,27 +281,15 @@ fn tied(n: usize, both_ends: bool, order: &[usize], device: &Device) -> f64 {
     let mut replaced = far.clone();
     replaced[0] = vec![0.0; SPARSE];
     let replaced: Vec<Vec<f32>> = order.iter().map(|&i| replaced[i].clone()).collect();
-    let clipping = Clipping {
-        activation: 1.0,
-        jacobian: 1.0,
-        loss: 1.0,
-        mode: JacobianClip::Spectral,
-    };
-    let objective = Objective::new(1.0, clipping).unwrap();
-    let parity = Parity::statistical([n, n / 2], Slices::tight(1, 1, &mut rng).unwrap()).unwrap();
-    let stages = Stages {
-        encoder: Stack::new(vec![&network]),
-        head: None,
-    };
+    let step = parity(Clipping::new(1.0, 1.0), &[n, n / 2]);
     let [first, second] = [far, replaced].map(|group| {
         let rows = [group.concat(), spread.clone()].concat();
         let targets = vec![0.0; n + n / 2];
-        let batch = GroupedBatch::new(rows, SPARSE, targets, 1, &[n, n / 2]).unwrap();
-        let terms = (TaskLoss::Squared, &parity);
+        let (rows, targets) = (upload(&rows, SPARSE, device), upload(&targets, 1, device));
+        let batch = Batch::new(rows, targets, &[n, n / 2]).unwrap();
         let engine = Engine::Host { chunk: 16 };
-        bounded_gradient(&stages, &batch, terms, &objective, engine, device)
-            .unwrap()
-            .0
+        let bounded = step.clipped_gradient(&network, &batch, engine, device);
+        bounded.unwrap().0
     });
     distance(&first.before_noise(), &second.before_noise()) / first.sensitivity().l2_upper()
 }
@@ -307,8 +342,7 @@ fn host_and_tensors_agree() {
 fn the_bound_is_attained_in_the_smaller_group() {
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let mut network = Linear::new(2, 1, 1.0, &mut rng, &device);
-    network.weight = Param::from_data(TensorData::new(vec![1e6f32, 0.0], [2, 1]), &device);
+    let network = Line::new(&[1e6, 0.0], &mut rng, &device);
     let (large, far) = (1e3f32, 1e6f32);
     let rows = |sign: f32| {
         let mut rows = vec![large, sign * far];
@@ -317,33 +351,19 @@ fn the_bound_is_attained_in_the_smaller_group() {
         rows
     };
     let sizes = [3, 7];
-    let clipping = Clipping {
-        activation: 1.5,
-        jacobian: 2.0,
-        loss: 1.0,
-        mode: JacobianClip::Spectral,
-    };
-    let objective = Objective::new(1.0, clipping).unwrap();
-    let stages = Stages {
-        encoder: Stack::new(vec![&network]),
-        head: None,
-    };
-    let slices = Slices::tight(1, 1, &mut rng).unwrap();
-    let parity = Parity::statistical(sizes, slices).unwrap();
+    let step = parity(Clipping::new(1.5, 2.0), &sizes);
     let engine = Engine::Host { chunk: 8 };
     let [first, second] = [1.0, -1.0].map(|sign| {
-        let batch = GroupedBatch::new(rows(sign), 2, vec![0.0; 10], 1, &sizes).unwrap();
-        let terms = (TaskLoss::Squared, &parity);
-        bounded_gradient(&stages, &batch, terms, &objective, engine, &device)
-            .unwrap()
-            .0
+        let targets = Tensor::zeros([10, 1], &device);
+        let batch = Batch::new(upload(&rows(sign), 2, &device), targets, &sizes).unwrap();
+        let bounded = step.clipped_gradient(&network, &batch, engine, &device);
+        bounded.unwrap().0
     });
     let moved = distance(&first.before_noise(), &second.before_noise());
     let theorem = 8.0 * 1.5 * 2.0 / 3.0;
     let declared = first.sensitivity().l2_upper();
     assert!((moved / theorem - 1.0).abs() < 1e-3, "{moved} of {theorem}");
     assert!(moved <= declared && declared < theorem * 1.001);
-    let paper = parity.clone().with_paper_sensitivity();
-    let paper = sensitivity(&objective, &paper).unwrap().l2_upper();
-    assert!((paper / declared - 2.0).abs() < 1e-2);
+    let published = step.published_sensitivity_upper();
+    assert!((published / declared - 2.0).abs() < 1e-2);
 }

@@ -16,9 +16,10 @@ use dp_core::mechanism::{
 use dp_core::per_sample::{JacobianClip, ParameterSlot};
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::AllRecords;
-use model::swae::{
-    Batch, Clipping, Engine, Matching, Objective, Swae, SwaeConfig, bounded_gradient,
-    plain_gradient,
+use model::swae::{Swae, SwaeConfig};
+use private_training::penalty::Matching;
+use private_training::{
+    Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
 };
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -41,10 +42,26 @@ impl ModuleMapper for Scale {
 struct Trial {
     model: Swae,
     sizes: Vec<usize>,
-    matching: Matching,
-    objective: Objective,
+    step: StepObjective,
     batch: Vec<f32>,
     neighbour: Vec<f32>,
+}
+
+/// `(1 - alpha)` of the reconstruction, clipped to `bound`, and `alpha` of the transport.
+fn objective(
+    alpha: f64,
+    (bound, clipping): (f64, Clipping),
+    matching: Matching,
+    sizes: &[usize],
+) -> StepObjective {
+    let loss = Loss::binary_cross_entropy_with_logits();
+    let penalty = Penalty::to(Prior::UniformBall).weight(alpha).clip(clipping);
+    Objective::of([loss.weight(1.0 - alpha).clip(bound)])
+        .with_penalties(
+            vec![penalty.with_target(matching)],
+            GroupSizes::Fixed(sizes.to_vec()),
+        )
+        .unwrap()
 }
 
 impl Trial {
@@ -83,10 +100,11 @@ impl Trial {
         let clipping = Clipping {
             activation: rng.random_range(0.2..2.0),
             jacobian: rng.random_range(0.1..3.0),
-            loss: rng.random_range(0.1..3.0),
             mode,
         };
-        let objective = Objective::new([0.0, 0.1, 0.5, 1.0][rng.random_range(0..4)], clipping);
+        let bounds = (rng.random_range(0.1..3.0), clipping);
+        let alpha = [0.0, 0.1, 0.5, 1.0][rng.random_range(0..4)];
+        let matching = Matching::new(slices, cells);
         let n = sizes.iter().sum();
         let batch = images(n, &mut rng);
         let mut neighbour = batch.clone();
@@ -95,37 +113,26 @@ impl Trial {
         neighbour[place * PIXELS..(place + 1) * PIXELS].copy_from_slice(&other);
         Self {
             model,
+            step: objective(alpha, bounds, matching, &sizes),
             sizes,
-            matching: Matching::new(slices, cells),
-            objective: objective.unwrap(),
             batch,
             neighbour,
         }
     }
 
-    fn batches(&self) -> [Batch; 2] {
+    fn batches(&self, device: &Device) -> [Batch<2>; 2] {
         [&self.batch, &self.neighbour].map(|pixels| {
-            if self.model.classes == 0 {
-                Batch::single(pixels.clone(), PIXELS).unwrap()
-            } else {
-                Batch::by_class(pixels.clone(), PIXELS, &self.sizes).unwrap()
-            }
+            let batch = self.model.batch(pixels.clone(), &self.sizes, device);
+            batch.unwrap()
         })
     }
 
     /// Distance over declared sensitivity of what reaches the mechanism.
     fn ratio(&self, engine: Engine, device: &Device) -> f64 {
-        let [first, second] = self.batches().map(|batch| {
-            bounded_gradient(
-                &self.model,
-                &batch,
-                &self.matching,
-                &self.objective,
-                engine,
-                device,
-            )
-            .unwrap()
-            .0
+        let [first, second] = self.batches(device).map(|batch| {
+            let step = &self.step;
+            let bounded = step.clipped_gradient(&self.model, &batch, engine, device);
+            bounded.unwrap().0
         });
         assert_eq!(first.sensitivity(), second.sensitivity());
         distance(&first.before_noise(), &second.before_noise()) / first.sensitivity().l2_upper()
@@ -133,19 +140,12 @@ impl Trial {
 
     /// The same with the clipping taken out.
     fn ratio_without_clipping(&self, engine: Engine, device: &Device) -> f64 {
-        let [first, second] = self.batches().map(|batch| {
-            plain_gradient(
-                &self.model,
-                &batch,
-                &self.matching,
-                &self.objective,
-                engine,
-                device,
-            )
-            .unwrap()
-            .0
+        let [first, second] = self.batches(device).map(|batch| {
+            let step = &self.step;
+            let plain = step.gradient_without_privacy(&self.model, &batch, engine, device);
+            plain.unwrap().0
         });
-        let declared = model::swae::sensitivity(&self.objective, &self.matching).unwrap();
+        let declared = self.step.sensitivity().unwrap();
         distance(&first.to_host(), &second.to_host()) / declared.l2_upper()
     }
 }
@@ -267,14 +267,13 @@ fn saturated(n: usize, both_ends: bool, device: &Device) -> Trial {
     let clipping = Clipping {
         activation: 1e-3,
         jacobian: 1.0,
-        loss: 1.0,
         mode: JacobianClip::Spectral,
     };
+    let matching = Matching::new(slices, vec![cells]);
     Trial {
         model,
         sizes: vec![n],
-        matching: Matching::new(slices, vec![cells]),
-        objective: Objective::new(1.0, clipping).unwrap(),
+        step: objective(1.0, (1.0, clipping), matching, &[n]),
         batch,
         neighbour,
     }
@@ -316,7 +315,11 @@ fn sabotage_of_the_tie_break_is_caught() {
 #[test]
 fn a_record_that_is_not_finite_contributes_nothing() {
     let device = Device::flex();
-    for engine in [Engine::Host { chunk: 3 }, Engine::Tensor { chunk: 3 }] {
+    for engine in [
+        Engine::Alone,
+        Engine::Host { chunk: 3 },
+        Engine::Tensor { chunk: 3 },
+    ] {
         let mut trial = Trial::new(5, &device);
         let place = 1;
         trial.neighbour = trial.batch.clone();

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use lab::backend::Backend;
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use model::penalised::Engine;
+use private_training::Engine;
 use system_tests::portability::{places, runs};
 use test_support::skipped;
 

@@ -11,17 +11,17 @@
 
 use std::hint::black_box;
 
-use burn::tensor::Device;
-use dp_core::per_sample::JacobianClip;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::per_sample::{JacobianClip, Stack};
 use lab::diagnostic::Failure;
-use model::fairness::{
-    Clipping, Engine, GroupedBatch, Objective, Parity, Stages, TaskLoss, bounded_gradient,
-    plain_gradient,
-};
 use model::layers::{LeakyRelu, Linear};
+use private_training::{
+    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 
 use super::medians;
 
@@ -37,6 +37,38 @@ const WIDTHS: [(usize, f64); 7] = [
     (2048, 36.96),
     (8192, 123.81),
 ];
+
+/// Two features to two outputs by one hidden layer.
+#[derive(Module, Debug)]
+struct Hidden {
+    first: Linear,
+    act: LeakyRelu,
+    last: Linear,
+}
+
+impl Hidden {
+    fn new(width: usize, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+        Self {
+            first: Linear::new(2, width, 2.0, rng, device),
+            act: LeakyRelu::new(width, 0.0),
+            last: Linear::new(width, 2, 1.0, rng, device),
+        }
+    }
+
+    fn stack(&self) -> Stack<'_> {
+        Stack::new(vec![&self.first, &self.act, &self.last])
+    }
+}
+
+impl Network<2> for Hidden {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::penalised(self.stack().output(rows))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(Layers::of(self.stack())))
+    }
+}
 
 /// Measures and prints, a line a width.
 ///
@@ -63,36 +95,36 @@ pub fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
 /// Medians in milliseconds: plain, rows, spectral.
 fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let first = Linear::new(2, width, 2.0, &mut rng, device);
-    let act = LeakyRelu::new(width, 0.0);
-    let last = Linear::new(width, 2, 1.0, &mut rng, device);
-    let half = RECORDS / 2;
+    let network = Hidden::new(width, &mut rng, device);
+    let halves = [RECORDS / 2; 2];
     let rows: Vec<f32> = (0..2 * RECORDS)
         .map(|_| rng.random_range(-1.0..1.0))
         .collect();
-    let batch = GroupedBatch::new(rows, 2, vec![0.0; 2 * RECORDS], 2, &[half, half]);
-    let batch = batch.map_err(Failure::run)?;
-    let slices = Slices::tight(2, SLICES, &mut rng).map_err(Failure::run)?;
-    let parity = Parity::statistical([half, half], slices).map_err(Failure::run)?;
+    let rows = Tensor::<2>::from_data(TensorData::new(rows, [RECORDS, 2]), device);
+    let targets = Tensor::zeros([RECORDS, 2], device);
+    let batch = Batch::new(rows, targets, &halves).map_err(Failure::run)?;
     let engine = match Engine::for_device(device) {
         Engine::Host { .. } => Engine::Host { chunk: 32 },
-        Engine::Tensor { .. } => Engine::Tensor { chunk: RECORDS },
+        _ => Engine::Tensor { chunk: RECORDS },
     };
     let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
     medians(repeat, forms, |mode: Option<JacobianClip>| {
+        let clipping = Clipping::published(mode.unwrap_or(JacobianClip::Rows));
+        let penalty = Penalty::between_groups().slices(SLICES).clip(clipping);
+        let mut public = ChaCha20Rng::seed_from_u64(2);
         // The transport alone, as in the paper.
-        let clipping = Clipping::paper(mode.unwrap_or(JacobianClip::Rows));
-        let objective = Objective::new(1.0, clipping).map_err(Failure::run)?;
-        let terms = (TaskLoss::Squared, &parity);
-        let stages = Stages::of(vec![&first, &act, &last]);
+        let step = Objective::default()
+            .penalty(penalty)
+            .draw(&[2], GroupSizes::Fixed(halves.to_vec()), &mut public)
+            .map_err(Failure::run)?;
         let gradient = if mode.is_some() {
-            let bounded = bounded_gradient(&stages, &batch, terms, &objective, engine, device);
-            bounded.map_err(Failure::run)?.0.before_noise()
+            step.clipped_gradient(&network, &batch, engine, device)
+                .map(|(bounded, _)| bounded.before_noise())
         } else {
-            let plain = plain_gradient(&stages, &batch, terms, &objective, engine, device);
-            plain.map_err(Failure::run)?.0.to_host()
+            step.gradient_without_privacy(&network, &batch, engine, device)
+                .map(|(gradient, _)| gradient.to_host())
         };
-        black_box(gradient);
+        black_box(gradient.map_err(Failure::run)?);
         Ok(())
     })
 }

@@ -8,13 +8,12 @@ use std::hint::black_box;
 use burn::tensor::Device;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use model::swae::{
-    Batch, Clipping, Engine, ExactCells, Matching, Objective, Prior, SwaeConfig, bounded_gradient,
-    plain_gradient,
+use model::swae::SwaeConfig;
+use private_training::{
+    Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective, TrainingError,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 
 use super::peak::Peak;
 use super::{medians, operations};
@@ -52,11 +51,9 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     let pixels = (0..BATCH * SwaeConfig::PIXELS)
         .map(|_| rng.random_range(0.0..1.0))
         .collect();
-    let batch = Batch::single(pixels, SwaeConfig::PIXELS).map_err(Failure::run)?;
-    let slices = Slices::tight(LATENT, 100, &mut rng).map_err(Failure::run)?;
-    let mut exact = ExactCells::default();
-    let matching = Matching::draw(Prior::Exact, &[BATCH], slices, &mut exact, &mut rng);
-    let matching = matching.map_err(Failure::run)?;
+    let batch = model
+        .batch(pixels, &[BATCH], device)
+        .map_err(Failure::run)?;
     let engines = match Engine::for_device(device) {
         Engine::Host { chunk } => vec![
             (
@@ -68,7 +65,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
                 Engine::Tensor { chunk: 100 },
             ),
         ],
-        Engine::Tensor { .. } => [100, BATCH]
+        _ => [100, BATCH]
             .map(|chunk| {
                 (
                     format!("tensors, {chunk} at once"),
@@ -80,13 +77,12 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     for (name, engine) in engines {
         let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
         let [plain, rows, spectral] = medians(repeat, forms, |mode: Option<JacobianClip>| {
-            let clipping = Clipping::paper(mode.unwrap_or(JacobianClip::Rows));
-            let objective = Objective::new(0.1, clipping).map_err(Failure::run)?;
+            let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::run)?;
             let gradient = if mode.is_some() {
-                bounded_gradient(&model, &batch, &matching, &objective, engine, device)
+                step.clipped_gradient(&model, &batch, engine, device)
                     .map(|(bounded, _)| bounded.before_noise())
             } else {
-                plain_gradient(&model, &batch, &matching, &objective, engine, device)
+                step.gradient_without_privacy(&model, &batch, engine, device)
                     .map(|(gradient, _)| gradient.to_host())
             };
             black_box(gradient.map_err(Failure::run)?);
@@ -102,4 +98,17 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// The paper's objective, with the same slices for every mode.
+fn objective(mode: JacobianClip) -> Result<StepObjective, TrainingError> {
+    let loss = Loss::binary_cross_entropy_with_logits();
+    let penalty = Penalty::to(Prior::UniformBall).slices(100);
+    Objective::of([loss.weight(0.9)])
+        .penalty(penalty.weight(0.1).clip(Clipping::published(mode)))
+        .draw(
+            &[LATENT],
+            GroupSizes::Fixed(vec![BATCH]),
+            &mut ChaCha20Rng::seed_from_u64(2),
+        )
 }

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{Layer, Needs, Stack};
 use model::latent::{LatentSpace, SmallAutoencoder};
 use model::layers::{AvgPool, Conv, LeakyRelu, Linear, Sigmoid, Upsample};
-use model::penalised::Engine;
+use private_training::Engine;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -151,7 +151,7 @@ pub(super) fn cases() -> Vec<Case> {
                 Tolerance::Operation,
                 move |place: &Place| match place.engine {
                     Engine::Host { .. } => on_host(inputs, build),
-                    Engine::Tensor { .. } => on_tensors(inputs, build, &place.device),
+                    _ => on_tensors(inputs, build, &place.device),
                 },
                 move || in_f64(inputs, build),
             )

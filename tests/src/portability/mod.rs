@@ -1,8 +1,8 @@
 //! The same cases on every backend of a build that a machine has.
 //!
 //! **Policy.** What a case finds, a vector, is compared with a reference computed in `f64` (`reference`),
-//! but for ten steps and the public autoencoder, whose references are the host's, and for burn's own layers,
-//! whose reference is its autodiff there, one record at a time: the relative error
+//! but for ten steps and the public autoencoder, whose references are the host's, and for burn's own layers
+//! and steps through them, whose reference is its autodiff there, one record at a time: the relative error
 //! `|found - expected| / |expected|` is at most 0 for ranks ([`Tolerance::Exact`]), 1e-5 for an operation
 //! or a layer ([`Tolerance::Operation`]), and 1e-3 where bounds are tightened by what a device may round
 //! ([`Tolerance::Clip`]), for a plain step, and for the change of the weights after ten steps of training
@@ -15,12 +15,17 @@ mod burn_layers;
 mod clipping;
 mod flows;
 mod layers;
+#[path = "../../../crates/training/tests/networks/mod.rs"]
+mod networks;
 mod place;
 mod reference;
 pub mod runs;
+#[path = "../../../crates/training/tests/common/mod.rs"]
+mod small;
 #[path = "../../../crates/dp-core/tests/stacks/mod.rs"]
 mod stacks;
 mod steps;
+mod training;
 mod transport;
 
 pub use place::{Place, places};
@@ -112,6 +117,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(clipping::cases());
     cases.extend(layers::cases());
     cases.extend(burn_layers::cases());
+    cases.extend(training::cases());
     cases.extend(steps::cases());
     cases.extend(runs::cases());
     cases.extend(flows::cases());

@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use dp_core::per_sample::Rounding;
 use lab::backend::{Backend, Choice, devices};
-use model::penalised::Engine;
+use private_training::Engine;
 
 /// A device, and the engine of its private steps.
 pub struct Place {

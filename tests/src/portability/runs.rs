@@ -1,27 +1,30 @@
 //! Ten private steps of each experiment with the same seed: how the weights have changed.
 
 use burn::module::Module;
-use burn::tensor::Device;
+use burn::optim::AdamConfig;
+use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
+use dp_core::DpError;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{NoiseSource, Releaser};
-use dp_core::per_sample::{JacobianClip, Layer};
+use dp_core::mechanism::NoiseSource;
+use dp_core::per_sample::{JacobianClip, Stack};
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
 use model::descent::descend;
 use model::ema::Ema;
-use model::fairness::{self, GroupedBatch, Parity, Stages, TaskLoss};
 use model::layers::{LeakyRelu, Linear, Sigmoid};
-use model::penalised::{Clipping, Engine, Objective};
-use model::swae::{self, Batch, ExactCells, Matching, Prior, SwaeConfig};
+use model::swae::SwaeConfig;
 use model::weights;
+use private_training::{
+    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
+    Training,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::Slices;
 
-use super::reference::Network;
-use super::{Case, Place, Tolerance, wave};
+use super::small::{self, Small};
+use super::{Case, Place, Tolerance, reference, wave};
 
 const STEPS: usize = 10;
 
@@ -47,21 +50,34 @@ impl Scorer {
     }
 
     /// The same in `f64`.
-    pub(super) fn reference(&self) -> Network {
-        Network::default()
+    pub(super) fn reference(&self) -> reference::Network {
+        reference::Network::default()
             .then(&self.first)
             .then(&self.bend)
             .then(&self.last)
             .then(&self.squash)
     }
 
-    pub(super) fn layers(&self) -> Vec<&dyn Layer> {
-        vec![&self.first, &self.bend, &self.last, &self.squash]
+    fn stack(&self) -> Stack<'_> {
+        Stack::new(vec![&self.first, &self.bend, &self.last, &self.squash])
     }
 }
 
-/// A releaser of ten steps with known noise, and a ledger in a folder that goes with it.
-fn releaser(sampler: impl Into<BatchSampler>) -> (Releaser, Ledger, tempfile::TempDir) {
+impl Network<2> for Scorer {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::penalised(self.stack().output(rows))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Ok(Some(Layers::of(self.stack())))
+    }
+}
+
+/// Ten steps with known noise, and a ledger in a folder that goes with it.
+fn start(
+    training: Training,
+    sampler: impl Into<BatchSampler>,
+) -> (PrivateTraining, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).expect("a ledger");
     // So little that the gradient is what the weights follow.
@@ -69,12 +85,20 @@ fn releaser(sampler: impl Into<BatchSampler>) -> (Releaser, Ledger, tempfile::Te
         noise: Noise::Multiplier(1e-3),
         ..TrainingPlan::within(1.0, 1e-3, STEPS as u64, sampler)
     };
-    let plan = plan.check().expect("a plan");
-    (plan.releaser(NoiseSource::insecure(3)), ledger, folder)
+    let releaser = plan.check().expect("a plan");
+    let releaser = releaser.releaser(NoiseSource::insecure(3));
+    let training = training.start_with_noise(releaser, ledger);
+    (training.expect("a training"), folder)
 }
 
-fn objective(alpha: f64) -> Objective {
-    Objective::new(alpha, Clipping::paper(JacobianClip::Spectral)).expect("an objective")
+fn objective(alpha: f64, loss: Loss, penalty: Penalty) -> Objective {
+    let clipping = Clipping::published(JacobianClip::Spectral);
+    Objective::of([loss.weight(1.0 - alpha)]).penalty(penalty.weight(alpha).clip(clipping))
+}
+
+fn upload(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
+    let n = values.len() / width;
+    Tensor::from_data(TensorData::new(values, [n, width]), device)
 }
 
 /// What training added to the weights.
@@ -93,8 +117,6 @@ pub fn autoencoder(
     mut after: impl FnMut(),
 ) -> Vec<f64> {
     let glyphs = Glyphs::generate(50, 1).expect("glyphs");
-    let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
-    let (mut releaser, mut ledger, _folder) = releaser(sampler);
     let mut public = ChaCha20Rng::seed_from_u64(2);
     let config = SwaeConfig {
         latent: 3,
@@ -102,63 +124,72 @@ pub fn autoencoder(
     };
     let mut model = config.init(&mut public, device);
     let before = weights::to_host(&model);
+    let loss = Loss::binary_cross_entropy_with_logits();
+    let objective = objective(alpha, loss, Penalty::to(Prior::UniformBall).slices(9));
+    let training = Training::new(objective).engine(engine).public(public);
+    let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
+    let (mut training, _folder) = start(training, sampler);
     let mut adam = ModuleAdam::default();
     let mut average = Ema::new(0.5).expect("an average");
-    let mut exact = ExactCells::default();
-    for _ in 0..STEPS {
-        let slices = Slices::tight(3, 9, &mut public).expect("slices");
-        let matching = Matching::draw(Prior::Exact, &[6], slices, &mut exact, &mut public);
-        let draw = releaser.draw().expect("a draw");
-        let pixels = glyphs.gather(&draw.indices()).expect("pixels");
-        let records = Batch::single(pixels, glyphs.image_size()).expect("a batch");
-        let matching = matching.expect("a matching");
-        let (clipped, _) = swae::bounded_gradient(
-            &model,
-            &records,
-            &matching,
-            &objective(alpha),
-            engine,
-            device,
-        )
-        .expect("a gradient");
-        let bounded = clipped.of(draw).expect("of the draw");
-        let released = releaser.release(bounded, &mut ledger).expect("a release");
+    while let Some(step) = training.next_step().expect("a step") {
+        let pixels = glyphs.gather(&step.records()).expect("pixels");
+        let images = upload(pixels, glyphs.image_size(), device);
+        let released = step.gradient(&model, images.clone(), images);
+        let released = released.expect("a release");
         model = adam.step(1e-3, model, released.into_params());
         average.update(&model);
         after();
     }
-    assert_eq!(ledger.releases(), STEPS as u64);
+    assert_eq!(training.ledger().releases(), STEPS as u64);
     change(&before, &average.apply(model).expect("weights"))
 }
 
 /// The same for a fair scorer by plain descent.
 pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()) -> Vec<f64> {
-    // All records at each step.
-    let sampler = GroupSampler::new(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
-    let (mut releaser, mut ledger, _folder) = releaser(sampler.expect("a sampler"));
     let mut public = ChaCha20Rng::seed_from_u64(4);
     let mut scorer = Scorer::new(&mut public, device);
     let before = weights::to_host(&scorer);
-    let sizes = [5, 9];
-    for step in 0..STEPS {
-        let inputs = wave((14 + step) * Scorer::FEATURES)[step * Scorer::FEATURES..].to_vec();
-        let targets = (0..14).map(|i| (i % 2) as f32).collect();
-        let batch = GroupedBatch::new(inputs, Scorer::FEATURES, targets, 1, &sizes);
-        let slices = Slices::tight(1, 1, &mut public).expect("slices");
-        let parity = Parity::statistical(sizes, slices).expect("a parity");
-        let stages = Stages::of(scorer.layers());
-        let terms = (TaskLoss::Bernoulli, &parity);
-        let batch = batch.expect("a batch");
-        let draw = releaser.draw().expect("a draw");
-        let (clipped, _) =
-            fairness::bounded_gradient(&stages, &batch, terms, &objective(alpha), engine, device)
-                .expect("a gradient");
-        let bounded = clipped.of(draw).expect("of the draw");
-        let released = releaser.release(bounded, &mut ledger).expect("a release");
-        scorer = descend(0.5, scorer, released.into_params());
+    let penalty = Penalty::between_groups().slices(1);
+    let objective = objective(alpha, Loss::binary_cross_entropy(), penalty);
+    let training = Training::new(objective).engine(engine).public(public);
+    // All records at each step.
+    let sampler = GroupSampler::new(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
+    let (mut training, _folder) = start(training, sampler.expect("a sampler"));
+    while let Some(step) = training.next_step().expect("a step") {
+        let at = step.draw().step().expect("a planned draw") as usize;
+        let inputs = wave((14 + at) * Scorer::FEATURES)[at * Scorer::FEATURES..].to_vec();
+        let inputs = upload(inputs, Scorer::FEATURES, device);
+        let targets = upload((0..14).map(|i| (i % 2) as f32).collect(), 1, device);
+        let released = step.gradient(&scorer, inputs, targets);
+        scorer = descend(0.5, scorer, released.expect("a release").into_params());
         after();
     }
+    assert_eq!(training.ledger().releases(), STEPS as u64);
     change(&before, &scorer)
+}
+
+/// The same for a classifier of burn's own layers by burn's Adam.
+fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
+    // burn's generators differ from device to device.
+    let mut network = Small::new(3, 4, &Device::flex()).to_device(device);
+    let before = weights::to_host(&network);
+    let penalty = Penalty::to(Prior::StandardGaussian).slices(6);
+    let objective = objective(alpha, Loss::cross_entropy(), penalty);
+    let training = Training::new(objective)
+        .engine(engine)
+        .optimizer(AdamConfig::new().init())
+        .learning_rate(1e-2);
+    let sampler = FixedSizeSampler::new(20, 8).expect("a sampler");
+    let (mut training, _folder) = start(training, sampler);
+    let [c, h, w] = Small::IMAGE;
+    let images = upload(wave(20 * c * h * w), c * h * w, device).reshape([20, c, h, w]);
+    let labels = small::labels(20, 4, device);
+    while let Some(step) = training.next_step().expect("a step") {
+        let moved = step.update_from(&network, &images, &labels);
+        network = moved.expect("an update");
+    }
+    assert_eq!(training.ledger().releases(), STEPS as u64);
+    change(&before, &network)
 }
 
 const ALPHA: f64 = 0.1;
@@ -174,26 +205,25 @@ pub fn sabotaged_runs() -> Vec<Case> {
 }
 
 fn compared_with(alpha: f64) -> Vec<Case> {
-    let host = || (Device::flex(), Engine::Host { chunk: 4 });
-    let case = |name, run: fn(f64, &Device, Engine) -> Vec<f64>| {
+    type Run = fn(f64, &Device, Engine) -> Vec<f64>;
+    let case = |name, reference: Engine, run: Run| {
         Case::new(
             "ten steps",
             name,
             Tolerance::Run,
             move |place: &Place| run(ALPHA, &place.device, place.engine),
-            move || {
-                let (device, engine) = host();
-                run(alpha, &device, engine)
-            },
+            move || run(alpha, &Device::flex(), reference),
         )
         .private()
     };
+    let host = Engine::Host { chunk: 4 };
     vec![
-        case("fairness", |alpha, device, engine| {
+        case("fairness", host, |alpha, device, engine| {
             fair(alpha, device, engine, || ())
         }),
-        case("autoencoder", |alpha, device, engine| {
+        case("autoencoder", host, |alpha, device, engine| {
             autoencoder(alpha, device, engine, || ())
         }),
+        case("burn's layers", Engine::Alone, classifier),
     ]
 }

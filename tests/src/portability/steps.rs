@@ -2,19 +2,24 @@
 
 use std::ops::Range;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
-use model::fairness::{self, GroupedBatch, Parity, Stages, TaskLoss};
-use model::penalised::{Clipped, Clipping, Engine, Objective};
-use model::swae::{self, Batch, Matching, Swae, SwaeConfig};
+use model::swae::{Swae, SwaeConfig};
 use model::weights::to_host;
+use private_training::penalty::{Between, Matching, Pair, Target};
+use private_training::{
+    Batch, Clipping, GroupSizes, Loss, Network, Objective, Penalty, Prior, StepObjective,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Cells, Slices, UniformBall};
 
-use super::reference::{Network, Problem, Step, cells_of, towards};
+use super::reference::{self, Problem, Step, cells_of, towards};
 use super::runs::Scorer;
-use super::{Case, Expected, Found, Tolerance, wave, wide};
+use super::{Case, Expected, Found, Place, Tolerance, wave, wide};
+
+/// The weight of the transport.
+const ALPHA: f64 = 0.3;
 
 /// How a step is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,21 +41,55 @@ impl Bounds {
         Self::Plain,
     ];
 
-    fn clipping(self) -> Option<Clipping> {
+    /// Those of the loss and of the transport; none for a plain step.
+    fn constants(self) -> Option<(f64, Clipping)> {
         match self {
-            Self::Paper(mode) => Some(Clipping::paper(mode)),
-            Self::Wide(mode) => Some(Clipping {
-                loss: 100.0,
-                jacobian: 20.0,
-                ..Clipping::paper(mode)
-            }),
+            Self::Paper(mode) => Some((1.0, Clipping::published(mode))),
+            Self::Wide(mode) => {
+                let published = Clipping::published(mode);
+                let jacobian = 20.0;
+                Some((
+                    100.0,
+                    Clipping {
+                        jacobian,
+                        ..published
+                    },
+                ))
+            }
             Self::Plain => None,
         }
     }
 
-    fn objective(self) -> Objective {
-        let unused = Clipping::paper(JacobianClip::Rows);
-        Objective::new(0.3, self.clipping().unwrap_or(unused)).expect("an objective")
+    fn step(self, loss: Loss, target: impl Into<Target>, sizes: &[usize]) -> StepObjective {
+        let unused = (1.0, Clipping::published(JacobianClip::Rows));
+        let (bound, clipping) = self.constants().unwrap_or(unused);
+        let penalty = Penalty::to(Prior::UniformBall).weight(ALPHA).clip(clipping);
+        Objective::of([loss.weight(1.0 - ALPHA).clip(bound)])
+            .with_penalties(
+                vec![penalty.with_target(target)],
+                GroupSizes::Fixed(sizes.to_vec()),
+            )
+            .expect("an objective")
+    }
+
+    fn gradient(
+        self,
+        step: &StepObjective,
+        network: &impl Network<2>,
+        batch: &Batch<2>,
+        place: &Place,
+    ) -> Vec<f64> {
+        let (engine, device) = (place.engine, &place.device);
+        wide(match self {
+            Self::Plain => {
+                let plain = step.gradient_without_privacy(network, batch, engine, device);
+                plain.expect("a gradient").0.to_host()
+            }
+            _ => {
+                let bounded = step.clipped_gradient(network, batch, engine, device);
+                bounded.expect("a gradient").0.before_noise()
+            }
+        })
     }
 
     /// Records that break every bound: one that is not a number, one huge, one large. A plain step has
@@ -61,10 +100,6 @@ impl Bounds {
             _ => &[f32::NAN, 1e6, 400.0],
         }
     }
-}
-
-fn numbers(bounded: &Clipped) -> Vec<f64> {
-    wide(bounded.before_noise())
 }
 
 /// A step of the autoencoder, which has records of two classes or none.
@@ -115,29 +150,18 @@ impl Autoencoder {
         config.init(&mut ChaCha20Rng::seed_from_u64(8), device)
     }
 
-    fn found(&self, device: &Device, engine: Engine) -> Vec<f64> {
-        let (model, pixels) = (self.model(device), self.pixels.clone());
-        let batch = if self.classes == 0 {
-            Batch::single(pixels, Self::PIXELS)
-        } else {
-            Batch::by_class(pixels, Self::PIXELS, &self.sizes)
-        };
-        let batch = batch.expect("a batch");
+    fn found(&self, place: &Place) -> Vec<f64> {
+        let model = self.model(&place.device);
+        let batch = model.batch(self.pixels.clone(), &self.sizes, &place.device);
         let matching = Matching::new(self.slices.clone(), self.cells.clone());
-        let objective = self.bounds.objective();
-        if self.bounds == Bounds::Plain {
-            let (plain, _) =
-                swae::plain_gradient(&model, &batch, &matching, &objective, engine, device)
-                    .expect("a gradient");
-            return wide(plain.to_host());
-        }
-        swae::bounded_gradient(&model, &batch, &matching, &objective, engine, device)
-            .map(|(bounded, _)| numbers(&bounded))
-            .expect("a gradient")
+        let loss = Loss::binary_cross_entropy_with_logits();
+        let step = self.bounds.step(loss, matching, &self.sizes);
+        let batch = batch.expect("a batch");
+        self.bounds.gradient(&step, &model, &batch, place)
     }
 
     /// Encoder and decoder of paper 004, table 3.
-    fn networks(&self) -> (Network, Network) {
+    fn networks(&self) -> (reference::Network, reference::Network) {
         let weights = wide(to_host(&self.model(&Device::flex())));
         let rest = &mut &weights[..];
         let conv = |channels, side| Step::Conv {
@@ -187,8 +211,8 @@ impl Autoencoder {
             conv([8, 1], 28),
         ];
         let mut network = |steps: [Step; 13]| {
-            let empty = Network::default();
-            let add = |network: Network, step| network.then_step(step, rest);
+            let empty = reference::Network::default();
+            let add = |network: reference::Network, step| network.then_step(step, rest);
             steps.into_iter().fold(empty, add)
         };
         (network(encoder), network(decoder))
@@ -217,24 +241,30 @@ impl Autoencoder {
             }
             cotangents
         };
-        let objective = self.bounds.objective();
         let problem = Problem {
             records: records.clone(),
             encoder,
             head: Some((decoder, (0..n).map(label).collect())),
             loss: &loss,
             transport: &transport,
-            alpha: objective.alpha(),
-            clipping: self.bounds.clipping(),
+            alpha: ALPHA,
+            bounds: self.bounds.constants(),
         };
         problem.gradient()
     }
 }
 
+/// The loss of a scorer.
+#[derive(Debug, Clone, Copy)]
+enum Task {
+    Bernoulli,
+    Squared,
+}
+
 /// A step of a scorer of two groups.
 struct Fair {
     bounds: Bounds,
-    loss: TaskLoss,
+    task: Task,
     inputs: Vec<f32>,
     targets: Vec<f32>,
     sizes: [usize; 2],
@@ -242,7 +272,7 @@ struct Fair {
 }
 
 impl Fair {
-    fn new(bounds: Bounds, loss: TaskLoss) -> Self {
+    fn new(bounds: Bounds, task: Task) -> Self {
         let mut inputs = wave(11 * Scorer::FEATURES);
         for &value in bounds.wild() {
             inputs.extend([value; Scorer::FEATURES]);
@@ -250,7 +280,7 @@ impl Fair {
         let n = inputs.len() / Scorer::FEATURES;
         Self {
             bounds,
-            loss,
+            task,
             inputs,
             targets: (0..n).map(|i| (i % 2) as f32).collect(),
             sizes: [4, n - 4],
@@ -262,23 +292,28 @@ impl Fair {
         Scorer::new(&mut ChaCha20Rng::seed_from_u64(9), device)
     }
 
-    fn found(&self, device: &Device, engine: Engine) -> Vec<f64> {
-        let scorer = Self::scorer(device);
-        let (inputs, targets) = (self.inputs.clone(), self.targets.clone());
-        let batch = GroupedBatch::new(inputs, Scorer::FEATURES, targets, 1, &self.sizes);
+    fn found(&self, place: &Place) -> Vec<f64> {
+        let n = self.targets.len();
+        let upload = |values: &[f32]| -> Tensor<2> {
+            let shape = [n, values.len() / n];
+            Tensor::from_data(TensorData::new(values.to_vec(), shape), &place.device)
+        };
+        let batch = Batch::new(upload(&self.inputs), upload(&self.targets), &self.sizes);
+        let pair = Pair {
+            groups: [0, 1],
+            weight: 1.0,
+        };
+        let between = Between::new(self.sizes.to_vec(), vec![pair], self.slices.clone());
+        let loss = match self.task {
+            Task::Bernoulli => Loss::binary_cross_entropy(),
+            Task::Squared => Loss::squared_error(),
+        };
+        let step = self
+            .bounds
+            .step(loss, between.expect("groups"), &self.sizes);
         let batch = batch.expect("a batch");
-        let parity = Parity::statistical(self.sizes, self.slices.clone()).expect("a parity");
-        let stages = Stages::of(scorer.layers());
-        let (terms, objective) = ((self.loss, &parity), self.bounds.objective());
-        if self.bounds == Bounds::Plain {
-            let (plain, _) =
-                fairness::plain_gradient(&stages, &batch, terms, &objective, engine, device)
-                    .expect("a gradient");
-            return wide(plain.to_host());
-        }
-        fairness::bounded_gradient(&stages, &batch, terms, &objective, engine, device)
-            .map(|(bounded, _)| numbers(&bounded))
-            .expect("a gradient")
+        let scorer = Self::scorer(&place.device);
+        self.bounds.gradient(&step, &scorer, &batch, place)
     }
 
     fn expected(&self) -> Vec<f64> {
@@ -286,9 +321,9 @@ impl Fair {
         let records = inputs.chunks(Scorer::FEATURES).map(<[f64]>::to_vec);
         let loss = |i: usize, outputs: &[f64]| -> Vec<f64> {
             let (o, y) = (outputs[0], f64::from(self.targets[i]));
-            vec![match self.loss {
-                TaskLoss::Squared => 2.0 * (o - y),
-                TaskLoss::Bernoulli => {
+            vec![match self.task {
+                Task::Squared => 2.0 * (o - y),
+                Task::Bernoulli => {
                     let p = o.clamp(1e-6, 1.0 - 1e-6);
                     (p - y) / (p * (1.0 - p))
                 }
@@ -309,8 +344,8 @@ impl Fair {
             head: None,
             loss: &loss,
             transport: &transport,
-            alpha: self.bounds.objective().alpha(),
-            clipping: self.bounds.clipping(),
+            alpha: ALPHA,
+            bounds: self.bounds.constants(),
         };
         problem.gradient()
     }
@@ -338,17 +373,15 @@ pub(super) fn cases() -> Vec<Case> {
         for classes in [0, 2] {
             cases.push(case(
                 format!("autoencoder of {classes} classes"),
-                Box::new(move |place| {
-                    Autoencoder::new(bounds, classes).found(&place.device, place.engine)
-                }),
+                Box::new(move |place| Autoencoder::new(bounds, classes).found(place)),
                 Box::new(move || Autoencoder::new(bounds, classes).expected()),
             ));
         }
-        for loss in [TaskLoss::Bernoulli, TaskLoss::Squared] {
+        for task in [Task::Bernoulli, Task::Squared] {
             cases.push(case(
-                format!("fairness, {loss:?}"),
-                Box::new(move |place| Fair::new(bounds, loss).found(&place.device, place.engine)),
-                Box::new(move || Fair::new(bounds, loss).expected()),
+                format!("fairness, {task:?}"),
+                Box::new(move |place| Fair::new(bounds, task).found(place)),
+                Box::new(move || Fair::new(bounds, task).expected()),
             ));
         }
     }

@@ -1,11 +1,11 @@
-//! A private step in `f64`, with every record's Jacobian formed: the formula of `model::penalised` without
-//! any of its shortcuts.
+//! A private step in `f64`, with every record's Jacobian formed: the formula of `private_training`
+//! without any of its shortcuts.
 
 use std::ops::Range;
 
 use dp_core::per_sample::{GRAM_ROUNDING, JacobianClip};
-use model::penalised::Clipping;
 use nalgebra::{DMatrix, SymmetricEigen};
+use private_training::Clipping;
 use swd::Slices;
 use swd::cells::quantile_cells;
 
@@ -26,8 +26,8 @@ pub(crate) struct Problem<'a> {
     /// Cotangents of the transport at all activations.
     pub(crate) transport: &'a dyn Fn(&[Vec<f64>]) -> Rows,
     pub(crate) alpha: f64,
-    /// None for a plain step.
-    pub(crate) clipping: Option<Clipping>,
+    /// The bounds of the loss and of the transport; none for a plain step.
+    pub(crate) bounds: Option<(f64, Clipping)>,
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -62,10 +62,10 @@ impl Problem<'_> {
                 })
                 .collect();
             let gram = DMatrix::from_fn(d, d, |r, s| dot(&jacobian[r], &jacobian[s]));
-            let (weight, moved) = match &self.clipping {
+            let (weight, moved) = match &self.bounds {
                 None => (1.0, cotangents[i].clone()),
-                Some(clipping) => (
-                    loss_weight(dot(&head, &head), &du, &gram, clipping),
+                Some((bound, clipping)) => (
+                    loss_weight(dot(&head, &head), &du, &gram, *bound),
                     clipped(&cotangents[i], &gram, clipping),
                 ),
             };
@@ -100,7 +100,7 @@ impl Problem<'_> {
     }
 
     fn in_ball(&self, u: &[f64]) -> Vec<f64> {
-        let Some(clipping) = &self.clipping else {
+        let Some((_, clipping)) = &self.bounds else {
             return u.to_vec();
         };
         let norm = dot(u, u).sqrt();
@@ -113,13 +113,13 @@ impl Problem<'_> {
 }
 
 /// `min(1, C / |g|)` for the gradient `g` of a record's loss; zero where it is not finite.
-fn loss_weight(head: f64, du: &[f64], gram: &DMatrix<f64>, clipping: &Clipping) -> f64 {
+fn loss_weight(head: f64, du: &[f64], gram: &DMatrix<f64>, bound: f64) -> f64 {
     let d = du.len();
     let pairs = (0..d).flat_map(|r| (0..d).map(move |s| (r, s)));
     let along: f64 = pairs.map(|(r, s)| du[r] * gram[(r, s)] * du[s]).sum();
     let norm = (head + along + GRAM_ROUNDING * gram.trace() * dot(du, du)).sqrt();
     if norm.is_finite() {
-        (clipping.loss / norm).min(1.0)
+        (bound / norm).min(1.0)
     } else {
         0.0
     }
