@@ -14,7 +14,7 @@ use model::adam::ModuleAdam;
 use model::descent::descend;
 use model::ema::Ema;
 use model::layers::{LeakyRelu, Linear, Sigmoid};
-use model::swae::SwaeConfig;
+use model::swae::{SwaeConfig, framework_initialisation};
 use model::weights;
 use private_training::{
     Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
@@ -171,7 +171,8 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
 /// The same for a classifier of burn's own layers by burn's Adam.
 fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
     // burn's generators differ from device to device.
-    let mut network = Small::new(3, 4, &Device::flex()).to_device(device);
+    let network = Small::new(3, 4, device);
+    let mut network = framework_initialisation(network, &mut ChaCha20Rng::seed_from_u64(6));
     let before = weights::to_host(&network);
     let penalty = Penalty::to(Prior::StandardGaussian).slices(6);
     let objective = objective(alpha, Loss::cross_entropy(), penalty);
