@@ -4,8 +4,10 @@ Opacus's accountants, the median time of a step (without loading its batch) by t
 the peak of memory. Needs opacus (1.6.0, with torch) and the four gzipped idx files of MNIST:
 
     pip install opacus==1.6.0
-    python3 benches/python/opacus_mnist.py --data DATA/mnist --epsilon 1 --batch 2048 --epochs 20 --lr 1
+    python3 benches/python/opacus_mnist.py --data DATA/mnist --epsilon 1 --batch 2048 --epochs 20 --lr 2
     python3 benches/python/opacus_mnist.py --data DATA/mnist --noise 1 --batch 256 --steps 40 --mode ghost
+
+Time of processor counts threads that wait; with OMP_WAIT_POLICY=PASSIVE they sleep instead.
 """
 
 import argparse
