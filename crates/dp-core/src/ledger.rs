@@ -5,7 +5,7 @@
 //! made. Lines hold public values only: the event, the sensitivity and the noise.
 //!
 //! ```
-//! use dp_core::accounting::{Accountant, Event, FdpAccountant, Neighbours, read_ledger, replay};
+//! use dp_core::accounting::{Accountant, Event, FdpAccountant, Neighbours};
 //! use dp_core::ledger::{Ledger, LedgerEntry};
 //!
 //! let folder = tempfile::tempdir()?;
@@ -23,7 +23,7 @@
 //! })?;
 //!
 //! // What was spent, from the file alone.
-//! let spent = replay(&read_ledger(&std::fs::read_to_string(&path)?)?.releases)?;
+//! let spent = Ledger::read(&path)?.event()?;
 //! assert!(FdpAccountant::default().epsilon(&spent, 1e-5)? < 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -8,14 +8,14 @@ use crate::ledger::LedgerEntry;
 /// step costs no more than the event it came from.
 ///
 /// ```
-/// use dp_core::accounting::{Accountant, FdpAccountant, read_ledger, replay};
+/// use dp_core::accounting::{Accountant, FdpAccountant, replay};
+/// use dp_core::ledger::Entries;
 ///
 /// let text = r#"
 /// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 1, "neighbours": "replace_one"}
 /// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 3, "neighbours": "replace_one"}
 /// "#;
-/// let ledger = read_ledger(text)?;
-/// let event = replay(&ledger.releases)?;
+/// let event = replay(&Entries::parse(text)?.entries)?;
 /// assert!(FdpAccountant::default().epsilon(&event, 1e-5)? < 1.6);
 /// # Ok::<(), dp_core::accounting::AccountingError>(())
 /// ```
