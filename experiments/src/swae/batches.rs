@@ -1,17 +1,17 @@
 //! The batches of a run, and what draws them.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use data::Dataset;
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
+use model::swae::Swae;
 use private_training::Batch;
 
 use super::Settings;
 
 /// Where the records of a step come from.
 pub struct Batches {
-    conditional: bool,
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
@@ -57,15 +57,13 @@ impl Batches {
             (all.into(), vec![settings.batch])
         };
         Ok(Self {
-            conditional: settings.conditional,
             sizes,
             class_sizes,
             sampler,
         })
     }
 
-    /// The batch of the records at `indices`, which stand group after group: images, with one-hot labels
-    /// behind them where the model is conditional, and the same images as targets.
+    /// The batch of the records at `indices`, which stand group after group.
     ///
     /// # Errors
     ///
@@ -74,27 +72,15 @@ impl Batches {
         &self,
         data: &Dataset,
         indices: &[usize],
+        model: &Swae,
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
-        let (n, features) = (indices.len(), data.train.image_size());
         let pixels = data
             .train
             .gather(indices)
             .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
-        let pixels = Tensor::from_data(TensorData::new(pixels, [n, features]), device);
-        let inputs = if self.conditional {
-            let classes = data.train.classes();
-            let mut labels = vec![0.0f32; n * classes];
-            let classes_of = (0..self.sizes.len()).flat_map(|c| vec![c; self.sizes[c]]);
-            for (row, class) in classes_of.enumerate() {
-                labels[row * classes + class] = 1.0;
-            }
-            let labels = Tensor::from_data(TensorData::new(labels, [n, classes]), device);
-            Tensor::cat(vec![pixels.clone(), labels], 1)
-        } else {
-            pixels.clone()
-        };
-        Batch::new(inputs, pixels, &self.matched()).map_err(Failure::run)
+        let batch = model.batch(pixels, &self.sizes, device);
+        batch.map_err(Failure::run)
     }
 
     /// The sizes of the groups that are matched, without empty ones.

@@ -256,7 +256,9 @@ impl Run {
         let (released, losses) = match &mut self.releaser {
             Some(releaser) => {
                 let draw = releaser.draw().map_err(Failure::run)?;
-                let batch = self.batches.of(&self.data, &draw.indices(), device)?;
+                let batch = self
+                    .batches
+                    .of(&self.data, &draw.indices(), model, device)?;
                 let sizes = GroupSizes::of(&self.batches.sampler);
                 let (clipped, _) = self
                     .gradients
@@ -268,7 +270,7 @@ impl Run {
             }
             None => {
                 let indices = self.batches.sampler.sample(&mut self.plain).concat();
-                let batch = self.batches.of(&self.data, &indices, device)?;
+                let batch = self.batches.of(&self.data, &indices, model, device)?;
                 let (gradient, losses) = self
                     .gradients
                     .without_privacy(model, &batch)
