@@ -50,16 +50,6 @@ pub enum TrainingError {
         /// What the forward pass gives.
         forward: f64,
     },
-    /// A loss that is not one value for each record by itself.
-    #[error(
-        "a loss mixes records: {alone} for a record alone, {together} beside another: row i of its answer must          depend on row i of outputs and targets"
-    )]
-    LossMixes {
-        /// The loss of one record alone.
-        alone: f64,
-        /// The loss of the same record beside another.
-        together: f64,
-    },
     /// An update without an optimizer.
     #[error(
         "no optimizer was given: say Training::optimizer, or take Step::gradient to one of your own"

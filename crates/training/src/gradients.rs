@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::engine::Engine;
-use crate::trial::{dimensions, try_layers, try_losses};
+use crate::trial::{dimensions, try_layers};
 use crate::{
     Batch, Clipped, GroupSizes, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
@@ -23,7 +23,8 @@ pub struct Gradients {
     memory: Option<usize>,
     used: Option<Engine>,
     notes: Vec<String>,
-    tried: bool,
+    /// The dimensions of tapped activations, once the network has been tried.
+    dims: Option<Vec<usize>>,
 }
 
 impl Gradients {
@@ -36,7 +37,7 @@ impl Gradients {
             memory: None,
             used: None,
             notes: Vec::new(),
-            tried: false,
+            dims: None,
         }
     }
 
@@ -78,8 +79,8 @@ impl Gradients {
     ///
     /// # Errors
     ///
-    /// A network that mixes records or whose layers are not its own, losses that mix records, shapes that do not
-    /// fit, a device that gives no answer for one record.
+    /// A network that mixes records or whose layers are not its own, shapes that do not fit, a device that gives
+    /// no answer for one record.
     pub fn clipped<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -107,23 +108,23 @@ impl Gradients {
         self.carry(|engine| step.gradient_without_privacy(network, batch, engine, &device))
     }
 
-    /// The public side of a step; before the first one, what the network and the losses claim is tried.
+    /// The public side of a step; before the first one, what the network claims is tried.
     fn prepare<const D: usize>(
         &mut self,
         network: &impl Network<D>,
         batch: &Batch<D>,
         sizes: GroupSizes,
     ) -> Result<StepObjective, TrainingError> {
-        if !self.tried {
-            refuse_mixing(network)?;
-            try_layers(network, batch)?;
-            try_losses(&self.objective, network, batch)?;
-            self.choose(network, batch)?;
-            self.tried = true;
-        }
-        let dims = match self.objective.penalties().is_empty() {
-            true => Vec::new(),
-            false => dimensions(network, batch)?,
+        let dims = match &self.dims {
+            Some(dims) => dims.clone(),
+            // A Poisson sample without a record shows nothing, and asks for nothing: the next one is tried.
+            None if batch.records() == 0 => Vec::new(),
+            None => {
+                refuse_mixing(network)?;
+                try_layers(network, batch)?;
+                self.choose(network, batch)?;
+                self.dims.insert(dimensions(network, batch)?).clone()
+            }
         };
         self.objective.draw(&dims, sizes, &mut self.public)
     }

@@ -85,8 +85,8 @@ impl Loss {
     /// A loss of one's own: outputs `[n, outputs]` and targets `[n, t]` to one value a record, `[n]`, by burn
     /// operations that its autodiff knows.
     ///
-    /// Row `i` of the answer must depend on row `i` of the arguments alone. Training tries that on random
-    /// rows before its first step, and refuses a closure that mixes records.
+    /// It is called with one record at a time, `n = 1`, whatever the engine: so nothing that it does can mix
+    /// records.
     pub fn new(values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static) -> Self {
         Self::of(Kind::Own(Arc::new(values)))
     }
@@ -197,7 +197,11 @@ impl Loss {
                 .sum_dim(1)
                 .reshape([n]),
             Kind::Squared => (outputs - targets).square().sum_dim(1).reshape([n]),
-            Kind::Own(values) => values(outputs, targets),
+            Kind::Own(values) => {
+                let row = |rows: &Tensor<2>, i| rows.clone().narrow(0, i, 1);
+                let each = (0..n).map(|i| values(row(&outputs, i), row(&targets, i)).reshape([1]));
+                Tensor::cat(each.collect(), 0)
+            }
         }
     }
 
@@ -236,10 +240,10 @@ impl Loss {
                 let values = difference.clone().square().sum_dim(1).reshape([n]);
                 (difference * 2.0, values)
             }
-            Kind::Own(values) => {
+            Kind::Own(_) => {
                 let device = outputs.device();
                 let tracked = outputs.autodiff().require_grad();
-                let values = values(tracked.clone(), targets.autodiff());
+                let values = self.values(tracked.clone(), targets.autodiff());
                 let mut gradients = values.clone().sum().backward();
                 let delta = tracked.grad_remove(&mut gradients);
                 let delta = delta.unwrap_or_else(|| Tensor::zeros([n, width], &device));

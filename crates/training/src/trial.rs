@@ -1,4 +1,4 @@
-//! What a network and its losses claim, tried before the first step.
+//! What a network claims, tried before the first step.
 //!
 //! The records of the first batch are as good as any: nothing of what is found leaves but a refusal of the
 //! program that is wrong.
@@ -9,7 +9,7 @@ use burn::tensor::Tensor;
 use dp_core::per_sample::{ParameterSlot, parameters_of};
 
 use crate::engine::read;
-use crate::{Batch, Forward, Network, Objective, TrainingError};
+use crate::{Batch, Forward, Network, TrainingError};
 
 /// Records that are tried.
 const TRIED: usize = 2;
@@ -18,14 +18,10 @@ const TRIED: usize = 2;
 const TOLERANCE: f64 = 1e-3;
 
 /// The first records of a batch; none where it is empty.
-fn first<const D: usize>(batch: &Batch<D>) -> Option<(Tensor<D>, Tensor<2>)> {
+fn first<const D: usize>(batch: &Batch<D>) -> Option<Tensor<D>> {
     let n = batch.records().min(TRIED);
-    let part = || {
-        let inputs = batch.inputs().clone().without_autodiff().narrow(0, 0, n);
-        let targets = batch.targets().clone().without_autodiff().narrow(0, 0, n);
-        (inputs, targets)
-    };
-    (n > 0).then(part)
+    let inputs = || batch.inputs().clone().without_autodiff().narrow(0, 0, n);
+    (n > 0).then(inputs)
 }
 
 /// Refuses layers that compute something else than the network.
@@ -33,7 +29,7 @@ pub(crate) fn try_layers<const D: usize>(
     network: &impl Network<D>,
     batch: &Batch<D>,
 ) -> Result<(), TrainingError> {
-    let (Some(layers), Some((inputs, _))) = (network.layers()?, first(batch)) else {
+    let (Some(layers), Some(inputs)) = (network.layers()?, first(batch)) else {
         return Ok(());
     };
     let ids = |slots: Vec<ParameterSlot>| -> BTreeSet<u64> {
@@ -85,39 +81,12 @@ fn first_difference(a: &[f32], b: &[f32]) -> Option<(f64, f64)> {
     finite.find(|(a, b)| (a - b).abs() > TOLERANCE * largest)
 }
 
-/// Refuses losses that mix records.
-pub(crate) fn try_losses<const D: usize>(
-    objective: &Objective,
-    network: &impl Network<D>,
-    batch: &Batch<D>,
-) -> Result<(), TrainingError> {
-    let Some((inputs, targets)) = first(batch) else {
-        return Ok(());
-    };
-    let outputs = network.valid().forward(inputs).output;
-    let n = outputs.dims()[0];
-    for loss in objective.losses() {
-        loss.check_targets(outputs.dims()[1], &targets)?;
-        let together = loss.values(outputs.clone(), targets.clone());
-        crate::error::same("values of a loss, one a record", n, together.dims()[0])?;
-        let together = read(together)?;
-        for (i, &together) in together.iter().enumerate() {
-            let row = |rows: &Tensor<2>| rows.clone().narrow(0, i, 1);
-            let alone = read(loss.values(row(&outputs), row(&targets)))?;
-            if let Some((alone, together)) = first_difference(&alone, &[together]) {
-                return Err(TrainingError::LossMixes { alone, together });
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The dimension of each tapped activation.
 pub(crate) fn dimensions<const D: usize>(
     network: &impl Network<D>,
     batch: &Batch<D>,
 ) -> Result<Vec<usize>, TrainingError> {
-    let Some((inputs, _)) = first(batch) else {
+    let Some(inputs) = first(batch) else {
         return Ok(Vec::new());
     };
     let one = inputs.narrow(0, 0, 1);

@@ -191,6 +191,29 @@ fn one_record_of_six_hundred_stays_within_the_bound() {
     }
 }
 
+/// A closure that would mix records is given one at a time: what a far record does to a mean stays its own.
+#[test]
+fn a_loss_of_ones_own_cannot_mix_records() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let images = uniform([12, 1, 6, 6], 5, &device);
+    let classes = labels(12, 4, &device);
+    let mixing = Loss::new(|outputs: Tensor<2>, _| {
+        let mean = outputs.clone().mean_dim(0).expand(outputs.dims());
+        (outputs.clone() * mean).sum_dim(1).squeeze_dim(1)
+    });
+    let objective = Objective::of([mixing.clip(0.2)]);
+    let sampler = groups(&[5, 7]);
+    for engine in ENGINES {
+        for (how, by) in adversaries(&images) {
+            let other = replaced(&images, &by);
+            let pair = [(&images, &classes), (&other, &classes)];
+            let ratio = attained(&objective, &sampler, engine, &network, pair);
+            assert!(ratio <= 1.0, "{how}, {engine:?}: {ratio}");
+        }
+    }
+}
+
 /// With Poisson sampling a record is there or not.
 #[test]
 fn one_record_more_moves_a_poisson_step_by_half_as_much() {

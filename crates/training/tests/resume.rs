@@ -88,7 +88,8 @@ fn a_step_without_a_record_is_a_step() {
     let sampler = PoissonSampler::new(100, 0.001).unwrap();
     let plan = plan(sampler).check().unwrap();
     let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
-    let training = Training::new(Objective::of([Loss::cross_entropy()]));
+    // A cap on memory is taken from a record, of which there may be none at first.
+    let training = Training::new(Objective::of([Loss::cross_entropy()])).memory(1 << 20);
     let mut training = training
         .optimizer(SgdConfig::new().init())
         .start(plan, &ledger)
