@@ -318,3 +318,31 @@ fn without_clipping_the_bound_fails() {
         assert!(moved > declared, "{name}: {moved} of {declared}");
     }
 }
+
+/// Records that count for nothing leave the noise alone, of the deviation that the ledger declares. The seed is
+/// fixed; with another one the mean square of 630 draws would be off by 30 % less than once in 1e6.
+#[test]
+fn what_leaves_has_the_declared_noise() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let nothing = uniform([10, 1, 6, 6], 5, &device) / 0.0 * 0.0;
+    let sampler = AllRecords::new(10).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let with = Training::new(Objective::of([Loss::cross_entropy()]));
+    let mut training = training(with, common::plan(sampler), &folder);
+    let mut noise = Vec::new();
+    while let Some(step) = training.next_step().unwrap() {
+        let classes = labels(10, 4, &device);
+        let gradient = step.gradient(&network, nothing.clone(), classes).unwrap();
+        noise.extend(gradient.gradient().to_host());
+    }
+    assert!(noise.len() >= 600, "{}", noise.len());
+    let entries = training.ledger().entries().unwrap().entries;
+    let deviation = entries[0].deviation.unwrap();
+    let squares: f64 = noise.iter().map(|&x| f64::from(x).powi(2)).sum();
+    let ratio = squares / noise.len() as f64 / deviation.powi(2);
+    assert!((0.7..1.3).contains(&ratio), "{ratio}");
+    // New at each step.
+    let each = noise.len() / entries.len();
+    assert_ne!(noise[..each], noise[each..2 * each]);
+}
