@@ -6,10 +6,13 @@
 //! one instance attains it.
 
 use burn::module::{Module, Param};
+use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
-use dp_core::per_sample::{JacobianClip, Layer, Stack};
-use model::layers::{LeakyRelu, Linear, Sigmoid};
+use dp_core::per_sample::JacobianClip;
+use dp_core::per_sample::nn::Chain;
+use model::layers::linear;
 use private_training::{
     Batch, Clipped, Clipping, Engine, Forward, GroupSizes, Layers, Loss, Network, Objective,
     Penalty, StepObjective,
@@ -24,9 +27,8 @@ const FEATURES: usize = 5;
 #[derive(Module, Debug)]
 struct Scorer {
     fc1: Linear,
-    act1: LeakyRelu,
+    act: LeakyRelu,
     fc2: Linear,
-    act2: Sigmoid,
     head: Linear,
     inner: bool,
 }
@@ -34,33 +36,34 @@ struct Scorer {
 impl Scorer {
     fn new(d: usize, scale: f64, inner: bool, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         Self {
-            fc1: Linear::new(FEATURES, 6, scale, rng, device),
-            act1: LeakyRelu::new(6, 0.1),
-            fc2: Linear::new(6, d, scale, rng, device),
-            act2: Sigmoid::new(d, 0.5),
-            head: Linear::new(d, 2, scale, rng, device),
+            fc1: linear(FEATURES, 6, scale, rng, device),
+            act: LeakyReluConfig::new().with_negative_slope(0.1).init(),
+            fc2: linear(6, d, scale, rng, device),
+            head: linear(d, 2, scale, rng, device),
             inner,
         }
     }
-
-    /// The penalty at the output, or at an inner layer under a head.
-    fn stages(&self) -> Layers<'_> {
-        let mut encoder: Vec<&dyn Layer> = vec![&self.fc1, &self.act1, &self.fc2];
-        if self.inner {
-            return Layers::tapped(Stack::new(encoder), Stack::new(vec![&self.head]));
-        }
-        encoder.push(&self.act2);
-        Layers::of(Stack::new(encoder))
-    }
 }
 
+/// The penalty at the output, or at an inner layer under a head.
 impl Network<2> for Scorer {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        self.stages().forward(rows)
+        let hidden = self.fc2.forward(self.act.forward(self.fc1.forward(rows)));
+        match self.inner {
+            true => Forward::tapped(self.head.forward(hidden.clone()), hidden),
+            false => Forward::penalised(sigmoid(hidden) - 0.5),
+        }
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(self.stages()))
+        let hidden = Chain::features(FEATURES)
+            .linear(&self.fc1)
+            .leaky_relu(&self.act)
+            .linear(&self.fc2);
+        Layers::chain(match self.inner {
+            true => hidden.tap().linear(&self.head),
+            false => hidden.sigmoid().affine(1.0, -0.5),
+        })
     }
 }
 
@@ -73,7 +76,7 @@ struct Line {
 impl Line {
     /// One output with these weights.
     fn new(weights: &[f32], rng: &mut ChaCha20Rng, device: &Device) -> Self {
-        let mut linear = Linear::new(weights.len(), 1, 1.0, rng, device);
+        let mut linear = linear(weights.len(), 1, 1.0, rng, device);
         let weights = TensorData::new(weights.to_vec(), [weights.len(), 1]);
         linear.weight = Param::from_data(weights, device);
         Self { linear }
@@ -82,11 +85,12 @@ impl Line {
 
 impl Network<2> for Line {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        Layers::of(Stack::new(vec![&self.linear])).forward(rows)
+        Forward::penalised(self.linear.forward(rows))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(Layers::of(Stack::new(vec![&self.linear]))))
+        let inputs = Chain::features(self.linear.weight.dims()[0]);
+        Layers::chain(inputs.linear(&self.linear))
     }
 }
 

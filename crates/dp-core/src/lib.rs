@@ -12,7 +12,7 @@
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
 //! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod accounting;
 pub mod decimal;

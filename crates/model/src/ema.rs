@@ -183,14 +183,14 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
-    use crate::layers::Linear;
+    use crate::layers::linear;
 
     /// As where a run is killed after its last checkpoint: nothing is taken in before it is applied.
     #[test]
     fn an_average_that_was_read_back_is_the_same_to_the_last_bit() {
         let device = Device::flex();
         let mut rng = ChaCha20Rng::seed_from_u64(8);
-        let mut linear = || Linear::new(50, 20, 1.0, &mut rng, &device);
+        let mut linear = || linear(50, 20, 1.0, &mut rng, &device);
         let (mut live, mut read) = (Ema::new(0.9).unwrap(), Ema::new(0.9).unwrap());
         for _ in 0..7 {
             live.update(&linear());

@@ -1,12 +1,12 @@
 //! The generator of DPSWgen (paper 000, appendix C.5).
 
 use burn::module::{Module, Param};
+use burn::nn::Linear;
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::Layer;
 use rand::Rng;
 
-use crate::layers::{Linear, constant_bias};
+use crate::layers::{constant_bias, linear};
 
 /// A small number that keeps the normalisation finite.
 const EPSILON: f64 = 1e-5;
@@ -30,12 +30,12 @@ impl Generator {
     /// He initialisation from `rng`.
     pub fn new(inputs: usize, outputs: usize, rng: &mut impl Rng, device: &Device) -> Self {
         Self {
-            first: Linear::new(inputs, 256, 2.0, rng, device),
-            second: Linear::new(256, 512, 1.0, rng, device),
+            first: linear(inputs, 256, 2.0, rng, device),
+            second: linear(256, 512, 1.0, rng, device),
             scale: constant_bias(512, 1.0, device),
             shift: constant_bias(512, 0.0, device),
-            third: Linear::new(512, 256, 2.0, rng, device),
-            last: Linear::new(256, outputs, 1.0, rng, device),
+            third: linear(512, 256, 2.0, rng, device),
+            last: linear(256, outputs, 1.0, rng, device),
             inputs,
         }
     }

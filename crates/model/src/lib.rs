@@ -1,8 +1,8 @@
-//! Architectures, and the layers that they are built from.
+//! Architectures, of the layers of `burn::nn`.
 //!
-//! Layers and architectures are burn `Module`s: burn's optimizers, autodiff and checkpoints work on
-//! them. What is added is [`dp_core::per_sample::Layer`], with host kernels, so that the same weights can also be
-//! trained on private records by [`private_training`].
+//! They are burn `Module`s: burn's optimizers, autodiff and checkpoints work on them. Each says of which layers it
+//! is made ([`dp_core::per_sample::nn::Chain`]), so that the same weights can also be trained on private records by
+//! [`private_training`].
 
 pub mod adam;
 pub mod descent;

@@ -12,11 +12,14 @@
 use std::hint::black_box;
 
 use burn::module::Module;
+use burn::nn::Linear;
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
-use dp_core::per_sample::{JacobianClip, Stack};
+use dp_core::per_sample::JacobianClip;
+use dp_core::per_sample::nn::Chain;
 use lab::diagnostic::Failure;
-use model::layers::{LeakyRelu, Linear};
+use model::layers::linear;
 use private_training::{
     Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty,
 };
@@ -42,31 +45,26 @@ const WIDTHS: [(usize, f64); 7] = [
 #[derive(Module, Debug)]
 struct Hidden {
     first: Linear,
-    act: LeakyRelu,
     last: Linear,
 }
 
 impl Hidden {
     fn new(width: usize, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         Self {
-            first: Linear::new(2, width, 2.0, rng, device),
-            act: LeakyRelu::new(width, 0.0),
-            last: Linear::new(width, 2, 1.0, rng, device),
+            first: linear(2, width, 2.0, rng, device),
+            last: linear(width, 2, 1.0, rng, device),
         }
-    }
-
-    fn stack(&self) -> Stack<'_> {
-        Stack::new(vec![&self.first, &self.act, &self.last])
     }
 }
 
 impl Network<2> for Hidden {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.stack().output(rows))
+        Forward::penalised(self.last.forward(relu(self.first.forward(rows))))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(Layers::of(self.stack())))
+        let hidden = Chain::features(2).linear(&self.first).relu();
+        Layers::chain(hidden.linear(&self.last))
     }
 }
 

@@ -1,13 +1,15 @@
 //! How good and how fair a model is, on public test records (paper 004, appendix C).
 
 use burn::module::Module;
+use burn::nn::Linear;
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::GroupedTable;
 use dp_core::DpError;
-use dp_core::per_sample::Stack;
+use dp_core::per_sample::nn::Chain;
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
-use model::layers::{Linear, Sigmoid};
+use model::layers::linear;
 use private_training::{Batch, Engine, Forward, Gradients, Layers, Loss, Network as _, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -213,22 +215,16 @@ fn host(rows: Tensor<2>) -> Vec<f32> {
 #[derive(Module, Debug)]
 struct Logistic {
     linear: Linear,
-    squash: Sigmoid,
 }
 
 impl private_training::Network<2> for Logistic {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        self.stages().forward(rows)
+        Forward::of(sigmoid(self.linear.forward(rows)))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(self.stages()))
-    }
-}
-
-impl Logistic {
-    fn stages(&self) -> Layers<'_> {
-        Layers::of(Stack::new(vec![&self.linear, &self.squash]))
+        let inputs = Chain::features(self.linear.weight.dims()[0]);
+        Layers::chain(inputs.linear(&self.linear).sigmoid())
     }
 }
 
@@ -247,8 +243,7 @@ fn logistic(
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(0);
     let mut model = Logistic {
-        linear: Linear::new(d, 1, 1.0, &mut rng, &device),
-        squash: Sigmoid::new(1, 0.0),
+        linear: linear(d, 1, 1.0, &mut rng, &device),
     };
     let mut adam = ModuleAdam::default();
     let rows = |values: &[f32], width| {

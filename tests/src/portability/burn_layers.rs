@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{Needs, Reference};
+use private_training::Engine;
 
 use super::stacks::{Draw, KINDS, Net, Part, generator};
 use super::{Case, Place, Tolerance, wave, wide};
@@ -66,6 +67,29 @@ fn found(net: &Net, device: &Device) -> Vec<f64> {
     all
 }
 
+/// By host kernels where all layers have them, else on tensors.
+fn on_host(net: &Net) -> Vec<f64> {
+    let device = Device::flex();
+    let stack = net.chain(&device).build().expect("a sound chain");
+    let Ok(host) = stack.host() else {
+        return found(net, &device);
+    };
+    let activations = host.forward(RECORDS, &records(net));
+    let delta = wave(RECORDS * ROWS * host.outputs());
+    let needs = Needs {
+        gram: true,
+        input: true,
+    };
+    let pulled = host.pull_back(&activations, ROWS, &delta, needs);
+    let mut gradient = vec![0.0; host.parameters()];
+    host.add_gradient(&activations, &pulled, &wave(RECORDS * ROWS), &mut gradient);
+    let mut all = wide(activations.output().iter().copied());
+    all.extend(wide(pulled.gram));
+    all.extend(wide(pulled.input));
+    all.extend(wide(gradient));
+    all
+}
+
 fn expected(net: &Net) -> Vec<f64> {
     let device = Device::flex().autodiff();
     let records = records(net);
@@ -112,8 +136,13 @@ pub(super) fn cases() -> Vec<Case> {
             "burn's layers",
             kind,
             Tolerance::Operation,
-            // They have no host kernels: tensors there too.
-            move |place: &Place| found(&net(kind, &place.device), &place.device),
+            move |place: &Place| {
+                let net = net(kind, &place.device);
+                match place.engine {
+                    Engine::Host { .. } => on_host(&net),
+                    _ => found(&net, &place.device),
+                }
+            },
             move || expected(&net(kind, &Device::flex())),
         )
     };

@@ -11,10 +11,10 @@
 //! CUDA rounds the factors of its products to 11 bits, so there the last three are 1e-2, and private steps
 //! are refused.
 
+mod autoencoder;
 mod burn_layers;
 mod clipping;
 mod flows;
-mod layers;
 #[path = "../../../crates/training/tests/networks/mod.rs"]
 mod networks;
 mod place;
@@ -115,7 +115,7 @@ impl Case {
 pub fn cases() -> Vec<Case> {
     let mut cases = transport::cases();
     cases.extend(clipping::cases());
-    cases.extend(layers::cases());
+    cases.extend(autoencoder::cases());
     cases.extend(burn_layers::cases());
     cases.extend(training::cases());
     cases.extend(steps::cases());

@@ -1,19 +1,22 @@
 //! Ten private steps of each experiment with the same seed: how the weights have changed.
 
 use burn::module::Module;
+use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use dp_core::per_sample::{JacobianClip, Stack};
+use dp_core::per_sample::JacobianClip;
+use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
 use model::descent::descend;
 use model::ema::Ema;
-use model::layers::{LeakyRelu, Linear, Sigmoid};
+use model::layers::linear;
 use model::swae::{SwaeConfig, framework_initialisation};
 use model::weights;
 use private_training::{
@@ -23,8 +26,9 @@ use private_training::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::reference::Step;
 use super::small::{self, Small};
-use super::{Case, Place, Tolerance, reference, wave};
+use super::{Case, Place, Tolerance, reference, wave, wide};
 
 const STEPS: usize = 10;
 
@@ -34,7 +38,6 @@ pub(super) struct Scorer {
     first: Linear,
     bend: LeakyRelu,
     last: Linear,
-    squash: Sigmoid,
 }
 
 impl Scorer {
@@ -42,34 +45,36 @@ impl Scorer {
 
     pub(super) fn new(rng: &mut ChaCha20Rng, device: &Device) -> Self {
         Self {
-            first: Linear::new(Self::FEATURES, 6, 2.0, rng, device),
-            bend: LeakyRelu::new(6, 0.1),
-            last: Linear::new(6, 1, 2.0, rng, device),
-            squash: Sigmoid::new(1, 0.0),
+            first: linear(Self::FEATURES, 6, 2.0, rng, device),
+            bend: LeakyReluConfig::new().with_negative_slope(0.1).init(),
+            last: linear(6, 1, 2.0, rng, device),
         }
     }
 
     /// The same in `f64`.
     pub(super) fn reference(&self) -> reference::Network {
+        let weights = wide(weights::to_host(self));
+        let rest = &mut &weights[..];
+        let linear = |inputs, outputs| Step::Linear { inputs, outputs };
         reference::Network::default()
-            .then(&self.first)
-            .then(&self.bend)
-            .then(&self.last)
-            .then(&self.squash)
-    }
-
-    fn stack(&self) -> Stack<'_> {
-        Stack::new(vec![&self.first, &self.bend, &self.last, &self.squash])
+            .then_step(linear(Self::FEATURES, 6), rest)
+            .then_step(Step::LeakyRelu { slope: 0.1 }, rest)
+            .then_step(linear(6, 1), rest)
+            .then_step(Step::Sigmoid, rest)
     }
 }
 
 impl Network<2> for Scorer {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.stack().output(rows))
+        let hidden = self.bend.forward(self.first.forward(rows));
+        Forward::penalised(sigmoid(self.last.forward(hidden)))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(Layers::of(self.stack())))
+        let hidden = Chain::features(Self::FEATURES)
+            .linear(&self.first)
+            .leaky_relu(&self.bend);
+        Layers::chain(hidden.linear(&self.last).sigmoid())
     }
 }
 

@@ -106,7 +106,7 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
             "private-training",
             format!("{name}, {kind:?}, {form}").to_lowercase(),
             Tolerance::Clip,
-            // burn's layers have no host kernels: tensors there too.
+            // On tensors everywhere: host kernels are compared with them elsewhere.
             move |place: &Place| {
                 let engine = Engine::Tensor { chunk: 3 };
                 gradient(kind, &place.device, engine, private)

@@ -12,25 +12,19 @@
 //! [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any module one
 //! record at a time, by autodiff: slow, obvious, and what every layer is tested against.
 
-mod buffer;
 mod clip;
 mod device;
 mod host;
-mod host_layer;
 mod layer;
 pub mod nn;
-mod octet;
 mod reference;
 mod rounding;
 mod stack;
 
-pub use buffer::Buffer;
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights};
 pub use device::finite_rows;
-pub use host::{HostActivations, HostPullBack, HostStack};
-pub use host_layer::{HostLayer, Seen};
+pub use host::{Buffer, HostActivations, HostLayer, HostPullBack, HostStack, LANES, Octet, Seen};
 pub use layer::{Layer, Needs, ParameterSlot, Role};
-pub use octet::{LANES, Octet};
 pub use reference::{Reference, Rows, parameters_of, refuse_mixing};
 pub use rounding::Rounding;
 pub use stack::{Activations, PullBack, Stack};

@@ -128,7 +128,8 @@ impl<M: Module> Training<'_, M> {
 
 #[cfg(test)]
 mod tests {
-    use model::layers::Linear;
+    use burn::nn::Linear;
+    use model::layers::linear;
     use rand::{Rng, SeedableRng};
 
     use super::*;
@@ -154,7 +155,7 @@ mod tests {
         fn after(step: u64) -> Self {
             let chosen = Backend::Flex.choose().unwrap();
             let mut public = ChaCha20Rng::seed_from_u64(step);
-            let network = Linear::new(3, 2, 1.0, &mut public, &chosen.device);
+            let network = linear(3, 2, 1.0, &mut public, &chosen.device);
             let mut ema = Ema::new(0.5).unwrap();
             ema.update(&network);
             // One parameter of one weight.

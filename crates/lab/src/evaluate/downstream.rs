@@ -2,10 +2,13 @@
 //! samples and their labels (paper 004, table 1).
 
 use burn::module::Module;
+use burn::nn::Linear;
 use burn::tensor::Device;
 use data::LabelledImages;
+use dp_core::DpError;
 use dp_core::per_sample::Stack;
-use model::layers::{LeakyRelu, Linear};
+use dp_core::per_sample::nn::Chain;
+use model::layers::linear;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -95,15 +98,14 @@ impl Learner {
         let predicted = match self {
             Self::Mlp => {
                 let network = Mlp {
-                    fc1: Linear::new(features, WIDTH, 2.0, &mut rng, &device),
-                    act: LeakyRelu::new(WIDTH, 0.0),
-                    fc2: Linear::new(WIDTH, classes, 1.0, &mut rng, &device),
+                    fc1: linear(features, WIDTH, 2.0, &mut rng, &device),
+                    fc2: linear(WIDTH, classes, 1.0, &mut rng, &device),
                 };
                 learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
             Self::Logistic => {
                 let network = Logistic {
-                    fc: Linear::new(features, classes, 1.0, &mut rng, &device),
+                    fc: linear(features, classes, 1.0, &mut rng, &device),
                 };
                 learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
@@ -150,7 +152,6 @@ const CHUNK: usize = 100;
 #[derive(Module, Debug)]
 struct Mlp {
     fc1: Linear,
-    act: LeakyRelu,
     fc2: Linear,
 }
 
@@ -160,14 +161,20 @@ struct Logistic {
 }
 
 impl Network for Mlp {
-    fn stack(&self) -> Stack<'_> {
-        Stack::new(vec![&self.fc1, &self.act, &self.fc2])
+    fn stack(&self) -> Result<Stack<'_>, DpError> {
+        Chain::features(self.fc1.weight.dims()[0])
+            .linear(&self.fc1)
+            .relu()
+            .linear(&self.fc2)
+            .build()
     }
 }
 
 impl Network for Logistic {
-    fn stack(&self) -> Stack<'_> {
-        Stack::new(vec![&self.fc])
+    fn stack(&self) -> Result<Stack<'_>, DpError> {
+        Chain::features(self.fc.weight.dims()[0])
+            .linear(&self.fc)
+            .build()
     }
 }
 

@@ -5,6 +5,7 @@
 //! parallel and are added in order, so the result does not depend on the number of threads.
 
 use burn::module::Module;
+use dp_core::DpError;
 use dp_core::per_sample::{HostStack, Needs, Stack};
 use model::{ModelError, weights};
 use rand::Rng;
@@ -25,7 +26,11 @@ const FORWARD: usize = 64;
 /// The order of the layers must be the order in which burn visits the weights.
 pub(crate) trait Network: Module {
     /// The layers, first to last.
-    fn stack(&self) -> Stack<'_>;
+    ///
+    /// # Errors
+    ///
+    /// A layer that does not fit the one before it.
+    fn stack(&self) -> Result<Stack<'_>, DpError>;
 }
 
 /// What is learned from: `inputs`, `[n, features]`, and a label below `classes` for each.
@@ -130,7 +135,8 @@ pub(crate) fn train<N: Network>(
 ///
 /// A layer that has none.
 pub(crate) fn host<N: Network>(network: &N) -> Result<HostStack, EvaluateError> {
-    Ok(network.stack().host().map_err(ModelError::from)?)
+    let stack = network.stack().and_then(|stack| stack.host());
+    Ok(stack.map_err(ModelError::from)?)
 }
 
 /// The gradient of the mean cross-entropy of a batch.

@@ -1,15 +1,14 @@
 //! The autoencoder for 64x64 colour images, after DCGAN (paper 000, appendix C.2).
 
 use burn::module::Module;
-use burn::nn::{BatchNorm, BatchNormConfig};
+use burn::nn::conv::{Conv2d, ConvTranspose2d};
+use burn::nn::{BatchNorm, BatchNormConfig, Linear};
 use burn::tensor::activation::leaky_relu;
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::Layer;
 use rand::Rng;
 
-use super::convolution::{Convolution, Deconvolution, Window};
 use super::space::{ImageShape, LatentSpace};
-use crate::layers::Linear;
+use crate::layers::{Window, conv_transpose2d, conv2d, linear};
 
 /// The slope of the leaky rectifiers.
 const SLOPE: f64 = 0.2;
@@ -20,11 +19,11 @@ const SLOPE: f64 = 0.2;
 /// image's channels brings it to 64x64.
 #[derive(Module, Debug)]
 pub struct DcganAutoencoder {
-    encoder: Vec<Convolution>,
+    encoder: Vec<Conv2d>,
     bottleneck: Linear,
-    decoder: Vec<Deconvolution>,
+    decoder: Vec<ConvTranspose2d>,
     norms: Vec<BatchNorm>,
-    last: Deconvolution,
+    last: ConvTranspose2d,
     channels: usize,
     latent: usize,
 }
@@ -43,18 +42,18 @@ impl DcganAutoencoder {
     ) -> Self {
         let halve = Window::new(4, 2, 1);
         let encoder = vec![
-            Convolution::new([channels, width], Window::new(3, 1, 1), rng, device),
-            Convolution::new([width, 2 * width], halve, rng, device),
-            Convolution::new([2 * width, 4 * width], halve, rng, device),
-            Convolution::new([4 * width, 8 * width], halve, rng, device),
+            conv2d([channels, width], Window::same(3), 2.0, 0.0, rng, device),
+            conv2d([width, 2 * width], halve, 2.0, 0.0, rng, device),
+            conv2d([2 * width, 4 * width], halve, 2.0, 0.0, rng, device),
+            conv2d([4 * width, 8 * width], halve, 2.0, 0.0, rng, device),
         ];
         let inner = Self::SIDE / 8;
-        let bottleneck = Linear::new(8 * width * inner * inner, latent, 1.0, rng, device);
+        let bottleneck = linear(8 * width * inner * inner, latent, 1.0, rng, device);
         let decoder = vec![
-            Deconvolution::new([latent, 8 * width], Window::new(4, 1, 0), rng, device),
-            Deconvolution::new([8 * width, 4 * width], halve, rng, device),
-            Deconvolution::new([4 * width, 2 * width], halve, rng, device),
-            Deconvolution::new([2 * width, width], halve, rng, device),
+            conv_transpose2d([latent, 8 * width], Window::new(4, 1, 0), rng, device),
+            conv_transpose2d([8 * width, 4 * width], halve, rng, device),
+            conv_transpose2d([4 * width, 2 * width], halve, rng, device),
+            conv_transpose2d([2 * width, width], halve, rng, device),
         ];
         let norms = [8, 4, 2, 1]
             .map(|times| BatchNormConfig::new(times * width).init(device))
@@ -64,7 +63,7 @@ impl DcganAutoencoder {
             bottleneck,
             decoder,
             norms,
-            last: Deconvolution::new([width, channels], halve, rng, device),
+            last: conv_transpose2d([width, channels], halve, rng, device),
             channels,
             latent,
         }

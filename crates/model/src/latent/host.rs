@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dp_core::per_sample::{HostStack, Needs, ParameterSlot};
+use dp_core::per_sample::{HostStack, Needs, ParameterSlot, Stack};
 use rayon::prelude::*;
 
 /// Records that go through all layers on one core while they are in its cache.
@@ -37,6 +37,16 @@ fn norm(features: &[f32]) -> f32 {
 }
 
 impl HostSpace {
+    /// The host kernels of an encoder and a decoder, where all their layers have them.
+    pub fn of(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
+        let slots = [encoder.parameters(), decoder.parameters()].concat();
+        Some(Self {
+            encoder: encoder.host().ok()?,
+            decoder: decoder.host().ok()?,
+            slots,
+        })
+    }
+
     /// `[n, pixels]` to latents of norm 1, `[n, latent]`.
     pub fn encode(&self, images: &[f32]) -> Vec<f32> {
         let (pixels, d) = (self.encoder.inputs(), self.encoder.outputs());

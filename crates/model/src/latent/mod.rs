@@ -4,13 +4,11 @@
 //! so encoding them is a map of one record at a time, and decoding is post-processing. Autodiff
 //! trains it, or on a CPU host kernels where it has them ([`HostSpace`]).
 
-mod convolution;
 mod dcgan;
 mod host;
 mod small;
 mod space;
 
-pub use convolution::{Convolution, Deconvolution};
 pub use dcgan::DcganAutoencoder;
 pub use host::HostSpace;
 pub use small::SmallAutoencoder;

@@ -1,15 +1,16 @@
 //! The autoencoder for small images (paper 000, appendix C.2).
 
 use burn::module::Module;
+use burn::nn::Linear;
+use burn::nn::conv::{Conv2d, ConvTranspose2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use dp_core::per_sample::{HostStack, Layer};
+use dp_core::per_sample::nn::Chain;
 use rand::Rng;
 
-use super::convolution::{Convolution, Deconvolution, Window};
 use super::host::HostSpace;
 use super::space::{ImageShape, LatentSpace};
-use crate::layers::{LeakyRelu, Linear};
+use crate::layers::{Window, conv_transpose2d, conv2d, linear};
 
 /// Channels of the hidden layers.
 const WIDTH: usize = 32;
@@ -23,12 +24,12 @@ const LAST_BIAS: f32 = -2.0;
 /// Images `[c, 32, 32]` to `latent` numbers on the unit sphere, and back.
 #[derive(Module, Debug)]
 pub struct SmallAutoencoder {
-    encoder: Vec<Convolution>,
+    encoder: Vec<Conv2d>,
     bottleneck: Linear,
     expand: Linear,
-    decoder: Vec<Convolution>,
-    grow: Deconvolution,
-    last: Convolution,
+    decoder: Vec<Conv2d>,
+    grow: ConvTranspose2d,
+    last: Conv2d,
     channels: usize,
     latent: usize,
 }
@@ -39,18 +40,18 @@ impl SmallAutoencoder {
 
     /// An autoencoder of images with `channels` channels, drawn from `rng`.
     pub fn new(channels: usize, latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
-        let same = Window::new(3, 1, 1);
+        let same = Window::same(3);
         let encoder = vec![
-            Convolution::new([channels, 3], same, rng, device),
-            Convolution::new([3, WIDTH], Window::new(4, 2, 0), rng, device),
-            Convolution::new([WIDTH, WIDTH], same, rng, device),
-            Convolution::new([WIDTH, WIDTH], same, rng, device),
+            conv2d([channels, 3], same, 2.0, 0.0, rng, device),
+            conv2d([3, WIDTH], Window::new(4, 2, 0), 2.0, 0.0, rng, device),
+            conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
+            conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
         ];
         let inner = (Self::SIDE - 4) / 2 + 1;
         Self {
             encoder,
-            bottleneck: Linear::new(WIDTH * inner * inner, latent, 1.0, rng, device),
-            expand: Linear::new(
+            bottleneck: linear(WIDTH * inner * inner, latent, 1.0, rng, device),
+            expand: linear(
                 latent,
                 WIDTH * START * START,
                 2.0 * latent as f64,
@@ -58,11 +59,11 @@ impl SmallAutoencoder {
                 device,
             ),
             decoder: vec![
-                Convolution::new([WIDTH, WIDTH], same, rng, device),
-                Convolution::new([WIDTH, WIDTH], same, rng, device),
+                conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
+                conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
             ],
-            grow: Deconvolution::new([WIDTH, WIDTH], Window::new(2, 2, 0), rng, device),
-            last: Convolution::new([WIDTH, channels], same, rng, device).with_bias(LAST_BIAS),
+            grow: conv_transpose2d([WIDTH, WIDTH], Window::new(2, 2, 0), rng, device),
+            last: conv2d([WIDTH, channels], same, 2.0, LAST_BIAS, rng, device),
             channels,
             latent,
         }
@@ -82,39 +83,26 @@ impl LatentSpace for SmallAutoencoder {
     }
 
     fn host(&self) -> Option<HostSpace> {
-        let rectifier =
-            |channels: usize, side: usize| LeakyRelu::new(channels * side * side, 0.0).host();
-        let inner = (Self::SIDE - 4) / 2 + 1;
-        let mut encoder = Vec::new();
-        for (layer, (from, to, channels)) in self.encoder.iter().zip([
-            (Self::SIDE, Self::SIDE, 3),
-            (Self::SIDE, inner, WIDTH),
-            (inner, inner, WIDTH),
-            (inner, inner, WIDTH),
-        ]) {
-            encoder.push(layer.host(from)?);
-            encoder.push(rectifier(channels, to)?);
+        fn rectified<'a>(chain: Chain<'a>, convs: &'a [Conv2d]) -> Chain<'a> {
+            convs
+                .iter()
+                .fold(chain, |chain, conv| chain.conv2d(conv).relu())
         }
-        encoder.push(self.bottleneck.host()?);
-        let mut decoder = vec![self.expand.host()?, rectifier(WIDTH, START)?];
-        for layer in &self.decoder {
-            decoder.push(layer.host(START)?);
-            decoder.push(rectifier(WIDTH, START)?);
-        }
-        decoder.push(self.grow.host(START)?);
-        decoder.push(rectifier(WIDTH, Self::SIDE)?);
-        decoder.push(self.last.host(Self::SIDE)?);
-        let mut slots: Vec<_> = self.encoder.iter().flat_map(Convolution::slots).collect();
-        slots.extend(self.bottleneck.parameters());
-        slots.extend(self.expand.parameters());
-        slots.extend(self.decoder.iter().flat_map(Convolution::slots));
-        slots.extend(self.grow.slots());
-        slots.extend(self.last.slots());
-        Some(HostSpace {
-            encoder: HostStack::new(encoder),
-            decoder: HostStack::new(decoder),
-            slots,
-        })
+        let images = Chain::image([self.channels, Self::SIDE, Self::SIDE]);
+        let encoder = rectified(images, &self.encoder)
+            .flatten()
+            .linear(&self.bottleneck)
+            .build();
+        let start = Chain::features(self.latent)
+            .linear(&self.expand)
+            .relu()
+            .reshape([WIDTH, START, START]);
+        let decoder = rectified(start, &self.decoder)
+            .conv_transpose2d(&self.grow)
+            .relu()
+            .conv2d(&self.last)
+            .build();
+        HostSpace::of(&encoder.ok()?, &decoder.ok()?)
     }
 
     fn features(&self, images: Tensor<4>) -> Tensor<2> {

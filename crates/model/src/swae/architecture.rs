@@ -1,13 +1,19 @@
 //! Encoder and decoder (paper 004, table 3).
 
 use burn::module::Module;
+use burn::nn::conv::Conv2d;
+use burn::nn::interpolate::Interpolate2d;
+use burn::nn::pool::AvgPool2d;
+use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
-use dp_core::per_sample::{Layer, ParameterSlot, Stack};
+use dp_core::per_sample::nn::Chain;
+use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
 use private_training::{Batch, Forward, Layers, Network, TrainingError};
 use rand::Rng;
 
-use crate::layers::{AvgPool, Conv, LeakyRelu, Linear, Upsample};
+use crate::layers::{Window, conv2d, double, halve, linear};
 
 /// The slope of the leaky rectifiers.
 const SLOPE: f64 = 0.2;
@@ -43,58 +49,62 @@ impl SwaeConfig {
 /// Images `[n, 784]` to latents `[n, latent]`.
 #[derive(Module, Debug)]
 pub struct Encoder {
-    conv1: Conv,
-    act1: LeakyRelu,
-    pool1: AvgPool,
-    conv2: Conv,
-    act2: LeakyRelu,
-    pool2: AvgPool,
-    conv3: Conv,
-    act3: LeakyRelu,
+    conv1: Conv2d,
+    conv2: Conv2d,
+    conv3: Conv2d,
     fc1: Linear,
-    act4: LeakyRelu,
     fc2: Linear,
-    act5: LeakyRelu,
     fc3: Linear,
+    act: LeakyRelu,
+    pool: AvgPool2d,
 }
 
 impl Encoder {
     fn new(latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
+        let mut conv = |channels| conv2d(channels, Window::same(3), LEAKY_GAIN, 0.0, rng, device);
         Self {
-            conv1: Conv::new([1, 8], [28, 28], LEAKY_GAIN, 0.0, rng, device),
-            act1: LeakyRelu::new(8 * 784, SLOPE),
-            pool1: AvgPool::new(8, 28, 28),
-            conv2: Conv::new([8, 16], [14, 14], LEAKY_GAIN, 0.0, rng, device),
-            act2: LeakyRelu::new(16 * 196, SLOPE),
-            pool2: AvgPool::new(16, 14, 14),
-            conv3: Conv::new([16, 16], [7, 7], LEAKY_GAIN, 0.0, rng, device),
-            act3: LeakyRelu::new(784, SLOPE),
-            fc1: Linear::new(784, 128, 2.0, rng, device),
-            act4: LeakyRelu::new(128, 0.0),
-            fc2: Linear::new(128, 64, 2.0, rng, device),
-            act5: LeakyRelu::new(64, 0.0),
-            fc3: Linear::new(64, latent, 1.0, rng, device),
+            conv1: conv([1, 8]),
+            conv2: conv([8, 16]),
+            conv3: conv([16, 16]),
+            fc1: linear(784, 128, 2.0, rng, device),
+            fc2: linear(128, 64, 2.0, rng, device),
+            fc3: linear(64, latent, 1.0, rng, device),
+            act: LeakyReluConfig::new().with_negative_slope(SLOPE).init(),
+            pool: halve(),
         }
     }
 
     /// The layers, first to last.
-    pub fn stack(&self) -> Stack<'_> {
-        let layers: Vec<&dyn Layer> = vec![
-            &self.conv1,
-            &self.act1,
-            &self.pool1,
-            &self.conv2,
-            &self.act2,
-            &self.pool2,
-            &self.conv3,
-            &self.act3,
-            &self.fc1,
-            &self.act4,
-            &self.fc2,
-            &self.act5,
-            &self.fc3,
-        ];
-        Stack::new(layers)
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Layer`] for a layer that does not fit the one before it.
+    pub fn stack(&self) -> Result<Stack<'_>, DpError> {
+        Chain::image([1, 28, 28])
+            .conv2d(&self.conv1)
+            .leaky_relu(&self.act)
+            .avg_pool2d(&self.pool)
+            .conv2d(&self.conv2)
+            .leaky_relu(&self.act)
+            .avg_pool2d(&self.pool)
+            .conv2d(&self.conv3)
+            .leaky_relu(&self.act)
+            .flatten()
+            .linear(&self.fc1)
+            .relu()
+            .linear(&self.fc2)
+            .relu()
+            .linear(&self.fc3)
+            .build()
+    }
+
+    fn forward(&self, images: Tensor<2>) -> Tensor<2> {
+        let x = images.reshape([-1, 1, 28, 28]);
+        let x = self.pool.forward(self.act.forward(self.conv1.forward(x)));
+        let x = self.pool.forward(self.act.forward(self.conv2.forward(x)));
+        let x = self.act.forward(self.conv3.forward(x)).flatten(1, 3);
+        let x = relu(self.fc2.forward(relu(self.fc1.forward(x))));
+        self.fc3.forward(x)
     }
 }
 
@@ -102,57 +112,66 @@ impl Encoder {
 #[derive(Module, Debug)]
 pub struct Decoder {
     fc1: Linear,
-    act1: LeakyRelu,
     fc2: Linear,
-    act2: LeakyRelu,
     fc3: Linear,
-    act3: LeakyRelu,
-    conv1: Conv,
-    act4: LeakyRelu,
-    up1: Upsample,
-    conv2: Conv,
-    act5: LeakyRelu,
-    up2: Upsample,
-    conv3: Conv,
+    conv1: Conv2d,
+    conv2: Conv2d,
+    conv3: Conv2d,
+    act: LeakyRelu,
+    up: Interpolate2d,
+    inputs: usize,
 }
 
 impl Decoder {
     fn new(inputs: usize, rng: &mut impl Rng, device: &Device) -> Self {
+        let [fc1, fc2, fc3] = [[inputs, 64], [64, 128], [128, 784]]
+            .map(|[from, to]| linear(from, to, 2.0, rng, device));
+        let mut conv =
+            |channels, gain, bias| conv2d(channels, Window::same(3), gain, bias, rng, device);
         Self {
-            fc1: Linear::new(inputs, 64, 2.0, rng, device),
-            act1: LeakyRelu::new(64, 0.0),
-            fc2: Linear::new(64, 128, 2.0, rng, device),
-            act2: LeakyRelu::new(128, 0.0),
-            fc3: Linear::new(128, 784, 2.0, rng, device),
-            act3: LeakyRelu::new(784, 0.0),
-            conv1: Conv::new([16, 16], [7, 7], LEAKY_GAIN, 0.0, rng, device),
-            act4: LeakyRelu::new(784, SLOPE),
-            up1: Upsample::new(16, 7, 7),
-            conv2: Conv::new([16, 8], [14, 14], LEAKY_GAIN, 0.0, rng, device),
-            act5: LeakyRelu::new(8 * 196, SLOPE),
-            up2: Upsample::new(8, 14, 14),
-            conv3: Conv::new([8, 1], [28, 28], 1.0, LAST_BIAS, rng, device),
+            fc1,
+            fc2,
+            fc3,
+            conv1: conv([16, 16], LEAKY_GAIN, 0.0),
+            conv2: conv([16, 8], LEAKY_GAIN, 0.0),
+            conv3: conv([8, 1], 1.0, LAST_BIAS),
+            act: LeakyReluConfig::new().with_negative_slope(SLOPE).init(),
+            up: double(),
+            inputs,
         }
     }
 
     /// The layers, first to last.
-    pub fn stack(&self) -> Stack<'_> {
-        let layers: Vec<&dyn Layer> = vec![
-            &self.fc1,
-            &self.act1,
-            &self.fc2,
-            &self.act2,
-            &self.fc3,
-            &self.act3,
-            &self.conv1,
-            &self.act4,
-            &self.up1,
-            &self.conv2,
-            &self.act5,
-            &self.up2,
-            &self.conv3,
-        ];
-        Stack::new(layers)
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Layer`] for a layer that does not fit the one before it.
+    pub fn stack(&self) -> Result<Stack<'_>, DpError> {
+        Chain::features(self.inputs)
+            .linear(&self.fc1)
+            .relu()
+            .linear(&self.fc2)
+            .relu()
+            .linear(&self.fc3)
+            .relu()
+            .reshape([16, 7, 7])
+            .conv2d(&self.conv1)
+            .leaky_relu(&self.act)
+            .interpolate2d(&self.up)
+            .conv2d(&self.conv2)
+            .leaky_relu(&self.act)
+            .interpolate2d(&self.up)
+            .conv2d(&self.conv3)
+            .flatten()
+            .build()
+    }
+
+    fn forward(&self, latents: Tensor<2>) -> Tensor<2> {
+        let x = relu(self.fc2.forward(relu(self.fc1.forward(latents))));
+        let x = relu(self.fc3.forward(x)).reshape([-1, 16, 7, 7]);
+        let x = self.up.forward(self.act.forward(self.conv1.forward(x)));
+        let x = self.up.forward(self.act.forward(self.conv2.forward(x)));
+        self.conv3.forward(x).flatten(1, 3)
     }
 }
 
@@ -171,20 +190,19 @@ pub struct Swae {
 
 impl Swae {
     /// The encoder, and the decoder that sees labels beside what it encoded.
-    fn stages(&self) -> Layers<'_> {
-        Layers::tapped(self.encoder.stack(), self.decoder.stack()).beside(self.classes)
+    fn stages(&self) -> Result<Layers<'_>, DpError> {
+        let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
+        Ok(Layers::tapped(encoder, decoder).beside(self.classes))
     }
 
     /// All parameters, the encoder's first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
-        let mut slots = self.encoder.stack().parameters();
-        slots.extend(self.decoder.stack().parameters());
-        slots
+        parameters_of(self)
     }
 
     /// Latents of images: `[n, 784] -> [n, latent]`.
     pub fn encode(&self, images: Tensor<2>) -> Tensor<2> {
-        self.encoder.stack().output(images)
+        self.encoder.forward(images)
     }
 
     /// Images that stand class after class as the records of a step, each one its own target: rows
@@ -234,17 +252,24 @@ impl Swae {
 
     /// Pixels in `[0, 1]` of latents and one-hot labels: `[n, latent + classes] -> [n, 784]`.
     pub fn decode(&self, latents: Tensor<2>) -> Tensor<2> {
-        burn::tensor::activation::sigmoid(self.decoder.stack().output(latents))
+        burn::tensor::activation::sigmoid(self.decoder.forward(latents))
     }
 }
 
 /// Rows `[n, 784 + classes]`: an image, with its one-hot label behind it where the model is conditional.
 impl Network<2> for Swae {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        self.stages().forward(rows)
+        let n = rows.dims()[0];
+        let pixels = SwaeConfig::PIXELS;
+        let latents = self.encoder.forward(rows.clone().slice([0..n, 0..pixels]));
+        let seen = match self.classes {
+            0 => latents.clone(),
+            classes => Tensor::cat(vec![latents.clone(), rows.narrow(1, pixels, classes)], 1),
+        };
+        Forward::tapped(self.decoder.forward(seen), latents)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(self.stages()))
+        self.stages().map(Some)
     }
 }

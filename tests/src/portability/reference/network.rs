@@ -1,11 +1,5 @@
 //! Networks in `f64`, one record and one cotangent at a time, as their formulas stand.
 
-use burn::module::Module;
-use model::layers::{AvgPool, Conv, LeakyRelu, Linear, Sigmoid, Upsample};
-use model::weights::to_host;
-
-use crate::portability::wide;
-
 /// A layer of one record.
 #[derive(Clone)]
 pub(crate) enum Step {
@@ -19,66 +13,12 @@ pub(crate) enum Step {
     },
     /// `max(x, 0) + slope min(x, 0)`.
     LeakyRelu { slope: f64 },
-    /// `1 / (1 + exp(-x)) - shift`.
-    Sigmoid { shift: f64 },
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
     /// Means of blocks of two by two.
     AvgPool { channels: usize, side: [usize; 2] },
     /// Each value four times.
     Upsample { channels: usize, side: [usize; 2] },
-}
-
-/// A layer of the library that this file knows the formula of.
-pub(crate) trait Known {
-    /// The formula.
-    fn step(&self) -> Step;
-}
-
-impl Known for Linear {
-    fn step(&self) -> Step {
-        let [inputs, outputs] = self.weight.val().dims();
-        Step::Linear { inputs, outputs }
-    }
-}
-
-impl Known for Conv {
-    fn step(&self) -> Step {
-        let [to, from, kernel, _] = self.weight.val().dims();
-        Step::Conv {
-            channels: [from, to],
-            side: [self.height, self.width],
-            kernel,
-        }
-    }
-}
-
-impl Known for LeakyRelu {
-    fn step(&self) -> Step {
-        Step::LeakyRelu { slope: self.slope }
-    }
-}
-
-impl Known for Sigmoid {
-    fn step(&self) -> Step {
-        Step::Sigmoid { shift: self.shift }
-    }
-}
-
-impl Known for AvgPool {
-    fn step(&self) -> Step {
-        Step::AvgPool {
-            channels: self.channels,
-            side: [self.height, self.width],
-        }
-    }
-}
-
-impl Known for Upsample {
-    fn step(&self) -> Step {
-        Step::Upsample {
-            channels: self.channels,
-            side: [self.height, self.width],
-        }
-    }
 }
 
 /// Layers with their weights.
@@ -86,12 +26,6 @@ impl Known for Upsample {
 pub(crate) struct Network(Vec<(Step, Vec<f64>)>);
 
 impl Network {
-    /// The network with one more layer.
-    pub(crate) fn then<L: Known + Module>(mut self, layer: &L) -> Self {
-        self.0.push((layer.step(), wide(to_host(layer))));
-        self
-    }
-
     /// The network with one more layer that stands in a larger module, whose weights begin with it.
     pub(crate) fn then_step(mut self, step: Step, weights: &mut &[f64]) -> Self {
         let (here, rest) = weights.split_at(step.parameters());
@@ -205,8 +139,8 @@ impl Step {
                 let bend = |&x: &f64| if x > 0.0 { x } else { slope * x };
                 x.iter().map(bend).collect()
             }
-            Self::Sigmoid { shift } => {
-                let squash = |x: &f64| 1.0 / (1.0 + (-x).exp()) - shift;
+            Self::Sigmoid => {
+                let squash = |x: &f64| 1.0 / (1.0 + (-x).exp());
                 x.iter().map(squash).collect()
             }
             Self::AvgPool { channels, side } => {
@@ -246,7 +180,7 @@ impl Step {
                     *before = if x > 0.0 { delta } else { slope * delta };
                 }
             }
-            Self::Sigmoid { .. } => {
+            Self::Sigmoid => {
                 for ((before, &x), &delta) in before.iter_mut().zip(x).zip(delta) {
                     let s = 1.0 / (1.0 + (-x).exp());
                     *before = delta * s * (1.0 - s);

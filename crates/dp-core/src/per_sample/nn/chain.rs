@@ -20,7 +20,7 @@ use super::formed::Formed;
 use super::geometry::{Reason, Window, pair, pairs};
 use super::norm::Norm;
 use super::pointwise::Pointwise;
-use super::pool::{MaxPool, Planes};
+use super::pool::{MaxPool, Planes, adaptive_means, means, nearest};
 use super::transpose::Transpose;
 use super::{embedding, linear};
 use crate::DpError;
@@ -309,13 +309,12 @@ impl<'a> Chain<'a> {
 
     /// `x / (1 + exp(-x))`.
     pub fn silu(self) -> Self {
-        self.pointwise(Pointwise::new("SiLU", burn::tensor::activation::silu))
+        self.pointwise(Pointwise::silu())
     }
 
     /// `x` for `x > 0`, else `slope x`.
     pub fn leaky_relu(self, module: &'a LeakyRelu) -> Self {
-        let module = module.clone();
-        self.pointwise(Pointwise::new("LeakyRelu", move |x| module.forward(x)))
+        self.pointwise(Pointwise::leaky_relu(module))
     }
 
     /// The Gaussian error linear unit.
@@ -328,12 +327,19 @@ impl<'a> Chain<'a> {
 
     /// `log(1 + exp(beta x)) / beta`.
     pub fn softplus(self, module: &'a Softplus) -> Self {
-        let module = module.clone();
-        self.pointwise(Pointwise::new("Softplus", move |x| module.forward(x)))
+        self.pointwise(Pointwise::softplus(module))
+    }
+
+    /// `scale x + offset`, two public constants.
+    pub fn affine(self, scale: f64, offset: f64) -> Self {
+        self.pointwise(Pointwise::affine(scale, offset))
     }
 
     fn pointwise(self, layer: Pointwise) -> Self {
-        self.add(layer.name(), |shape| Ok((Box::new(layer), shape.to_vec())))
+        self.add(layer.name(), |shape| {
+            let layer = layer.over(shape.iter().product());
+            Ok((Box::new(layer), shape.to_vec()))
+        })
     }
 
     /// The largest value of each window of an image.
@@ -396,7 +402,8 @@ impl<'a> Chain<'a> {
             let [down, across] = window.places()?;
             let module = module.clone();
             let map = move |x| module.forward(x);
-            let layer = Planes::new("AvgPool2d", [channels, height, width], map);
+            let layer = Planes::new("AvgPool2d", [channels, height, width], map)
+                .along(means(&window, [down, across]));
             Ok((Box::new(layer), vec![channels, down, across]))
         })
     }
@@ -417,7 +424,8 @@ impl<'a> Chain<'a> {
             let [_, across] = window.places()?;
             let module = module.clone();
             let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
-            let layer = Planes::new("AvgPool1d", [channels, 1, length], map);
+            let layer = Planes::new("AvgPool1d", [channels, 1, length], map)
+                .along(means(&window, [1, across]));
             Ok((Box::new(layer), vec![channels, across]))
         })
     }
@@ -428,7 +436,9 @@ impl<'a> Chain<'a> {
             let planes = image(shape)?;
             let [down, across] = module.output_size;
             let module = module.clone();
-            let layer = Planes::new("AdaptiveAvgPool2d", planes, move |x| module.forward(x));
+            let along = adaptive_means([planes[1], planes[2]], [down, across]);
+            let layer = Planes::new("AdaptiveAvgPool2d", planes, move |x| module.forward(x))
+                .along(Some(along));
             Ok((Box::new(layer), vec![planes[0], down, across]))
         })
     }
@@ -440,7 +450,8 @@ impl<'a> Chain<'a> {
             let across = module.output_size;
             let module = module.clone();
             let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
-            let layer = Planes::new("AdaptiveAvgPool1d", [channels, 1, length], map);
+            let layer = Planes::new("AdaptiveAvgPool1d", [channels, 1, length], map)
+                .along(Some(adaptive_means([1, length], [1, across])));
             Ok((Box::new(layer), vec![channels, across]))
         })
     }
@@ -462,7 +473,9 @@ impl<'a> Chain<'a> {
                 _ => return Err("needs either a size or a factor".into()),
             };
             let module = module.clone();
-            let layer = Planes::new("Interpolate2d", planes, move |x| module.forward(x));
+            let along = nearest([planes[1], planes[2]], size);
+            let layer =
+                Planes::new("Interpolate2d", planes, move |x| module.forward(x)).along(along);
             Ok((Box::new(layer), vec![planes[0], size[0], size[1]]))
         })
     }

@@ -8,8 +8,12 @@ use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, UnfoldOptions};
 use super::geometry::{Reason, Window, pair, pairs};
 use super::patches::patches;
 use super::rows::{gram_of_products, gram_of_sums, together};
-use super::weight::{Weight, slots};
-use crate::per_sample::{Layer, ParameterSlot};
+use super::weight::{Weight, bias_on_host, slots};
+use crate::per_sample::host::Plane;
+use crate::per_sample::host::layers::{
+    HostConv, HostConvPool, HostConvolution, Parameters, Sliding,
+};
+use crate::per_sample::{HostLayer, Layer, ParameterSlot, Role};
 
 /// A convolution with stride, padding, dilation and groups.
 ///
@@ -88,6 +92,40 @@ impl Conv {
         ConvOptions::new(window.stride, padding, window.dilation, self.groups)
     }
 
+    /// Host kernels for small odd windows that keep the size of an image.
+    fn same_on_host(&self) -> Option<HostConv> {
+        let Window {
+            size,
+            kernel: [kernel, across],
+            ..
+        } = self.window;
+        let trained = |bias: &Weight<1>| bias.trained() && self.weight.trained();
+        let bias = self.bias.as_ref().filter(|bias| trained(bias))?;
+        let plain =
+            self.groups == 1 && self.window.stride == [1; 2] && self.window.dilation == [1; 2];
+        let border = kernel.checked_sub(1)? / 2;
+        if !plain
+            || kernel != across
+            || !HostConv::SIZES.contains(&kernel)
+            || self.window.padding != [(border, border); 2]
+        {
+            return None;
+        }
+        let plane = Plane {
+            height: size[0],
+            width: size[1],
+            kernel,
+        };
+        let (inputs, outputs) = self.channels();
+        let weight = self.weight.on_host();
+        Some(HostConv::new(
+            [inputs, outputs],
+            plane,
+            &weight,
+            bias.on_host(),
+        ))
+    }
+
     fn image(&self, input: Tensor<2>) -> Tensor<4> {
         let n = input.dims()[0];
         let [height, width] = self.window.size;
@@ -161,5 +199,40 @@ impl Layer for Conv {
             parts.push(delta.sum_dim(3).sum_dim(2).sum_dim(0).flatten(0, 3));
         }
         parts
+    }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        if let Some(conv) = self.same_on_host() {
+            return Some(Box::new(conv));
+        }
+        let (bias, bias_trained) = bias_on_host(self.bias.as_ref());
+        let (inputs, outputs) = self.channels();
+        let sliding = Sliding {
+            size: self.window.size,
+            places: self.places,
+            kernel: self.window.kernel,
+            stride: self.window.stride,
+            dilation: self.window.dilation,
+            before: self.window.padding.map(|(before, _)| before),
+        };
+        let parameters = Parameters {
+            weight: self.weight.on_host(),
+            bias,
+            trained: [self.weight.trained(), bias_trained],
+        };
+        let channels = [inputs, outputs];
+        let conv = HostConvolution::new(channels, self.groups, &sliding, false, parameters);
+        Some(Box::new(conv))
+    }
+
+    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+        let even = self.window.size.iter().all(|side| side.is_multiple_of(2));
+        if let [Role::LeakyRelu { slope }, Role::AvgPool, ..] = *next
+            && even
+            && let Some(conv) = self.same_on_host()
+        {
+            return Some((Box::new(HostConvPool { conv, slope }), 2));
+        }
+        Some((self.host()?, 0))
     }
 }

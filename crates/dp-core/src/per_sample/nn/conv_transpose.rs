@@ -8,8 +8,9 @@ use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, UnfoldOptions};
 use super::geometry::Reason;
 use super::patches::patches;
 use super::rows::{gram_of_products, gram_of_sums, together};
-use super::weight::{Weight, slots};
-use crate::per_sample::{Layer, ParameterSlot};
+use super::weight::{Weight, bias_on_host, slots};
+use crate::per_sample::host::layers::{HostConvolution, Parameters, Sliding};
+use crate::per_sample::{HostLayer, Layer, ParameterSlot};
 
 /// The transpose of the convolution that takes the output's image to the input's.
 ///
@@ -177,5 +178,26 @@ impl Layer for ConvTranspose {
             parts.push(delta.sum_dim(3).sum_dim(2).sum_dim(0).flatten(0, 3));
         }
         parts
+    }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        let (bias, bias_trained) = bias_on_host(self.bias.as_ref());
+        let (inputs, outputs) = self.channels();
+        let sliding = Sliding {
+            size: self.out,
+            places: self.size,
+            kernel: self.kernel,
+            stride: self.stride,
+            dilation: self.dilation,
+            before: self.padding,
+        };
+        let parameters = Parameters {
+            weight: self.weight.on_host(),
+            bias,
+            trained: [self.weight.trained(), bias_trained],
+        };
+        let channels = [outputs, inputs];
+        let conv = HostConvolution::new(channels, self.groups, &sliding, true, parameters);
+        Some(Box::new(conv))
     }
 }

@@ -5,8 +5,9 @@ use burn::tensor::Tensor;
 use burn::tensor::module::linear;
 
 use super::rows::{gram_of_products, gram_of_sums, together};
-use super::weight::{Weight, slots};
-use crate::per_sample::{Layer, ParameterSlot};
+use super::weight::{Weight, bias_on_host, slots};
+use crate::per_sample::host::layers::HostLinear;
+use crate::per_sample::{HostLayer, Layer, ParameterSlot};
 
 /// `y_t = x_t W + b` at each of `T` places of a record, `W` of shape `[d_in, d_out]`.
 ///
@@ -82,5 +83,18 @@ impl Layer for Linear {
             parts.push(delta.sum_dim(0).flatten(0, 1));
         }
         parts
+    }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        if self.places != 1 {
+            return None;
+        }
+        let (bias, bias_trained) = bias_on_host(self.bias.as_ref());
+        Some(Box::new(HostLinear::new(
+            self.weight.value.dims(),
+            &self.weight.on_host(),
+            bias,
+            [self.weight.trained(), bias_trained],
+        )))
     }
 }

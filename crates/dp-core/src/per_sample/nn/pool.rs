@@ -1,11 +1,12 @@
 //! Pools: the largest value or the mean of each window.
 
 use burn::tensor::ops::PadMode;
-use burn::tensor::{Slice, Tensor};
+use burn::tensor::{Device, Slice, Tensor, TensorData};
 
 use super::geometry::{Reason, Window};
 use super::pull::pulled;
-use crate::per_sample::{Layer, ParameterSlot};
+use crate::per_sample::host::layers::{Along, HostMaxPool, HostPlanes};
+use crate::per_sample::{HostLayer, Layer, ParameterSlot, Role};
 
 /// The largest value of each window.
 pub(super) struct MaxPool {
@@ -134,12 +135,28 @@ impl Layer for MaxPool {
     fn gradient(&self, _input: &Tensor<2>, _delta: Tensor<2>) -> Vec<Tensor<1>> {
         Vec::new()
     }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        let window = &self.window;
+        Some(Box::new(HostMaxPool::new(
+            self.channels,
+            window.size,
+            self.places,
+            window.kernel,
+            [window.stride, window.dilation],
+            window.padding.map(|(before, _)| before),
+        )))
+    }
 }
 
 /// A linear map of planes without parameters, and its transpose by autodiff.
 pub(super) struct Planes {
     name: &'static str,
+    shape: [usize; 3],
     forward: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
+    /// What the map does along each axis, where that is known.
+    along: Option<[Along; 2]>,
+    role: Role,
 }
 
 impl Planes {
@@ -155,7 +172,28 @@ impl Planes {
         };
         Self {
             name,
+            shape: [channels, height, width],
             forward: Box::new(forward),
+            along: None,
+            role: Role::Other,
+        }
+    }
+
+    /// The same with what it does along each axis: `out[y, x] = sum_ij down[y, i] across[x, j] in[i, j]`.
+    pub(super) fn along(self, along: Option<[Along; 2]>) -> Self {
+        let halves = |along: &Along, size: usize| {
+            let pair = |k: usize| vec![(2 * k, 0.5), (2 * k + 1, 0.5)];
+            size.is_multiple_of(2) && *along == (0..size / 2).map(pair).collect::<Along>()
+        };
+        let [_, height, width] = self.shape;
+        let role = match &along {
+            Some([down, across]) if halves(down, height) && halves(across, width) => Role::AvgPool,
+            _ => Role::Other,
+        };
+        Self {
+            along,
+            role,
+            ..self
         }
     }
 }
@@ -174,6 +212,15 @@ impl Layer for Planes {
     }
 
     fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
+        let [_, height, width] = self.shape;
+        if let Some([down, across]) = &self.along {
+            let [n, g, _] = delta.dims();
+            let (device, inputs) = (delta.device(), input.dims()[1]);
+            let down = matrix(down, height, &device).transpose().unsqueeze::<3>();
+            let across = matrix(across, width, &device).unsqueeze::<3>();
+            let planes = delta.reshape([-1, down.dims()[2] as i32, across.dims()[1] as i32]);
+            return down.matmul(planes).matmul(across).reshape([n, g, inputs]);
+        }
         // The map is linear, so what it is pulled back at does not matter: one that is finite.
         pulled(&input.zeros_like(), delta, &self.forward)
     }
@@ -185,4 +232,65 @@ impl Layer for Planes {
     fn gradient(&self, _input: &Tensor<2>, _delta: Tensor<2>) -> Vec<Tensor<1>> {
         Vec::new()
     }
+
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn host(&self) -> Option<Box<dyn HostLayer>> {
+        let [channels, height, width] = self.shape;
+        let planes = HostPlanes::new(channels, [height, width], self.along.as_ref()?);
+        Some(Box::new(planes))
+    }
+}
+
+/// `[outputs, inputs]` along an axis of `inputs` values.
+fn matrix(along: &Along, inputs: usize, device: &Device) -> Tensor<2> {
+    let mut values = vec![0.0f32; along.len() * inputs];
+    for (row, terms) in values.chunks_exact_mut(inputs).zip(along) {
+        for &(at, weight) in terms {
+            row[at] += weight;
+        }
+    }
+    Tensor::from_data(TensorData::new(values, [along.len(), inputs]), device)
+}
+
+/// The means of windows of an average pool without padding.
+pub(super) fn means(window: &Window, places: [usize; 2]) -> Option<[Along; 2]> {
+    (window.padding == [(0, 0); 2] && !window.ceil).then(|| {
+        [0, 1].map(|axis| {
+            let (kernel, stride) = (window.kernel[axis], window.stride[axis]);
+            let weight = 1.0 / kernel as f32;
+            let window = |place: usize| (0..kernel).map(move |k| (place * stride + k, weight));
+            (0..places[axis])
+                .map(|place| window(place).collect())
+                .collect()
+        })
+    })
+}
+
+/// The means of windows of an adaptive pool, from `size` to `places`.
+pub(super) fn adaptive_means(size: [usize; 2], places: [usize; 2]) -> [Along; 2] {
+    [0, 1].map(|axis| {
+        let (size, places) = (size[axis], places[axis]);
+        let window = |place: usize| {
+            let range = place * size / places..((place + 1) * size).div_ceil(places);
+            let weight = 1.0 / range.len() as f32;
+            range.map(|i| (i, weight)).collect()
+        };
+        (0..places).map(window).collect()
+    })
+}
+
+/// The nearest values, from `size` to a multiple of it.
+pub(super) fn nearest(size: [usize; 2], places: [usize; 2]) -> Option<[Along; 2]> {
+    let whole = (0..2).all(|axis| size[axis] > 0 && places[axis].is_multiple_of(size[axis]));
+    whole.then(|| {
+        [0, 1].map(|axis| {
+            let factor = places[axis] / size[axis];
+            (0..places[axis])
+                .map(|place| vec![(place / factor, 1.0)])
+                .collect()
+        })
+    })
 }

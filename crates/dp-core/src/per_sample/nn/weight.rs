@@ -29,6 +29,11 @@ impl<const D: usize> Weight<D> {
         }
     }
 
+    /// The value on the host, in the order of memory.
+    pub(super) fn on_host(&self) -> Vec<f32> {
+        self.value.to_data().iter::<f32>().collect()
+    }
+
     pub(super) fn trained(&self) -> bool {
         self.slot.is_some()
     }
@@ -46,6 +51,11 @@ pub(crate) fn slot<const D: usize>(param: &Param<Tensor<D>>) -> Option<Parameter
             id: param.id,
             shape: param.lazy_shape().as_slice().to_vec(),
         })
+}
+
+/// A bias on the host, empty where there is none, and whether it is trained.
+pub(super) fn bias_on_host(bias: Option<&Weight<1>>) -> (Vec<f32>, bool) {
+    bias.map_or((Vec::new(), false), |bias| (bias.on_host(), bias.trained()))
 }
 
 /// The slots of a weight and of a bias, those that are trained.

@@ -1,11 +1,15 @@
 //! The network of the classifier, after LeNet-5 (LeCun et al., 1998).
 
-use burn::module::{Module, Param};
-use burn::tensor::{Device, TensorData};
-use dp_core::per_sample::{Layer, Stack};
-use model::layers::{AvgPool, Conv, LeakyRelu, Linear};
+use burn::module::Module;
+use burn::nn::Linear;
+use burn::nn::conv::Conv2d;
+use burn::nn::pool::AvgPool2d;
+use burn::tensor::Device;
+use dp_core::DpError;
+use dp_core::per_sample::Stack;
+use dp_core::per_sample::nn::Chain;
+use model::layers::{Window, conv2d, halve, linear};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use crate::evaluate::supervised::Network;
 
@@ -25,87 +29,60 @@ pub(super) const ARCHITECTURE: &str = "conv5x5(8) relu avgpool2 conv5x5(16) relu
 /// Images `[n, side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
 #[derive(Module, Debug)]
 pub(super) struct LeNet {
-    conv1: Conv,
-    act1: LeakyRelu,
-    pool1: AvgPool,
-    conv2: Conv,
-    act2: LeakyRelu,
-    pool2: AvgPool,
+    conv1: Conv2d,
+    conv2: Conv2d,
     fc1: Linear,
-    act3: LeakyRelu,
     fc2: Linear,
-    act4: LeakyRelu,
     fc3: Linear,
+    pool: AvgPool2d,
+    side: usize,
 }
 
 impl LeNet {
     /// He initialisation drawn from `rng`, zero biases.
     pub(super) fn new(side: usize, classes: usize, rng: &mut impl Rng, device: &Device) -> Self {
         let [c1, c2] = CHANNELS;
-        let (half, quarter) = (side / 2, side / 4);
+        let quarter = side / 4;
+        let mut conv = |channels| conv2d(channels, Window::same(KERNEL), 2.0, 0.0, rng, device);
         Self {
-            conv1: conv([1, c1], side, rng, device),
-            act1: LeakyRelu::new(c1 * side * side, 0.0),
-            pool1: AvgPool::new(c1, side, side),
-            conv2: conv([c1, c2], half, rng, device),
-            act2: LeakyRelu::new(c2 * half * half, 0.0),
-            pool2: AvgPool::new(c2, half, half),
-            fc1: Linear::new(c2 * quarter * quarter, WIDTH, 2.0, rng, device),
-            act3: LeakyRelu::new(WIDTH, 0.0),
-            fc2: Linear::new(WIDTH, FEATURES, 2.0, rng, device),
-            act4: LeakyRelu::new(FEATURES, 0.0),
-            fc3: Linear::new(FEATURES, classes, 1.0, rng, device),
+            conv1: conv([1, c1]),
+            conv2: conv([c1, c2]),
+            fc1: linear(c2 * quarter * quarter, WIDTH, 2.0, rng, device),
+            fc2: linear(WIDTH, FEATURES, 2.0, rng, device),
+            fc3: linear(FEATURES, classes, 1.0, rng, device),
+            pool: halve(),
+            side,
         }
     }
 
     /// The layers up to the features, `[n, 84]`.
-    pub(super) fn trunk(&self) -> Stack<'_> {
-        Stack::new(self.trunk_layers())
+    pub(super) fn trunk(&self) -> Result<Stack<'_>, DpError> {
+        self.features().build()
     }
 
     /// The last layer: features to logits.
-    pub(super) fn head(&self) -> Stack<'_> {
-        Stack::new(vec![&self.fc3])
+    pub(super) fn head(&self) -> Result<Stack<'_>, DpError> {
+        Chain::features(FEATURES).linear(&self.fc3).build()
     }
 
-    fn trunk_layers(&self) -> Vec<&dyn Layer> {
-        vec![
-            &self.conv1,
-            &self.act1,
-            &self.pool1,
-            &self.conv2,
-            &self.act2,
-            &self.pool2,
-            &self.fc1,
-            &self.act3,
-            &self.fc2,
-            &self.act4,
-        ]
+    fn features(&self) -> Chain<'_> {
+        Chain::image([1, self.side, self.side])
+            .conv2d(&self.conv1)
+            .relu()
+            .avg_pool2d(&self.pool)
+            .conv2d(&self.conv2)
+            .relu()
+            .avg_pool2d(&self.pool)
+            .flatten()
+            .linear(&self.fc1)
+            .relu()
+            .linear(&self.fc2)
+            .relu()
     }
 }
 
 impl Network for LeNet {
-    fn stack(&self) -> Stack<'_> {
-        let mut layers = self.trunk_layers();
-        layers.push(&self.fc3);
-        Stack::new(layers)
-    }
-}
-
-/// A 5x5 convolution with He initialisation, `N(0, 2 / (25 c_in))`, in front of a ReLU.
-fn conv([c_in, c_out]: [usize; 2], side: usize, rng: &mut impl Rng, device: &Device) -> Conv {
-    let shape = [c_out, c_in, KERNEL, KERNEL];
-    let deviation = (2.0 / (c_in * KERNEL * KERNEL) as f64).sqrt();
-    let weight: Vec<f32> = (0..shape.iter().product())
-        .map(|_| {
-            let x: f64 = StandardNormal.sample(rng);
-            (x * deviation) as f32
-        })
-        .collect();
-    Conv {
-        weight: Param::from_data(TensorData::new(weight, shape), device),
-        bias: Param::from_data(TensorData::new(vec![0.0_f32; c_out], [c_out]), device),
-        height: side,
-        width: side,
+    fn stack(&self) -> Result<Stack<'_>, DpError> {
+        self.features().linear(&self.fc3).build()
     }
 }

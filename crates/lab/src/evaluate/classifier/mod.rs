@@ -131,8 +131,14 @@ impl Classifier {
         Ok(Self {
             side: data.width(),
             classes: data.classes(),
-            trunk: network.trunk().host().map_err(ModelError::from)?,
-            head: network.head().host().map_err(ModelError::from)?,
+            trunk: network
+                .trunk()
+                .and_then(|stack| stack.host())
+                .map_err(ModelError::from)?,
+            head: network
+                .head()
+                .and_then(|stack| stack.host())
+                .map_err(ModelError::from)?,
         })
     }
 

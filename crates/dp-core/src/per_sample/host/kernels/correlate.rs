@@ -1,0 +1,217 @@
+//! Convolution forward, and backward with turned kernels.
+
+// The loops walk several register arrays in step; the index says which register.
+#![allow(clippy::needless_range_loop)]
+
+use crate::per_sample::Octet;
+
+use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
+
+/// Output planes that share one pass over the input.
+const PLANES: usize = 4;
+
+/// Kernels `[c_out, c_in, K, K]` in the order in which [`Correlate`] reads them.
+pub struct Taps {
+    /// `[c_out / 4, c_in, K, K, 4]`, then `[c_out % 4, c_in, K, K]`.
+    values: Vec<f32>,
+    planes: usize,
+    per_plane: usize,
+}
+
+impl Taps {
+    /// Packs `weight`, `planes` kernels of equal length.
+    pub fn new(weight: &[f32], planes: usize) -> Self {
+        let per_plane = weight.len() / planes.max(1);
+        let full = planes - planes % PLANES;
+        let mut values = Vec::with_capacity(weight.len());
+        for group in (0..full).step_by(PLANES) {
+            for tap in 0..per_plane {
+                for o in group..group + PLANES {
+                    values.push(weight[o * per_plane + tap]);
+                }
+            }
+        }
+        values.extend_from_slice(&weight[full * per_plane..]);
+        Self {
+            values,
+            planes,
+            per_plane,
+        }
+    }
+}
+
+/// `output[o] = bias[o] + sum_c taps[o, c] * input[c]` (correlation, same size), one block.
+pub struct Correlate<'a> {
+    pub plane: Plane,
+    /// Zero-bordered planes `[c_in, padded]`.
+    pub padded: &'a [Octet],
+    pub taps: &'a Taps,
+    /// `[c_out]`, or empty.
+    pub bias: &'a [f32],
+    /// `[c_out, h, w]`, overwritten.
+    pub output: &'a mut [Octet],
+}
+
+impl Correlate<'_> {
+    pub fn apply(self) {
+        dispatch_spans(self);
+    }
+
+    #[inline(always)]
+    fn planes<L: Lanes, S: Span<L>, const K: usize>(self) {
+        let pixels = self.plane.pixels();
+        let full = self.taps.planes - self.taps.planes % PLANES;
+        let (grouped, single) = self.taps.values.split_at(full * self.taps.per_plane);
+        let mut start = [0.0; PLANES];
+        for (index, values) in grouped
+            .chunks_exact(PLANES * self.taps.per_plane)
+            .enumerate()
+        {
+            let first = index * PLANES;
+            if !self.bias.is_empty() {
+                start.copy_from_slice(&self.bias[first..first + PLANES]);
+            }
+            let output = &mut self.output[first * pixels..(first + PLANES) * pixels];
+            let (taps, _) = values.as_chunks::<PLANES>();
+            group::<L, S, K, PLANES>(&self.plane, self.padded, taps, start, output);
+        }
+        for (index, values) in single.chunks_exact(self.taps.per_plane).enumerate() {
+            let o = full + index;
+            let start = [if self.bias.is_empty() {
+                0.0
+            } else {
+                self.bias[o]
+            }];
+            let output = &mut self.output[o * pixels..(o + 1) * pixels];
+            let (taps, _) = values.as_chunks::<1>();
+            group::<L, S, K, 1>(&self.plane, self.padded, taps, start, output);
+        }
+    }
+}
+
+impl SpanKernel for Correlate<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, S: Span<L>>(self) {
+        match self.plane.kernel {
+            1 => self.planes::<L, S, 1>(),
+            3 => self.planes::<L, S, 3>(),
+            _ => self.planes::<L, S, 5>(),
+        }
+    }
+}
+
+/// `O` output planes. A tile holds at least eight accumulators where the width allows, so that
+/// additions need not wait for one another, and at most as many as stay in registers: twelve, or sixteen
+/// where there are 32 registers.
+#[inline(always)]
+fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
+    plane: &Plane,
+    padded: &[Octet],
+    taps: &[[f32; O]],
+    start: [f32; O],
+    output: &mut [Octet],
+) {
+    let width = plane.width;
+    for y in 0..plane.height {
+        let mut x = 0;
+        while x < width {
+            // A pixel alone at the end is done with the one before it, again.
+            x -= if width - x < S::OCTETS && width > 1 {
+                S::OCTETS - 1
+            } else {
+                0
+            };
+            let at = (y * width + x, y * plane.stride() + x);
+            let left = width - x;
+            let tile = Tile {
+                plane,
+                padded,
+                taps,
+                start: &start,
+                at,
+                output: &mut *output,
+            };
+            let registers = left.div_ceil(S::OCTETS);
+            x += if width < S::OCTETS {
+                tile.run::<L, One<L>, K, 1>(left)
+            } else if O == 1 {
+                match registers {
+                    7.. => tile.run::<L, S, K, 7>(left),
+                    4.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    _ => tile.run::<L, S, K, 1>(left),
+                }
+            } else {
+                match registers {
+                    4 | 7.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    3 | 5.. => tile.run::<L, S, K, 3>(left),
+                    2 | 4 => tile.run::<L, S, K, 2>(left),
+                    _ => tile.run::<L, S, K, 1>(left),
+                }
+            };
+        }
+    }
+}
+
+/// Pixels of `O` output planes from `at.0` on, whose windows start at `at.1`.
+struct Tile<'a, const O: usize> {
+    plane: &'a Plane,
+    padded: &'a [Octet],
+    taps: &'a [[f32; O]],
+    start: &'a [f32; O],
+    at: (usize, usize),
+    output: &'a mut [Octet],
+}
+
+impl<const O: usize> Tile<'_, O> {
+    /// `P` registers of the `left` pixels of the line; answers how many pixels that are.
+    #[inline(always)]
+    fn run<L: Lanes, S: Span<L>, const K: usize, const P: usize>(self, left: usize) -> usize {
+        if left < P * S::OCTETS {
+            self.registers::<L, S, K, P, 1>()
+        } else {
+            self.registers::<L, S, K, P, 0>()
+        }
+    }
+
+    /// The last register begins `BACK` pixels early, and does them again.
+    #[inline(always)]
+    fn registers<L: Lanes, S: Span<L>, const K: usize, const P: usize, const BACK: usize>(
+        self,
+    ) -> usize {
+        let pixels = P * S::OCTETS - BACK;
+        let x = |p: usize| p * S::OCTETS - if p + 1 == P { BACK } else { 0 };
+        let (to, from) = self.at;
+        let mut sums = [[S::splat(0.0); P]; O];
+        for o in 0..O {
+            sums[o] = [S::splat(self.start[o]); P];
+        }
+        for (channel, taps) in self
+            .padded
+            .chunks_exact(self.plane.padded())
+            .zip(self.taps.chunks_exact(K * K))
+        {
+            for ky in 0..K {
+                let line = &channel[from + ky * self.plane.stride()..][..pixels + K - 1];
+                for kx in 0..K {
+                    let mut inputs = [S::splat(0.0); P];
+                    for p in 0..P {
+                        inputs[p] = S::load(&line[x(p) + kx..]);
+                    }
+                    for o in 0..O {
+                        let w = S::splat(taps[ky * K + kx][o]);
+                        for p in 0..P {
+                            sums[o][p] = w.mul_add(inputs[p], sums[o][p]);
+                        }
+                    }
+                }
+            }
+        }
+        for o in 0..O {
+            let line = &mut self.output[o * self.plane.pixels() + to..][..pixels];
+            for p in 0..P {
+                sums[o][p].store(&mut line[x(p)..]);
+            }
+        }
+        pixels
+    }
+}

@@ -1,0 +1,205 @@
+//! Convolutions with any window, as products with what the window sees at each of its places.
+//!
+//! What a window sees is not copied: tap `t` at place `p` reads `input[from[p] + taps[t]]`, whatever stride,
+//! dilation or kernel these offsets stand for.
+
+// The loops walk several register arrays in step; the index says which register.
+#![allow(clippy::needless_range_loop)]
+
+use crate::per_sample::Octet;
+
+use super::product::{OUTPUTS, Weights};
+use super::{Lanes, One, RUN, Span, SpanKernel, dispatch_spans};
+
+/// `output[to[p] + o step] = bias[o] + sum_t weights[t, o] input[from[p] + taps[t]]`, one block.
+pub struct GatherProduct<'a> {
+    /// `[taps, outputs]`.
+    pub weights: &'a Weights,
+    /// `[outputs]`, or empty.
+    pub bias: &'a [f32],
+    pub taps: &'a [u32],
+    pub from: &'a [u32],
+    /// As many as `from`.
+    pub to: &'a [u32],
+    /// From one output to the next.
+    pub step: usize,
+    pub input: &'a [Octet],
+    pub output: &'a mut [Octet],
+}
+
+impl GatherProduct<'_> {
+    pub fn apply(self) {
+        dispatch_spans(self);
+    }
+
+    /// `O` outputs from `first` on, at all places.
+    #[inline(always)]
+    fn outputs<L: Lanes, S: Span<L>, const O: usize>(
+        &mut self,
+        first: usize,
+        weights: &[[f32; O]],
+    ) {
+        let mut start = [0.0; O];
+        if !self.bias.is_empty() {
+            start.copy_from_slice(&self.bias[first..first + O]);
+        }
+        let mut p = 0;
+        while p < self.from.len() {
+            let left = self.from.len() - p;
+            let at = (p, first);
+            // Twelve accumulators of one octet, or sixteen of two where there are 32 registers.
+            p += match left / S::OCTETS {
+                4.. if S::OCTETS > 1 || O == 1 => self.tile::<L, S, O, 4>(weights, start, at),
+                3.. => self.tile::<L, S, O, 3>(weights, start, at),
+                2 => self.tile::<L, S, O, 2>(weights, start, at),
+                1 => self.tile::<L, S, O, 1>(weights, start, at),
+                _ => self.tile::<L, One<L>, O, 1>(weights, start, at),
+            };
+        }
+    }
+
+    /// `O` outputs at `P` registers of places; answers how many places that are.
+    #[inline(always)]
+    fn tile<L: Lanes, S: Span<L>, const O: usize, const P: usize>(
+        &mut self,
+        weights: &[[f32; O]],
+        start: [f32; O],
+        (place, first): (usize, usize),
+    ) -> usize {
+        let pair = |p: usize| [place + p * S::OCTETS, place + (p + 1) * S::OCTETS - 1];
+        let mut from = [[0; 2]; P];
+        for p in 0..P {
+            from[p] = pair(p).map(|place| self.from[place] as usize);
+        }
+        let mut sums = [[S::splat(0.0); P]; O];
+        for o in 0..O {
+            sums[o] = [S::splat(start[o]); P];
+        }
+        for (weights, &tap) in weights.iter().zip(self.taps) {
+            let mut inputs = [S::splat(0.0); P];
+            for p in 0..P {
+                inputs[p] = S::load_two(self.input, from[p].map(|from| from + tap as usize));
+            }
+            for o in 0..O {
+                let w = S::splat(weights[o]);
+                for p in 0..P {
+                    sums[o][p] = w.mul_add(inputs[p], sums[o][p]);
+                }
+            }
+        }
+        for p in 0..P {
+            let to = pair(p).map(|place| self.to[place] as usize);
+            for o in 0..O {
+                sums[o][p].store_two(self.output, to.map(|to| to + (first + o) * self.step));
+            }
+        }
+        P * S::OCTETS
+    }
+}
+
+impl SpanKernel for GatherProduct<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, S: Span<L>>(mut self) {
+        let weights = self.weights;
+        let full = weights.outputs - weights.outputs % OUTPUTS;
+        let (grouped, single) = weights.values.split_at(full * weights.inputs);
+        for first in (0..full).step_by(OUTPUTS) {
+            let values = &grouped[first * weights.inputs..][..OUTPUTS * weights.inputs];
+            self.outputs::<L, S, OUTPUTS>(first, values.as_chunks::<OUTPUTS>().0);
+        }
+        for o in full..weights.outputs {
+            let values = &single[(o - full) * weights.inputs..][..weights.inputs];
+            self.outputs::<L, S, 1>(o, values.as_chunks::<1>().0);
+        }
+    }
+}
+
+/// Adds `sum_p delta[o, p] input[from[p] + taps[t]]` to `rows [o, t]`, one block.
+pub struct GatherRows<'a> {
+    pub taps: &'a [u32],
+    pub from: &'a [u32],
+    pub input: &'a [Octet],
+    /// `[outputs, places]`.
+    pub delta: &'a [Octet],
+    /// `[outputs, taps]`.
+    pub rows: &'a mut [Octet],
+}
+
+impl GatherRows<'_> {
+    pub fn apply(self) {
+        dispatch_spans(self);
+    }
+
+    /// `O` rows from `first` on, at all taps.
+    #[inline(always)]
+    fn outputs<L: Lanes, S: Span<L>, const O: usize>(&mut self, first: usize) {
+        let mut t = 0;
+        while t < self.taps.len() {
+            let at = (first, t);
+            t += match (self.taps.len() - t) / S::OCTETS {
+                4.. if S::OCTETS > 1 || O == 1 => self.tile::<L, S, O, 4>(at),
+                3.. => self.tile::<L, S, O, 3>(at),
+                2 => self.tile::<L, S, O, 2>(at),
+                1 => self.tile::<L, S, O, 1>(at),
+                _ => self.tile::<L, One<L>, O, 1>(at),
+            };
+        }
+    }
+
+    /// `O` rows at `T` registers of taps; answers how many taps that are.
+    #[inline(always)]
+    fn tile<L: Lanes, S: Span<L>, const O: usize, const T: usize>(
+        &mut self,
+        (first, tap): (usize, usize),
+    ) -> usize {
+        let (places, length) = (self.from.len(), self.taps.len());
+        let pair = |t: usize| [tap + t * S::OCTETS, tap + (t + 1) * S::OCTETS - 1];
+        let mut taps = [[0; 2]; T];
+        for t in 0..T {
+            taps[t] = pair(t).map(|tap| self.taps[tap] as usize);
+        }
+        for start in (0..places).step_by(RUN) {
+            let run = start..places.min(start + RUN);
+            let mut cotangents = [&self.delta[..0]; O];
+            for o in 0..O {
+                cotangents[o] = &self.delta[(first + o) * places..][run.clone()];
+            }
+            let mut sums = [[S::splat(0.0); T]; O];
+            for (at, &from) in self.from[run].iter().enumerate() {
+                let mut inputs = [S::splat(0.0); T];
+                for t in 0..T {
+                    inputs[t] = S::load_two(self.input, taps[t].map(|tap| from as usize + tap));
+                }
+                for o in 0..O {
+                    let d = S::splat_octet(&cotangents[o][at]);
+                    for t in 0..T {
+                        sums[o][t] = d.mul_add(inputs[t], sums[o][t]);
+                    }
+                }
+            }
+            for o in 0..O {
+                for t in 0..T {
+                    let at = pair(t).map(|tap| (first + o) * length + tap);
+                    let so_far = S::load_two(self.rows, at);
+                    let total = S::splat(1.0).mul_add(sums[o][t], so_far);
+                    total.store_two(self.rows, at);
+                }
+            }
+        }
+        T * S::OCTETS
+    }
+}
+
+impl SpanKernel for GatherRows<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, S: Span<L>>(mut self) {
+        let outputs = self.rows.len() / self.taps.len().max(1);
+        let full = outputs - outputs % OUTPUTS;
+        for first in (0..full).step_by(OUTPUTS) {
+            self.outputs::<L, S, OUTPUTS>(first);
+        }
+        for o in full..outputs {
+            self.outputs::<L, S, 1>(o);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Inner products of rows.
+
+// The loops walk several register arrays in step; the index says which register.
+#![allow(clippy::needless_range_loop)]
+
+use crate::per_sample::Octet;
+
+use super::{Kernel, Lanes, RUN, dispatch};
+
+/// Rows on each side of a tile.
+const SIDE: usize = 3;
+
+/// Adds `scale * rows rows^T` to `gram [g, g]` for `rows [g, length]`, one block.
+pub struct Gram<'a> {
+    pub g: usize,
+    pub rows: &'a [Octet],
+    pub scale: Octet,
+    pub gram: &'a mut [Octet],
+}
+
+impl Gram<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for Gram<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let g = self.g;
+        let length = self.rows.len() / g;
+        let scale = L::load(&self.scale);
+        for start in (0..length).step_by(RUN) {
+            let run = start..length.min(start + RUN);
+            let mut r = 0;
+            while r < g {
+                let wide = r + SIDE <= g;
+                let mut s = 0;
+                while s <= r {
+                    let (at, next) = ((r, s), s + SIDE <= g);
+                    if wide {
+                        // A wide tile lies below or on the diagonal, and so do the tiles before it.
+                        tile::<L, SIDE, SIDE>(self.rows, g, run.clone(), at, scale, self.gram);
+                    } else if next {
+                        tile::<L, 1, SIDE>(self.rows, g, run.clone(), at, scale, self.gram);
+                    } else {
+                        tile::<L, 1, 1>(self.rows, g, run.clone(), at, scale, self.gram);
+                    }
+                    s += if next { SIDE } else { 1 };
+                }
+                r += if wide { SIDE } else { 1 };
+            }
+        }
+    }
+}
+
+/// Rows `r .. r + R` against rows `s .. s + S`, and the mirror image off the diagonal.
+#[inline(always)]
+fn tile<L: Lanes, const R: usize, const S: usize>(
+    rows: &[Octet],
+    g: usize,
+    run: std::ops::Range<usize>,
+    (r, s): (usize, usize),
+    scale: L,
+    gram: &mut [Octet],
+) {
+    let length = rows.len() / g;
+    let mut left = [&rows[..0]; R];
+    for i in 0..R {
+        left[i] = &rows[(r + i) * length..][run.clone()];
+    }
+    let mut right = [&rows[..0]; S];
+    for j in 0..S {
+        right[j] = &rows[(s + j) * length..][run.clone()];
+    }
+    let mut sums = [[L::zero(); S]; R];
+    for k in 0..run.len() {
+        let mut y = [L::zero(); S];
+        for j in 0..S {
+            y[j] = L::load(&right[j][k]);
+        }
+        for i in 0..R {
+            let x = L::load(&left[i][k]);
+            for j in 0..S {
+                sums[i][j] = x.mul_add(y[j], sums[i][j]);
+            }
+        }
+    }
+    for i in 0..R {
+        for j in 0..S {
+            let value = sums[i][j].mul(scale);
+            let entry = &mut gram[(r + i) * g + s + j];
+            L::load(entry).add(value).store(entry);
+            if r != s {
+                let mirror = &mut gram[(s + j) * g + r + i];
+                L::load(mirror).add(value).store(mirror);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The largest value of each window.
+
+use crate::per_sample::Octet;
+
+use super::{Kernel, Lanes, dispatch};
+
+/// `output[c, p] = max_t input[c, from[p] + taps[t]]`, one block.
+pub struct Largest<'a> {
+    pub taps: &'a [u32],
+    pub from: &'a [u32],
+    /// `[c, plane]`.
+    pub input: &'a [Octet],
+    pub plane: usize,
+    /// `[c, places]`, overwritten.
+    pub output: &'a mut [Octet],
+}
+
+impl Largest<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for Largest<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let planes = self.input.chunks_exact(self.plane);
+        for (input, output) in planes.zip(self.output.chunks_exact_mut(self.from.len())) {
+            for (&from, largest) in self.from.iter().zip(output) {
+                let value = |tap: u32| L::load(&input[(from + tap) as usize]);
+                let (first, others) = self.taps.split_first().expect("a window has a tap");
+                let all = others.iter().map(|&tap| value(tap));
+                all.fold(value(*first), L::max).store(largest);
+            }
+        }
+    }
+}
+
+/// Adds `delta[r, c, p]` to `below[r, c, from[p] + taps[t]]`, where `t` is the first tap whose value is the
+/// largest of its window, one block.
+pub struct ToLargest<'a> {
+    pub taps: &'a [u32],
+    pub from: &'a [u32],
+    /// `[c, plane]`.
+    pub input: &'a [Octet],
+    pub plane: usize,
+    /// `[c, places]`, what [`Largest`] answered.
+    pub output: &'a [Octet],
+    /// `[g, c, places]`.
+    pub delta: &'a [Octet],
+    /// `[g, c, plane]`.
+    pub below: &'a mut [Octet],
+}
+
+impl ToLargest<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for ToLargest<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let places = self.from.len();
+        let rows = self.delta.len() / self.output.len().max(1);
+        for (c, input) in self.input.chunks_exact(self.plane).enumerate() {
+            for (p, &from) in self.from.iter().enumerate() {
+                let largest = L::load(&self.output[c * places + p]);
+                let mut open = u8::MAX;
+                for &tap in self.taps {
+                    let at = (from + tap) as usize;
+                    let here = L::load(&input[at]).equal(largest) & open;
+                    open &= !here;
+                    if here == 0 {
+                        continue;
+                    }
+                    for r in 0..rows {
+                        let delta = L::load(&self.delta[r * self.output.len() + c * places + p]);
+                        let target = &mut self.below[r * self.input.len() + c * self.plane + at];
+                        let sum = L::load(target).add(delta.select(L::zero(), here));
+                        sum.store(target);
+                    }
+                }
+            }
+        }
+    }
+}

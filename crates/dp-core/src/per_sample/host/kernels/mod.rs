@@ -1,0 +1,101 @@
+//! The inner loops of the host layers, written once over [`Lanes`].
+//!
+//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any
+//! processor, and for x86-64 processors that have AVX2 and FMA. Both versions give the same results
+//! up to rounding: the second rounds once in a multiplication followed by an addition. A
+//! [`SpanKernel`] is compiled for AVX-512 too, with the results of the second.
+//!
+//! # Rounding of Gram matrices
+//!
+//! The allowance `GRAM_ROUNDING = 2^-16` of the trace is 256 units of `u = 2^-24`. With every sum
+//! split in runs of about [`RUN`] terms, a sum of `m` terms is rounded by at most
+//! `(RUN + m / RUN) u` of the sum of its absolute values. An entry of a row of `J` over a plane of
+//! 28 x 28 is then rounded by at most `(56 + 14) u` (by `(4 + 48 + 5) u` behind a pool), an inner product of two rows of 2304 entries by
+//! `(48 + 48) u`: together `2 * 70 + 96 = 236 < 256`, where nothing cancels.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod combine;
+mod correlate;
+mod gather;
+mod gram;
+mod largest;
+mod plane;
+mod pooled;
+mod portable;
+mod product;
+mod rows;
+mod span;
+mod sparse;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
+pub(super) use combine::Combine;
+pub(super) use correlate::{Correlate, Taps};
+pub(super) use gather::{GatherProduct, GatherRows};
+pub(super) use gram::Gram;
+pub(super) use largest::{Largest, ToLargest};
+pub(in crate::per_sample) use plane::Plane;
+pub(super) use pooled::{Pool, PooledRows, Slopes, Spread};
+pub(super) use product::{OuterProduct, Product, Weights};
+pub(super) use rows::WeightRows;
+pub(super) use sparse::{Sparse, SparseProduct};
+
+use crate::per_sample::{LANES, Octet};
+
+use span::{Narrow, One, Span, SpanKernel};
+
+/// The number of terms after which a sum goes on in a new accumulator.
+const RUN: usize = 48;
+
+/// Eight floats, one for each record of a block.
+trait Lanes: Copy {
+    fn zero() -> Self;
+    fn splat(value: f32) -> Self;
+    fn load(from: &Octet) -> Self;
+    fn store(self, to: &mut Octet);
+    fn load_eight(from: &[f32; LANES]) -> Self;
+    fn store_eight(self, to: &mut [f32; LANES]);
+    fn add(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// Which lanes are greater than zero, a bit for each.
+    fn positive(self) -> u8;
+    /// The larger value in each lane; either, where one is not a number.
+    fn max(self, other: Self) -> Self;
+    /// Which lanes are the same, a bit for each.
+    fn equal(self, other: Self) -> u8;
+    /// Which lanes are not equal to zero, a bit for each.
+    fn non_zero(self) -> u8;
+    /// `self` where the bit of a lane is set, `other` elsewhere.
+    fn select(self, other: Self, bits: u8) -> Self;
+    /// `self * factor + term`.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+}
+
+/// A kernel with its buffers.
+///
+/// `run` and all that it calls with `L` must be `#[inline(always)]`: only then is it compiled with
+/// the features of its caller.
+trait Kernel {
+    fn run<L: Lanes>(self);
+}
+
+/// Runs `kernel` in the fastest version that this processor has.
+fn dispatch<K: Kernel>(kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    if avx2::available() {
+        return avx2::run(kernel);
+    }
+    portable::run(kernel);
+}
+
+/// [`dispatch`] with AVX-512.
+fn dispatch_spans<K: SpanKernel>(kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        return avx512::run(kernel);
+    }
+    dispatch(Narrow(kernel));
+}

@@ -1,0 +1,44 @@
+//! The sizes of an image plane and of its copy with zero borders.
+
+use crate::per_sample::Octet;
+
+/// A plane of `height x width` under a `kernel x kernel` window, `kernel` odd.
+#[derive(Debug, Clone, Copy)]
+pub struct Plane {
+    pub height: usize,
+    pub width: usize,
+    pub kernel: usize,
+}
+
+impl Plane {
+    /// Pixels in a plane.
+    pub fn pixels(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// The distance of two rows of a plane with borders.
+    pub fn stride(&self) -> usize {
+        self.width + self.kernel - 1
+    }
+
+    /// Pixels in a plane with borders.
+    pub fn padded(&self) -> usize {
+        (self.height + self.kernel - 1) * self.stride()
+    }
+
+    /// Copies planes `[c, h, w]` into zero-bordered planes `[c, padded]`.
+    ///
+    /// The borders of `padded` must be zero at the first call; they are never written.
+    pub fn pad(&self, planes: &[Octet], padded: &mut [Octet]) {
+        let (stride, border) = (self.stride(), (self.kernel - 1) / 2);
+        for (plane, target) in planes
+            .chunks_exact(self.pixels())
+            .zip(padded.chunks_exact_mut(self.padded()))
+        {
+            for (y, row) in plane.chunks_exact(self.width).enumerate() {
+                let start = (y + border) * stride + border;
+                target[start..start + self.width].copy_from_slice(row);
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A leaky rectifier and 2x2 average pooling behind a convolution.
+//!
+//! The cotangent at the convolution's output is that at the pool's output, repeated in 2x2 blocks
+//! and multiplied by a slope that depends on the record but not on the row of `J`. It is formed row
+//! by row, never for all rows at once, and the weight gradients of all rows share the sums over
+//! 2x2 blocks of slope times input: one quarter of the multiplications is left for each row.
+
+// The loops walk several register arrays in step; the index says which register.
+#![allow(clippy::needless_range_loop)]
+
+use crate::per_sample::Octet;
+
+use super::{Kernel, Lanes, Plane, RUN, dispatch};
+
+/// Rectifies and pools planes `[c, h, w]` to `[c, h/2, w/2]`; keeps the signs. One block.
+pub struct Pool<'a> {
+    pub plane: Plane,
+    pub slope: f32,
+    pub input: &'a [Octet],
+    /// `[c, h, w]`, overwritten.
+    pub signs: &'a mut [u8],
+    /// Overwritten.
+    pub output: &'a mut [Octet],
+}
+
+impl Pool<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for Pool<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (width, slope) = (self.plane.width, L::splat(self.slope));
+        let lines = self
+            .input
+            .chunks_exact(2 * width)
+            .zip(self.signs.chunks_exact_mut(2 * width))
+            .zip(self.output.chunks_exact_mut(width / 2));
+        for ((pair, signs), line) in lines {
+            for x in 0..width / 2 {
+                let mut sum = L::zero();
+                for at in [2 * x, 2 * x + 1, width + 2 * x, width + 2 * x + 1] {
+                    let value = L::load(&pair[at]);
+                    signs[at] = value.positive();
+                    sum = sum.add(value.select(value.mul(slope), signs[at]));
+                }
+                sum.mul(L::splat(0.25)).store(&mut line[x]);
+            }
+        }
+    }
+}
+
+/// The derivative of the pool's output by each of its pixels: a quarter of 1 or of the slope.
+pub struct Slopes<'a> {
+    pub slope: f32,
+    pub signs: &'a [u8],
+    /// As long as `signs`, overwritten.
+    pub slopes: &'a mut [Octet],
+}
+
+impl Slopes<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for Slopes<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (up, down) = (L::splat(0.25), L::splat(0.25 * self.slope));
+        for (slope, &bits) in self.slopes.iter_mut().zip(self.signs) {
+            up.select(down, bits).store(slope);
+        }
+    }
+}
+
+/// The cotangent at the convolution's output for that at the pool's, `delta [c, h/2, w/2]`.
+pub struct Spread<'a> {
+    pub plane: Plane,
+    /// `[c, h, w]`.
+    pub slopes: &'a [Octet],
+    pub delta: &'a [Octet],
+    /// Planes with the borders of `plane`, which are not written: `[c, padded]`.
+    pub target: &'a mut [Octet],
+}
+
+impl Spread<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for Spread<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (width, stride) = (self.plane.width, self.plane.stride());
+        let border = (self.plane.kernel - 1) / 2;
+        let planes = self
+            .target
+            .chunks_exact_mut(self.plane.padded())
+            .zip(self.slopes.chunks_exact(self.plane.pixels()))
+            .zip(self.delta.chunks_exact(self.plane.pixels() / 4));
+        for ((target, slopes), delta) in planes {
+            for (y, slopes) in slopes.chunks_exact(width).enumerate() {
+                let delta = &delta[y / 2 * (width / 2)..][..width / 2];
+                let line = &mut target[(y + border) * stride + border..][..width];
+                for x in 0..width / 2 {
+                    let d = L::load(&delta[x]);
+                    d.mul(L::load(&slopes[2 * x])).store(&mut line[2 * x]);
+                    d.mul(L::load(&slopes[2 * x + 1]))
+                        .store(&mut line[2 * x + 1]);
+                }
+            }
+        }
+    }
+}
+
+/// The weight gradients for `g` cotangents at the pool's output, one block.
+pub struct PooledRows<'a> {
+    pub plane: Plane,
+    /// Zero-bordered input planes `[c_in, padded]`.
+    pub padded: &'a [Octet],
+    /// `[c_out, h, w]`.
+    pub slopes: &'a [Octet],
+    /// `[g, c_out, h/2, w/2]`.
+    pub delta: &'a [Octet],
+    /// `[g, stride]`, of which the first `c_out c_in K K` of each are overwritten.
+    pub rows: &'a mut [Octet],
+    pub stride: usize,
+}
+
+impl PooledRows<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+
+    #[inline(always)]
+    fn planes<L: Lanes, const K: usize>(self) {
+        let quarter = self.plane.pixels() / 4;
+        let g = self.rows.len() / self.stride;
+        let c_in = self.padded.len() / self.plane.padded();
+        let per_row = self.delta.len() / g;
+        let mut sums = vec![[Octet::default(); K]; quarter];
+        for (co, slopes) in self.slopes.chunks_exact(self.plane.pixels()).enumerate() {
+            let delta = &self.delta[co * quarter..];
+            for (ci, channel) in self.padded.chunks_exact(self.plane.padded()).enumerate() {
+                for ky in 0..K {
+                    let channel = &channel[ky * self.plane.stride()..];
+                    block_sums::<L, K>(&self.plane, slopes, channel, &mut sums);
+                    let at = ((co * c_in + ci) * K + ky) * K;
+                    let mut r = 0;
+                    while r < g {
+                        let left = g - r;
+                        let rows = &mut self.rows[r * self.stride + at..];
+                        let delta = (&delta[r * per_row..], per_row);
+                        r += if left == 3 || left > 4 {
+                            products::<L, K, 3>(&sums, delta, self.stride, rows)
+                        } else if left >= 2 {
+                            products::<L, K, 2>(&sums, delta, self.stride, rows)
+                        } else {
+                            products::<L, K, 1>(&sums, delta, self.stride, rows)
+                        };
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Kernel for PooledRows<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        match self.plane.kernel {
+            1 => self.planes::<L, 1>(),
+            3 => self.planes::<L, 3>(),
+            _ => self.planes::<L, 5>(),
+        }
+    }
+}
+
+/// Slope times input, summed over 2x2 blocks, for the `K` taps of a line.
+#[inline(always)]
+fn block_sums<L: Lanes, const K: usize>(
+    plane: &Plane,
+    slopes: &[Octet],
+    channel: &[Octet],
+    sums: &mut [[Octet; K]],
+) {
+    let (width, stride) = (plane.width, plane.stride());
+    for (y, line) in sums.chunks_exact_mut(width / 2).enumerate() {
+        let slopes = &slopes[2 * y * width..][..2 * width];
+        let top = &channel[2 * y * stride..][..stride];
+        let bottom = &channel[(2 * y + 1) * stride..][..stride];
+        for x in 0..width / 2 {
+            let mut sum = [L::zero(); K];
+            for (slopes, input) in [(&slopes[..width], top), (&slopes[width..], bottom)] {
+                for dx in 0..2 {
+                    let s = L::load(&slopes[2 * x + dx]);
+                    for kx in 0..K {
+                        sum[kx] = s.mul_add(L::load(&input[2 * x + dx + kx]), sum[kx]);
+                    }
+                }
+            }
+            for kx in 0..K {
+                sum[kx].store(&mut line[x][kx]);
+            }
+        }
+    }
+}
+
+/// `R` rows against `K` taps; answers `R`.
+#[inline(always)]
+fn products<L: Lanes, const K: usize, const R: usize>(
+    sums: &[[Octet; K]],
+    (delta, per_row): (&[Octet], usize),
+    stride: usize,
+    rows: &mut [Octet],
+) -> usize {
+    let mut totals = [[L::zero(); K]; R];
+    for start in (0..sums.len()).step_by(RUN) {
+        let end = sums.len().min(start + RUN);
+        let mut cotangents = [&delta[..0]; R];
+        for r in 0..R {
+            cotangents[r] = &delta[r * per_row..][start..end];
+        }
+        let mut parts = [[L::zero(); K]; R];
+        for (q, sum) in sums[start..end].iter().enumerate() {
+            let mut inputs = [L::zero(); K];
+            for kx in 0..K {
+                inputs[kx] = L::load(&sum[kx]);
+            }
+            for r in 0..R {
+                let d = L::load(&cotangents[r][q]);
+                for kx in 0..K {
+                    parts[r][kx] = d.mul_add(inputs[kx], parts[r][kx]);
+                }
+            }
+        }
+        for r in 0..R {
+            for kx in 0..K {
+                totals[r][kx] = totals[r][kx].add(parts[r][kx]);
+            }
+        }
+    }
+    for r in 0..R {
+        for kx in 0..K {
+            totals[r][kx].store(&mut rows[r * stride + kx]);
+        }
+    }
+    R
+}

@@ -1,0 +1,78 @@
+//! Products with a sparse matrix.
+
+use crate::per_sample::Octet;
+
+use super::{Kernel, Lanes, dispatch};
+
+/// The rows of a sparse matrix, one behind the other.
+#[derive(Default)]
+pub struct Sparse {
+    /// Where each row ends.
+    ends: Vec<u32>,
+    entries: Vec<(u32, f32)>,
+}
+
+impl Sparse {
+    /// Adds a row of columns and values.
+    pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f32)>) {
+        self.entries.extend(row);
+        self.ends.push(self.entries.len() as u32);
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The transpose of a matrix with so many columns.
+    pub fn transposed(&self, columns: usize) -> Self {
+        let mut rows = vec![Vec::new(); columns];
+        let mut start = 0;
+        for (row, &end) in self.ends.iter().enumerate() {
+            for &(column, value) in &self.entries[start..end as usize] {
+                rows[column as usize].push((row as u32, value));
+            }
+            start = end as usize;
+        }
+        let mut transposed = Self::default();
+        for row in rows {
+            transposed.push(row);
+        }
+        transposed
+    }
+}
+
+/// `output[v, i] = sum_j matrix[i, j] input[v, j]` for any number of vectors `v`.
+pub struct SparseProduct<'a> {
+    pub matrix: &'a Sparse,
+    /// `[v, columns]`.
+    pub input: &'a [Octet],
+    pub columns: usize,
+    /// `[v, rows]`, overwritten.
+    pub output: &'a mut [Octet],
+}
+
+impl SparseProduct<'_> {
+    pub fn apply(self) {
+        dispatch(self);
+    }
+}
+
+impl Kernel for SparseProduct<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Sparse { ends, entries } = self.matrix;
+        let vectors = self.input.chunks_exact(self.columns);
+        for (input, output) in vectors.zip(self.output.chunks_exact_mut(ends.len())) {
+            let mut start = 0;
+            for (&end, output) in ends.iter().zip(output) {
+                let mut sum = L::zero();
+                for &(column, value) in &entries[start..end as usize] {
+                    sum = L::splat(value).mul_add(L::load(&input[column as usize]), sum);
+                }
+                sum.store(output);
+                start = end as usize;
+            }
+        }
+    }
+}

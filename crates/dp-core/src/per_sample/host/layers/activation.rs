@@ -1,0 +1,111 @@
+//! Activations on octets: the same function of each value.
+
+use std::sync::Arc;
+
+use crate::per_sample::{HostLayer, LANES, Octet, Seen};
+
+/// A function of one value.
+pub type Function = Arc<dyn Fn(f32) -> f32 + Send + Sync>;
+/// `f'(x)` from `x` and `f(x)`.
+pub type Slope = Arc<dyn Fn(f32, f32) -> f32 + Send + Sync>;
+
+/// `y = x` for `x > 0`, else `slope x`.
+pub struct HostLeakyRelu {
+    pub slope: f32,
+    pub features: usize,
+}
+
+/// `y = f(x)`.
+pub struct HostPointwise {
+    pub function: Function,
+    pub slope: Slope,
+    pub features: usize,
+}
+
+/// Calls `each` with input, output and cotangent of every value; its answer is the cotangent at the input.
+#[inline(always)]
+fn pull_back(
+    features: usize,
+    g: usize,
+    seen: &Seen,
+    delta: &[Octet],
+    below: &mut [Octet],
+    each: impl Fn(f32, f32, f32) -> f32,
+) {
+    for (index, (below, delta)) in below
+        .chunks_exact_mut(features)
+        .zip(delta.chunks_exact(features))
+        .enumerate()
+    {
+        let record = index / g * features..(index / g + 1) * features;
+        let values = seen.input[record.clone()].iter().zip(&seen.output[record]);
+        for ((below, delta), (x, y)) in below.iter_mut().zip(delta).zip(values) {
+            for lane in 0..LANES {
+                below.0[lane] = each(x.0[lane], y.0[lane], delta.0[lane]);
+            }
+        }
+    }
+}
+
+impl HostLayer for HostLeakyRelu {
+    fn inputs(&self) -> usize {
+        self.features
+    }
+
+    fn outputs(&self) -> usize {
+        self.features
+    }
+
+    fn parameters(&self) -> usize {
+        0
+    }
+
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+        for (y, x) in output.iter_mut().zip(input) {
+            for lane in 0..LANES {
+                let x = x.0[lane];
+                y.0[lane] = if x > 0.0 { x } else { self.slope * x };
+            }
+        }
+    }
+
+    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+        pull_back(self.features, g, seen, delta, below, |x, _, delta| {
+            if x > 0.0 { delta } else { self.slope * delta }
+        });
+    }
+
+    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+
+    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+}
+
+impl HostLayer for HostPointwise {
+    fn inputs(&self) -> usize {
+        self.features
+    }
+
+    fn outputs(&self) -> usize {
+        self.features
+    }
+
+    fn parameters(&self) -> usize {
+        0
+    }
+
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+        for (y, x) in output.iter_mut().zip(input) {
+            *y = Octet(x.0.map(&*self.function));
+        }
+    }
+
+    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+        pull_back(self.features, g, seen, delta, below, |x, y, delta| {
+            delta * (self.slope)(x, y)
+        });
+    }
+
+    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+
+    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+}

@@ -1,0 +1,552 @@
+//! Convolutions with any window, and their transposes.
+//!
+//! Both relate large planes, over which a window slides, to small ones, with a value for each of its places.
+//! *Down* takes large to small, *up* is its transpose; a transposed convolution has them the other way round, and
+//! the same weight.
+
+use std::ops::Range;
+
+use crate::per_sample::host::kernels::{Combine, GatherProduct, GatherRows, Gram, Weights};
+use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+
+/// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
+/// are formed twice, a few outputs at a time.
+const KEPT: usize = 1 << 17;
+/// Entries of a row that are formed at once where it is not kept.
+const AT_ONCE: usize = 1 << 12;
+
+/// How large planes and small ones lie to each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Sliding {
+    /// Height and width of a large plane.
+    pub size: [usize; 2],
+    /// Places of the window, down and across: height and width of a small plane.
+    pub places: [usize; 2],
+    pub kernel: [usize; 2],
+    pub stride: [usize; 2],
+    pub dilation: [usize; 2],
+    /// Zeros above and to the left of a large plane.
+    pub before: [usize; 2],
+}
+
+/// Planes inside larger ones, with zeros around.
+#[derive(Debug, Clone, Copy)]
+struct Border {
+    size: [usize; 2],
+    whole: [usize; 2],
+    before: [usize; 2],
+}
+
+impl Border {
+    fn plane(&self) -> usize {
+        self.whole[0] * self.whole[1]
+    }
+
+    /// What lies behind the last window may be cut off while zeros stand before the first.
+    fn bare(&self) -> bool {
+        self.size == self.whole && self.before == [0; 2]
+    }
+
+    /// `planes [c, size]`, in `scratch [c, whole]` where there is a border. What `scratch` holds around them is
+    /// zero and stays so.
+    fn around<'a>(&self, planes: &'a [Octet], scratch: &'a mut [Octet]) -> &'a [Octet] {
+        if self.bare() {
+            return planes;
+        }
+        let [height, width] = self.size;
+        let area = self.plane();
+        // What lies behind the last window is not read.
+        let seen = width.min(self.whole[1] - self.before[1]);
+        for (plane, target) in planes
+            .chunks_exact(height * width)
+            .zip(scratch.chunks_exact_mut(area))
+        {
+            let lines = target.chunks_exact_mut(self.whole[1]).skip(self.before[0]);
+            for (line, values) in lines.zip(plane.chunks_exact(width)) {
+                line[self.before[1]..][..seen].copy_from_slice(&values[..seen]);
+            }
+        }
+        scratch
+    }
+
+    /// Room for [`Border::around`].
+    fn scratch(&self, channels: usize) -> Buffer {
+        Buffer::zeros(if self.bare() {
+            0
+        } else {
+            channels * self.plane()
+        })
+    }
+}
+
+/// Places that see the same taps.
+struct Phase {
+    /// A matrix for each group.
+    weights: Vec<Weights>,
+    taps: Vec<u32>,
+    from: Vec<u32>,
+    to: Vec<u32>,
+}
+
+/// A linear map of planes.
+struct Map {
+    border: Border,
+    phases: Vec<Phase>,
+}
+
+/// The host form of `Conv1d`, `Conv2d` and `ConvTranspose2d`.
+pub struct HostConvolution {
+    /// Channels of the large planes and of the small ones.
+    channels: [usize; 2],
+    groups: usize,
+    /// Values of a large plane and of a small one.
+    areas: [usize; 2],
+    down: Map,
+    up: Map,
+    transposed: bool,
+    bias: Vec<f32>,
+    /// Whether the weight and the bias are trained.
+    trained: [bool; 2],
+}
+
+/// What a convolution computes with.
+pub struct Parameters {
+    /// `[small channels, large channels / groups, k_h, k_w]`.
+    pub weight: Vec<f32>,
+    /// One for each channel of the output, or empty.
+    pub bias: Vec<f32>,
+    /// Whether the weight and the bias are trained.
+    pub trained: [bool; 2],
+}
+
+/// One axis of the transpose: which taps reach which value, in classes of equal taps.
+struct Axis {
+    /// The classes: taps, as kernel index and offset, and values, as index and first place.
+    classes: Vec<(Vec<(usize, usize)>, Vec<(usize, usize)>)>,
+    whole: usize,
+    before: usize,
+}
+
+impl Axis {
+    fn new(s: &Sliding, axis: usize) -> Self {
+        let (stride, dilation) = (s.stride[axis], s.dilation[axis]);
+        let mut classes = Vec::new();
+        let (mut low, mut high) = (0, s.places[axis] as i64 - 1);
+        for residue in 0..stride {
+            let mut taps: Vec<usize> = (0..s.kernel[axis]).collect();
+            taps.retain(|k| (k * dilation) % stride == residue);
+            let last = taps.last().copied().unwrap_or(0);
+            let place = |value: usize, k: usize| {
+                (value as i64 + s.before[axis] as i64 - (k * dilation) as i64)
+                    .div_euclid(stride as i64)
+            };
+            let mut values: Vec<usize> = (0..s.size[axis]).collect();
+            values.retain(|value| (value + s.before[axis]) % stride == residue);
+            if let (Some(&first), false) = (taps.first(), values.is_empty()) {
+                low = low.min(place(values[0], last));
+                high = high.max(place(values[values.len() - 1], first));
+            }
+            let values: Vec<_> = values
+                .into_iter()
+                .map(|value| {
+                    (
+                        value,
+                        if taps.is_empty() {
+                            0
+                        } else {
+                            place(value, last)
+                        },
+                    )
+                })
+                .collect();
+            let taps: Vec<_> = taps
+                .into_iter()
+                .map(|k| (k, (last - k) * dilation / stride))
+                .collect();
+            classes.push((taps, values));
+        }
+        let before = -low;
+        let classes = classes
+            .into_iter()
+            .map(|(taps, values)| {
+                let reached = !taps.is_empty();
+                let values = values.into_iter().map(|(value, place)| {
+                    (
+                        value,
+                        if reached {
+                            (place + before) as usize
+                        } else {
+                            0
+                        },
+                    )
+                });
+                (taps, values.collect())
+            })
+            .collect();
+        Self {
+            classes,
+            whole: (high + before + 1) as usize,
+            before: before as usize,
+        }
+    }
+}
+
+impl HostConvolution {
+    /// A convolution between `channels` of large planes and of small ones; `transposed` takes small to large.
+    pub fn new(
+        channels: [usize; 2],
+        groups: usize,
+        sliding: &Sliding,
+        transposed: bool,
+        parameters: Parameters,
+    ) -> Self {
+        let [large, small] = channels.map(|channels| channels / groups);
+        let [tall, wide] = sliding.kernel;
+        let weight = |group: usize, b: usize, a: usize, ky: usize, kx: usize| {
+            parameters.weight[(((group * small + b) * large + a) * tall + ky) * wide + kx]
+        };
+        let down = {
+            let [height, width] = [0, 1].map(|axis| {
+                let reach = (sliding.kernel[axis] - 1) * sliding.dilation[axis] + 1;
+                let covered = (sliding.places[axis] - 1) * sliding.stride[axis] + reach;
+                match sliding.before[axis] {
+                    0 => covered.max(sliding.size[axis]),
+                    before => covered.max(before + 1),
+                }
+            });
+            let mut taps = Vec::new();
+            for a in 0..large {
+                for ky in 0..tall {
+                    let line = (a * height + ky * sliding.dilation[0]) * width;
+                    taps.extend((0..wide).map(|kx| (line + kx * sliding.dilation[1]) as u32));
+                }
+            }
+            let [down, across] = sliding.places;
+            let from = (0..down * across).map(|p| {
+                let (y, x) = (p / across, p % across);
+                (y * sliding.stride[0] * width + x * sliding.stride[1]) as u32
+            });
+            let area = tall * wide;
+            let matrix = |group: usize| {
+                Weights::new(large * area, small, |t, b| {
+                    weight(group, b, t / area, t % area / wide, t % wide)
+                })
+            };
+            Map {
+                border: Border {
+                    size: sliding.size,
+                    whole: [height, width],
+                    before: sliding.before,
+                },
+                phases: vec![Phase {
+                    weights: (0..groups).map(matrix).collect(),
+                    taps,
+                    from: from.collect(),
+                    to: (0..(down * across) as u32).collect(),
+                }],
+            }
+        };
+        let up = {
+            let [rows, columns] = [0, 1].map(|axis| Axis::new(sliding, axis));
+            let plane = rows.whole * columns.whole;
+            let mut phases = Vec::new();
+            for (down, ys) in &rows.classes {
+                for (across, xs) in &columns.classes {
+                    let window: Vec<_> = down
+                        .iter()
+                        .flat_map(|y| across.iter().map(move |x| (*y, *x)))
+                        .collect();
+                    let at =
+                        |b: usize, y: usize, x: usize| (b * plane + y * columns.whole + x) as u32;
+                    let taps = (0..small)
+                        .flat_map(|b| window.iter().map(move |((_, y), (_, x))| at(b, *y, *x)));
+                    let values = || ys.iter().flat_map(|y| xs.iter().map(move |x| (*y, *x)));
+                    let matrix = |group: usize| {
+                        Weights::new(small * window.len(), large, |t, a| {
+                            let ((ky, _), (kx, _)) = window[t % window.len()];
+                            weight(group, t / window.len(), a, ky, kx)
+                        })
+                    };
+                    phases.push(Phase {
+                        weights: (0..groups).map(matrix).collect(),
+                        taps: taps.collect(),
+                        from: values().map(|((_, y), (_, x))| at(0, y, x)).collect(),
+                        to: values()
+                            .map(|((y, _), (x, _))| (y * sliding.size[1] + x) as u32)
+                            .collect(),
+                    });
+                }
+            }
+            Map {
+                border: Border {
+                    size: sliding.places,
+                    whole: [rows.whole, columns.whole],
+                    before: [rows.before, columns.before],
+                },
+                phases,
+            }
+        };
+        Self {
+            channels,
+            groups,
+            areas: [sliding.size, sliding.places].map(|[height, width]| height * width),
+            down,
+            up,
+            transposed,
+            bias: parameters.bias,
+            trained: parameters.trained,
+        }
+    }
+
+    /// Values of all large planes and of all small ones.
+    fn lengths(&self) -> [usize; 2] {
+        [0, 1].map(|i| self.channels[i] * self.areas[i])
+    }
+
+    /// Taps of one small channel.
+    fn taps(&self) -> &[u32] {
+        &self.down.phases[0].taps
+    }
+
+    /// Entries of the weight and of the bias that are trained.
+    fn trained(&self) -> [usize; 2] {
+        let weight = self.channels[1] * self.taps().len();
+        [
+            if self.trained[0] { weight } else { 0 },
+            if self.trained[1] { self.bias.len() } else { 0 },
+        ]
+    }
+
+    /// Takes each vector of `input` down or up.
+    fn apply(&self, down: bool, bias: &[f32], input: &[Octet], output: &mut [Octet]) {
+        let (map, from, to) = if down {
+            (&self.down, 0, 1)
+        } else {
+            (&self.up, 1, 0)
+        };
+        let lengths = self.lengths();
+        let mut scratch = map.border.scratch(self.channels[from]);
+        let [inputs, outputs] = [from, to].map(|i| self.channels[i] / self.groups);
+        for (x, y) in input
+            .chunks_exact(lengths[from])
+            .zip(output.chunks_exact_mut(lengths[to]))
+        {
+            let x = map.border.around(x, &mut scratch);
+            let parts = x.chunks_exact(inputs * map.border.plane());
+            let parts = parts.zip(y.chunks_exact_mut(outputs * self.areas[to]));
+            for (group, (input, output)) in parts.enumerate() {
+                let bias = match bias {
+                    [] => bias,
+                    _ => &bias[group * outputs..][..outputs],
+                };
+                for phase in &map.phases {
+                    GatherProduct {
+                        weights: &phase.weights[group],
+                        bias,
+                        taps: &phase.taps,
+                        from: &phase.from,
+                        to: &phase.to,
+                        step: self.areas[to],
+                        input,
+                        output: &mut *output,
+                    }
+                    .apply();
+                }
+            }
+        }
+    }
+
+    /// Adds the weight's gradient of some small channels to `rows [channels, taps]`, for large planes with their
+    /// border and small planes.
+    fn add_rows(
+        &self,
+        channels: Range<usize>,
+        large: &[Octet],
+        small: &[Octet],
+        rows: &mut [Octet],
+    ) {
+        let [inputs, outputs] = self.channels.map(|channels| channels / self.groups);
+        let (phase, length) = (&self.down.phases[0], self.taps().len());
+        let mut first = channels.start;
+        while first < channels.end {
+            // Not beyond the end of a group.
+            let group = first / outputs;
+            let end = channels.end.min((group + 1) * outputs);
+            let plane = inputs * self.down.border.plane();
+            GatherRows {
+                taps: &phase.taps,
+                from: &phase.from,
+                input: &large[group * plane..][..plane],
+                delta: &small[first * self.areas[1]..end * self.areas[1]],
+                rows: &mut rows[(first - channels.start) * length..(end - channels.start) * length],
+            }
+            .apply();
+            first = end;
+        }
+    }
+
+    /// Adds the bias's gradient for one vector of cotangents at the output.
+    fn add_bias(&self, delta: &[Octet], row: &mut [Octet]) {
+        let area = self.areas[usize::from(!self.transposed)];
+        for (total, plane) in row.iter_mut().zip(delta.chunks_exact(area)) {
+            for run in plane.chunks(LANES * 4) {
+                let mut part = Octet::default();
+                for octet in run {
+                    super::add(&mut part, octet);
+                }
+                super::add(total, &part);
+            }
+        }
+    }
+
+    /// Small channels whose gradients are formed at once where rows are not kept.
+    fn tiles(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let all = if self.trained[0] { self.channels[1] } else { 0 };
+        let some = (AT_ONCE / self.taps().len().max(1)).max(1);
+        (0..all)
+            .step_by(some)
+            .map(move |first| first..(first + some).min(all))
+    }
+
+    /// Which of a layer's values and of its cotangents are the large ones and the small ones.
+    fn sides<'a>(&self, values: &'a [Octet], delta: &'a [Octet]) -> [&'a [Octet]; 2] {
+        if self.transposed {
+            [delta, values]
+        } else {
+            [values, delta]
+        }
+    }
+}
+
+impl HostLayer for HostConvolution {
+    fn inputs(&self) -> usize {
+        self.lengths()[usize::from(self.transposed)]
+    }
+
+    fn outputs(&self) -> usize {
+        self.lengths()[usize::from(!self.transposed)]
+    }
+
+    fn parameters(&self) -> usize {
+        self.trained().iter().sum()
+    }
+
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+        self.apply(!self.transposed, &self.bias, input, output);
+    }
+
+    fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+        self.apply(self.transposed, &[], delta, below);
+    }
+
+    fn row_length(&self) -> usize {
+        match self.parameters() {
+            length if length <= KEPT => length,
+            _ => 0,
+        }
+    }
+
+    fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]) {
+        let (inputs, outputs, length) = (self.inputs(), self.outputs(), self.row_length());
+        let [weights, biases] = self.trained();
+        let border = self.down.border;
+        let squares = |rows: &[Octet], gram: &mut [Octet]| {
+            Gram {
+                g,
+                rows,
+                scale: Octet([1.0; LANES]),
+                gram,
+            }
+            .apply();
+        };
+        let mut scratch = border.scratch(self.channels[0]);
+        let blocks = seen
+            .input
+            .chunks_exact(inputs)
+            .zip(delta.chunks_exact(g * outputs));
+        for (block, ((x, delta), gram)) in blocks.zip(gram.chunks_exact_mut(g * g)).enumerate() {
+            if length > 0 {
+                let rows = &mut rows[block * g * length..][..g * length];
+                rows.fill(Octet::default());
+                let mut large = &[][..];
+                for (r, delta) in delta.chunks_exact(outputs).enumerate() {
+                    let (weight, bias) = rows[r * length..][..length].split_at_mut(weights);
+                    let sides = self.sides(x, delta);
+                    if weights > 0 {
+                        // Of a convolution they are the record's own, the same for all rows.
+                        if r == 0 || self.transposed {
+                            large = border.around(sides[0], &mut scratch);
+                        }
+                        self.add_rows(0..self.channels[1], large, sides[1], weight);
+                    }
+                    self.add_bias(delta, bias);
+                }
+                squares(rows, gram);
+                continue;
+            }
+            for tile in self.tiles() {
+                let taps = tile.len() * self.taps().len();
+                let mut some = Buffer::zeros(g * taps);
+                for (delta, row) in delta.chunks_exact(outputs).zip(some.chunks_exact_mut(taps)) {
+                    let sides = self.sides(x, delta);
+                    let large = border.around(sides[0], &mut scratch);
+                    self.add_rows(tile.clone(), large, sides[1], row);
+                }
+                squares(&some, gram);
+            }
+            if biases > 0 {
+                let mut some = Buffer::zeros(g * biases);
+                for (delta, row) in delta
+                    .chunks_exact(outputs)
+                    .zip(some.chunks_exact_mut(biases))
+                {
+                    self.add_bias(delta, row);
+                }
+                squares(&some, gram);
+            }
+        }
+    }
+
+    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+        Combine {
+            g,
+            weights,
+            rows,
+            gradient,
+        }
+        .apply();
+    }
+
+    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
+        let (inputs, outputs) = (self.inputs(), self.outputs());
+        let (weight, bias) = gradient.split_at_mut(self.trained()[0]);
+        let blocks = || {
+            seen.input
+                .chunks_exact(inputs)
+                .zip(delta.chunks_exact(outputs))
+        };
+        let mut scratch = self.down.border.scratch(self.channels[0]);
+        let summed = |rows: &[Octet], totals: &mut [f32]| {
+            for (total, sum) in totals.iter_mut().zip(rows) {
+                *total += sum.0.iter().sum::<f32>();
+            }
+        };
+        let length = self.taps().len();
+        for tile in self.tiles() {
+            let mut rows = Buffer::zeros(tile.len() * length);
+            for (x, delta) in blocks() {
+                let sides = self.sides(x, delta);
+                let large = self.down.border.around(sides[0], &mut scratch);
+                self.add_rows(tile.clone(), large, sides[1], &mut rows);
+            }
+            summed(&rows, &mut weight[tile.start * length..tile.end * length]);
+        }
+        if !bias.is_empty() {
+            let mut row = Buffer::zeros(bias.len());
+            for (_, delta) in blocks() {
+                self.add_bias(delta, &mut row);
+            }
+            summed(&row, bias);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The largest value of each window, on octets.
+
+use crate::per_sample::host::kernels::{Largest, ToLargest};
+use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+
+/// Windows over planes, with nothing (`-inf`) around them.
+pub struct HostMaxPool {
+    channels: usize,
+    /// Height and width of a plane, alone and with what lies around it.
+    size: [usize; 2],
+    whole: [usize; 2],
+    before: [usize; 2],
+    taps: Vec<u32>,
+    from: Vec<u32>,
+}
+
+impl HostMaxPool {
+    /// - `places`: of the window, down and across;
+    /// - `before`: what lies above and to the left of a plane.
+    pub fn new(
+        channels: usize,
+        size: [usize; 2],
+        places: [usize; 2],
+        kernel: [usize; 2],
+        [stride, dilation]: [[usize; 2]; 2],
+        before: [usize; 2],
+    ) -> Self {
+        let whole = [0, 1].map(|axis| {
+            let covered =
+                (places[axis] - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
+            covered.max(before[axis] + size[axis])
+        });
+        let grid = |[down, across]: [usize; 2], step: [usize; 2]| -> Vec<u32> {
+            let at = |i: usize| i / across * step[0] * whole[1] + i % across * step[1];
+            (0..down * across).map(|i| at(i) as u32).collect()
+        };
+        Self {
+            channels,
+            size,
+            whole,
+            before,
+            taps: grid(kernel, dilation),
+            from: grid(places, stride),
+        }
+    }
+
+    fn plane(&self) -> usize {
+        self.whole[0] * self.whole[1]
+    }
+
+    fn bare(&self) -> bool {
+        self.size == self.whole
+    }
+
+    /// The lines of a plane inside of its border.
+    fn lines(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+        let (size, width, before) = (self.size, self.whole[1], self.before);
+        (0..size[0]).map(move |y| {
+            let start = (y + before[0]) * width + before[1];
+            start..start + size[1]
+        })
+    }
+
+    fn around<'a>(&self, planes: &'a [Octet], scratch: &'a mut Buffer) -> &'a [Octet] {
+        if self.bare() {
+            return planes;
+        }
+        if scratch.is_empty() {
+            *scratch = Buffer::to_fill(self.channels * self.plane());
+            scratch.fill(Octet([f32::NEG_INFINITY; LANES]));
+        }
+        let mut values = planes.chunks_exact(self.size[1]);
+        for plane in scratch.chunks_exact_mut(self.plane()) {
+            for (line, values) in self.lines().zip(&mut values) {
+                plane[line].copy_from_slice(values);
+            }
+        }
+        scratch
+    }
+}
+
+impl HostLayer for HostMaxPool {
+    fn inputs(&self) -> usize {
+        self.channels * self.size[0] * self.size[1]
+    }
+
+    fn outputs(&self) -> usize {
+        self.channels * self.from.len()
+    }
+
+    fn parameters(&self) -> usize {
+        0
+    }
+
+    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+        let mut scratch = Buffer::default();
+        for (x, output) in input
+            .chunks_exact(self.inputs())
+            .zip(output.chunks_exact_mut(self.outputs()))
+        {
+            Largest {
+                taps: &self.taps,
+                from: &self.from,
+                input: self.around(x, &mut scratch),
+                plane: self.plane(),
+                output,
+            }
+            .apply();
+        }
+    }
+
+    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+        let (inputs, outputs) = (self.inputs(), self.outputs());
+        let mut scratch = Buffer::default();
+        let whole = self.channels * self.plane();
+        let mut sums = Buffer::to_fill(if self.bare() { 0 } else { g * whole });
+        let blocks = seen
+            .input
+            .chunks_exact(inputs)
+            .zip(seen.output.chunks_exact(outputs))
+            .zip(delta.chunks_exact(g * outputs))
+            .zip(below.chunks_exact_mut(g * inputs));
+        for (((input, output), delta), below) in blocks {
+            let target = if self.bare() { &mut *below } else { &mut *sums };
+            target.fill(Octet::default());
+            ToLargest {
+                taps: &self.taps,
+                from: &self.from,
+                input: self.around(input, &mut scratch),
+                plane: self.plane(),
+                output,
+                delta,
+                below: target,
+            }
+            .apply();
+            if !self.bare() {
+                let mut lines = below.chunks_exact_mut(self.size[1]);
+                for plane in sums.chunks_exact(self.plane()) {
+                    for (line, target) in self.lines().zip(&mut lines) {
+                        target.copy_from_slice(&plane[line]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+
+    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+}

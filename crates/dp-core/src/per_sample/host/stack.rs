@@ -1,0 +1,283 @@
+//! The per-record passes on octets, for the CPU.
+//!
+//! A chunk of records goes through all layers on one core while its activations are in cache; the
+//! caller runs chunks in parallel and adds their gradients in the order of the chunks, so that the
+//! result does not depend on the number of threads.
+
+use super::octet::{LANES, Octet, blocks, interleave, separate};
+use super::{Buffer, HostLayer, Seen};
+use crate::per_sample::Needs;
+
+/// Host layers applied one after the other.
+pub struct HostStack {
+    layers: Vec<Box<dyn HostLayer>>,
+}
+
+/// What a forward pass of one chunk keeps: the input, then the output of each layer.
+pub struct HostActivations {
+    n: usize,
+    values: Vec<Buffer>,
+    signs: Vec<Vec<u8>>,
+    output: Vec<f32>,
+}
+
+impl HostActivations {
+    /// The output of the last layer, `[n, d_out]`.
+    pub fn output(&self) -> &[f32] {
+        &self.output
+    }
+
+    /// The number of records in the chunk.
+    pub fn records(&self) -> usize {
+        self.n
+    }
+
+    /// What the forward pass kept of one block of the layer at `index`.
+    fn seen(&self, index: usize, block: usize) -> Seen<'_> {
+        Seen {
+            input: part(&self.values[index], self.n, block),
+            signs: part(&self.signs[index], self.n, block),
+            output: part(&self.values[index + 1], self.n, block),
+        }
+    }
+}
+
+/// One block of a buffer for `n` records.
+fn part<T>(buffer: &[T], n: usize, block: usize) -> &[T] {
+    let length = buffer.len() / blocks(n);
+    &buffer[block * length..(block + 1) * length]
+}
+
+/// One block of a buffer for `n` records.
+fn part_mut<T>(buffer: &mut [T], n: usize, block: usize) -> &mut [T] {
+    let length = buffer.len() / blocks(n);
+    &mut buffer[block * length..(block + 1) * length]
+}
+
+/// What a backward pass of `g` rows a record keeps for one chunk.
+pub struct HostPullBack {
+    /// `G_i = J_i J_i^T` over all parameters of the stack, `[n, g, g]`.
+    pub gram: Vec<f32>,
+    /// The cotangents at the stack's input, `[n, g, d_in]`; empty unless asked for.
+    pub input: Vec<f32>,
+    g: usize,
+    parts: Vec<Part>,
+}
+
+/// What a backward pass keeps of one layer for its gradient.
+enum Part {
+    /// The layer has no parameters.
+    None,
+    /// The cotangents at its output, `[blocks, g, d_out]`.
+    Delta(Buffer),
+    /// The rows of `J_i` that belong to the layer, `[blocks, g, r]`.
+    Rows(Buffer),
+}
+
+impl HostStack {
+    /// A stack of `layers`, first to last.
+    pub fn new(layers: Vec<Box<dyn HostLayer>>) -> Self {
+        Self { layers }
+    }
+
+    /// Scalars in all parameters.
+    pub fn parameters(&self) -> usize {
+        self.layers.iter().map(|l| l.parameters()).sum()
+    }
+
+    /// Features of one record at the input.
+    pub fn inputs(&self) -> usize {
+        self.layers.first().map_or(0, |l| l.inputs())
+    }
+
+    /// Features of one record at the output.
+    pub fn outputs(&self) -> usize {
+        self.layers.last().map_or(0, |l| l.outputs())
+    }
+
+    /// Runs the layers on `input [n, d_in]` and keeps every activation.
+    pub fn forward(&self, n: usize, input: &[f32]) -> HostActivations {
+        let mut values = Vec::with_capacity(self.layers.len() + 1);
+        let mut signs = Vec::with_capacity(self.layers.len());
+        values.push(interleave(n, self.inputs(), input));
+        for layer in &self.layers {
+            let mut output = Buffer::to_fill(blocks(n) * layer.outputs());
+            let mut keep = vec![0; blocks(n) * layer.signs()];
+            layer.forward(&values[values.len() - 1], &mut keep, &mut output);
+            values.push(output);
+            signs.push(keep);
+        }
+        let output = separate(n, self.outputs(), &values[values.len() - 1]);
+        HostActivations {
+            n,
+            values,
+            signs,
+            output,
+        }
+    }
+
+    /// Pulls `delta [n, g, d_out]` back through the stack and collects the Gram matrices.
+    pub fn pull_back(
+        &self,
+        activations: &HostActivations,
+        g: usize,
+        delta: &[f32],
+        needs: Needs,
+    ) -> HostPullBack {
+        let n = activations.n;
+        let mut gram = Buffer::zeros(blocks(n) * g * g);
+        let mut parts: Vec<Part> = self
+            .layers
+            .iter()
+            .map(|layer| match (layer.parameters(), layer.row_length()) {
+                (0, _) => Part::None,
+                (_, 1..) if needs.gram => {
+                    Part::Rows(Buffer::to_fill(blocks(n) * g * layer.row_length()))
+                }
+                _ => Part::Delta(Buffer::to_fill(blocks(n) * g * layer.outputs())),
+            })
+            .collect();
+        // Below the first layer with parameters nothing is owed unless the caller wants the
+        // cotangent at the input.
+        let first = self
+            .layers
+            .iter()
+            .position(|l| l.parameters() > 0)
+            .unwrap_or(0);
+        let last = if needs.input { 0 } else { first };
+        let delta = interleave(n, g * self.outputs(), delta);
+        let mut input = Buffer::to_fill(if needs.input {
+            blocks(n) * g * self.inputs()
+        } else {
+            0
+        });
+        // Block by block, so that the cotangents of all rows stay in cache.
+        let widest = self.layers.iter().map(|l| l.inputs().max(l.outputs()));
+        let widest = g * widest.max().unwrap_or(0);
+        let (mut current, mut below) = (Buffer::to_fill(widest), Buffer::to_fill(widest));
+        for block in 0..blocks(n) {
+            let start = part(&delta, n, block);
+            current[..start.len()].copy_from_slice(start);
+            for (index, layer) in self.layers.iter().enumerate().skip(last).rev() {
+                let seen = activations.seen(index, block);
+                let delta = &current[..g * layer.outputs()];
+                match &mut parts[index] {
+                    Part::None => {}
+                    Part::Delta(kept) => {
+                        part_mut(kept, n, block).copy_from_slice(delta);
+                        if needs.gram {
+                            layer.gram(g, &seen, delta, &mut [], part_mut(&mut gram, n, block));
+                        }
+                    }
+                    Part::Rows(rows) => {
+                        let rows = part_mut(rows, n, block);
+                        layer.gram(g, &seen, delta, rows, part_mut(&mut gram, n, block));
+                    }
+                }
+                if needs.input || index > first {
+                    layer.backward(g, &seen, delta, &mut below[..g * layer.inputs()]);
+                    std::mem::swap(&mut current, &mut below);
+                }
+            }
+            if needs.input {
+                let target = part_mut(&mut input, n, block);
+                target.copy_from_slice(&current[..target.len()]);
+            }
+        }
+        HostPullBack {
+            gram: separate(n, g * g, &gram),
+            input: if needs.input {
+                separate(n, g * self.inputs(), &input)
+            } else {
+                Vec::new()
+            },
+            g,
+            parts,
+        }
+    }
+
+    /// Adds `sum_i J_i^T w_i` for `weights [n, g]` to the flat `gradient`.
+    ///
+    /// A weight of zero contributes exact zeros even where its record's activations or cotangents
+    /// are not finite: 0 * NaN would spread to every record's sum.
+    pub fn add_gradient(
+        &self,
+        activations: &HostActivations,
+        pulled: &HostPullBack,
+        weights: &[f32],
+        gradient: &mut [f32],
+    ) {
+        let (n, g) = (activations.n, pulled.g);
+        let weights = interleave(n, g, weights);
+        let mut offset = 0;
+        for (index, layer) in self.layers.iter().enumerate() {
+            let length = layer.parameters();
+            let part = &mut gradient[offset..offset + length];
+            match &pulled.parts[index] {
+                Part::None => {}
+                Part::Rows(rows) => {
+                    layer.combine(g, &weights, rows, part);
+                }
+                Part::Delta(delta) => {
+                    let features = layer.outputs();
+                    let mut combined = Buffer::zeros(blocks(n) * features);
+                    for ((w, delta), sums) in weights
+                        .chunks_exact(g)
+                        .zip(delta.chunks_exact(g * features))
+                        .zip(combined.chunks_exact_mut(features))
+                    {
+                        add_combination(w, delta, sums);
+                    }
+                    let input = without_dead(&activations.values[index], &weights, g);
+                    let seen = Seen {
+                        input: &input,
+                        signs: &activations.signs[index],
+                        output: &activations.values[index + 1],
+                    };
+                    layer.gradient(&seen, &combined, part);
+                }
+            }
+            offset += length;
+        }
+    }
+}
+
+/// Adds `sum_r w_r rows_r` to `sums`, lane by lane; rows of weight zero are passed over.
+fn add_combination(weights: &[Octet], rows: &[Octet], sums: &mut [Octet]) {
+    for (w, row) in weights.iter().zip(rows.chunks_exact(sums.len().max(1))) {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            for lane in 0..LANES {
+                let product = w.0[lane] * value.0[lane];
+                sum.0[lane] += if w.0[lane] != 0.0 { product } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// `input [blocks, features]` with zeros in the lanes all of whose `g` weights are zero.
+fn without_dead<'a>(
+    input: &'a [Octet],
+    weights: &[Octet],
+    g: usize,
+) -> std::borrow::Cow<'a, [Octet]> {
+    let dead = |w: &[Octet], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
+    let any = weights
+        .chunks_exact(g)
+        .any(|w| (0..LANES).any(|lane| dead(w, lane)));
+    if !any {
+        return input.into();
+    }
+    let features = input.len() * g / weights.len();
+    let mut input = input.to_vec();
+    for (w, block) in weights
+        .chunks_exact(g)
+        .zip(input.chunks_exact_mut(features))
+    {
+        for lane in (0..LANES).filter(|&lane| dead(w, lane)) {
+            for octet in block.iter_mut() {
+                octet.0[lane] = 0.0;
+            }
+        }
+    }
+    input.into()
+}

@@ -1,0 +1,133 @@
+//! Layers of burn with weights drawn on the host, so that a seed means the same on every device.
+
+use burn::module::Param;
+use burn::nn::conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig};
+use burn::nn::interpolate::{Interpolate2d, Interpolate2dConfig};
+use burn::nn::pool::{AvgPool2d, AvgPool2dConfig};
+use burn::nn::{Initializer, Linear, LinearConfig, PaddingConfig2d};
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// The window of a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Side of the kernel.
+    pub kernel: usize,
+    /// Pixels from one position to the next.
+    pub stride: usize,
+    /// Zeros around the image.
+    pub padding: usize,
+}
+
+impl Window {
+    /// `(kernel, stride, padding)`, in the order in which papers give them.
+    pub const fn new(kernel: usize, stride: usize, padding: usize) -> Self {
+        Self {
+            kernel,
+            stride,
+            padding,
+        }
+    }
+
+    /// A window that keeps the size of an image; `kernel` is odd.
+    pub const fn same(kernel: usize) -> Self {
+        Self::new(kernel, 1, (kernel - 1) / 2)
+    }
+}
+
+/// `y = x W + b` with He initialisation (He et al. 2015), `W ~ N(0, gain / d_in)`, and zero biases.
+///
+/// The gain is 2 in front of a ReLU and 1 in front of a linear output.
+pub fn linear(d_in: usize, d_out: usize, gain: f64, rng: &mut impl Rng, device: &Device) -> Linear {
+    let mut layer = LinearConfig::new(d_in, d_out)
+        .with_initializer(Initializer::Zeros)
+        .init(device);
+    layer.weight = gaussian_parameter([d_in, d_out], (gain / d_in as f64).sqrt(), rng, device);
+    layer.bias = Some(constant_bias(d_out, 0.0, device));
+    layer
+}
+
+/// A square convolution of `channels = [c_in, c_out]` with He initialisation, `N(0, gain / (kernel^2 c_in))`, and
+/// a constant bias.
+pub fn conv2d(
+    [c_in, c_out]: [usize; 2],
+    window: Window,
+    gain: f64,
+    bias: f32,
+    rng: &mut impl Rng,
+    device: &Device,
+) -> Conv2d {
+    let Window {
+        kernel: k,
+        stride,
+        padding: p,
+    } = window;
+    let mut layer = Conv2dConfig::new([c_in, c_out], [k, k])
+        .with_stride([stride, stride])
+        .with_padding(PaddingConfig2d::Explicit(p, p, p, p))
+        .with_initializer(Initializer::Zeros)
+        .init(device);
+    let deviation = (gain / (k * k * c_in) as f64).sqrt();
+    layer.weight = gaussian_parameter([c_out, c_in, k, k], deviation, rng, device);
+    layer.bias = Some(constant_bias(c_out, bias, device));
+    layer
+}
+
+/// A square transposed convolution of `channels = [c_in, c_out]` with He initialisation in front of a ReLU, where
+/// a pixel hears `c_in (kernel / stride)^2` values, and zero biases.
+pub fn conv_transpose2d(
+    [c_in, c_out]: [usize; 2],
+    window: Window,
+    rng: &mut impl Rng,
+    device: &Device,
+) -> ConvTranspose2d {
+    let Window {
+        kernel: k,
+        stride,
+        padding: p,
+    } = window;
+    let mut layer = ConvTranspose2dConfig::new([c_in, c_out], [k, k])
+        .with_stride([stride, stride])
+        .with_padding([p, p])
+        .with_initializer(Initializer::Zeros)
+        .init(device);
+    let heard = (c_in * k * k) as f64 / (stride * stride) as f64;
+    let deviation = (2.0 / heard).sqrt();
+    layer.weight = gaussian_parameter([c_in, c_out, k, k], deviation, rng, device);
+    layer.bias = Some(constant_bias(c_out, 0.0, device));
+    layer
+}
+
+/// The mean over each 2x2 block.
+pub fn halve() -> AvgPool2d {
+    AvgPool2dConfig::new([2, 2]).init()
+}
+
+/// Each pixel repeated in a 2x2 block.
+pub fn double() -> Interpolate2d {
+    let twice = Some([2.0, 2.0]);
+    Interpolate2dConfig::new().with_scale_factor(twice).init()
+}
+
+/// A parameter drawn from `N(0, deviation^2)` on the host.
+fn gaussian_parameter<const D: usize>(
+    shape: [usize; D],
+    deviation: f64,
+    rng: &mut impl Rng,
+    device: &Device,
+) -> Param<Tensor<D>> {
+    let count = shape.iter().product();
+    let values: Vec<f32> = (0..count)
+        .map(|_| {
+            let x: f64 = StandardNormal.sample(rng);
+            (x * deviation) as f32
+        })
+        .collect();
+    Param::from_data(TensorData::new(values, shape), device)
+}
+
+/// A parameter of one value.
+pub(crate) fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
+    Param::from_data(TensorData::new(vec![value; length], [length]), device)
+}

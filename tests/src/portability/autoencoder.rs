@@ -1,0 +1,39 @@
+//! The public autoencoder: on tensors wherever they live, and on host kernels.
+
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use model::latent::{LatentSpace, SmallAutoencoder};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::{Case, Place, Tolerance, wave, wide};
+
+pub(super) fn cases() -> Vec<Case> {
+    let space = |device: &Device| {
+        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        SmallAutoencoder::new(1, 8, &mut rng, device)
+    };
+    let images = Arc::new(wave(2 * 32 * 32));
+    let there = images.clone();
+    vec![Case::new(
+        "layers",
+        "public autoencoder: encode, decode",
+        Tolerance::Operation,
+        move |place: &Place| {
+            let (space, device) = (space(&place.device), &place.device);
+            let shape = [2, 1, 32, 32];
+            let data = TensorData::new(there.to_vec(), shape);
+            let latents = space.encode(Tensor::from_data(data, device));
+            let mut all: Vec<f64> = latents.clone().into_data().iter().collect();
+            all.extend(space.decode(latents).into_data().iter::<f64>());
+            all
+        },
+        move || {
+            let host = space(&Device::flex()).host().expect("host kernels");
+            let latents = host.encode(&images);
+            let decoded = host.decode(&latents);
+            wide(latents.into_iter().chain(decoded))
+        },
+    )]
+}
