@@ -1,8 +1,9 @@
 //! From a batch to its clipped gradient: what every training shares, private or not.
 
 use burn::tensor::Device;
+use dp_core::DpError;
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::refuse_mixing;
+use dp_core::per_sample::{LANES, refuse_mixing};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -156,13 +157,25 @@ impl Gradients {
             }
             _ => wanted,
         };
-        if let (Some(layers), Engine::Host { .. }) = (&layers, engine)
-            && let Some(layer) = layers.without_host_kernels()
-        {
-            self.notes.push(format!(
-                "layer {layer} has no host kernels: all layers run on tensors"
-            ));
-            engine = Engine::Tensor { chunk: 100 };
+        if let (Some(layers), Engine::Host { chunk }) = (&layers, engine) {
+            let on_tensors = match layers.host_bytes(&self.objective) {
+                Err(DpError::NoHostKernels { layer }) => {
+                    Some(format!("layer {layer} has no host kernels"))
+                }
+                Err(other) => return Err(other.into()),
+                Ok(each) => self.memory.and_then(|bytes| {
+                    let most = bytes / (each * rayon::current_num_threads()).max(1);
+                    // Eight records lie side by side, whether they are there or not.
+                    let chunk = chunk.min(most - most % LANES);
+                    engine = Engine::Host { chunk };
+                    (chunk == 0).then(|| format!("{bytes} bytes are too few for host kernels"))
+                }),
+            };
+            if let Some(reason) = on_tensors {
+                self.notes
+                    .push(format!("{reason}: all layers run on tensors"));
+                engine = Engine::Tensor { chunk: 100 };
+            }
         }
         if let (Some(layers), Some(bytes), Engine::Tensor { .. }) = (&layers, self.memory, engine) {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());

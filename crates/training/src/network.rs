@@ -121,15 +121,23 @@ impl<'a> Layers<'a> {
         slots
     }
 
-    /// The first layer without host kernels.
-    pub(crate) fn without_host_kernels(&self) -> Option<String> {
-        let stacks = std::iter::once(&self.encoder).chain(&self.head);
-        stacks
-            .filter_map(|stack| stack.host().err())
-            .find_map(|e| match e {
-                DpError::NoHostKernels { layer } => Some(layer),
-                _ => None,
-            })
+    /// Bytes that host kernels keep of one record in a step.
+    ///
+    /// # Errors
+    ///
+    /// The first layer that has none.
+    pub(crate) fn host_bytes(&self, objective: &Objective) -> Result<usize, DpError> {
+        let encoder = self.encoder.host()?;
+        let losses = objective.losses().len();
+        let penalised = match objective.penalties() {
+            [] => 0,
+            _ => encoder.outputs(),
+        };
+        let mut kept = encoder.kept(losses.max(penalised));
+        if let Some(head) = &self.head {
+            kept += head.host()?.kept(losses);
+        }
+        Ok(size_of::<f32>() * kept)
     }
 
     /// About how many bytes the activations and cotangents of one record take in a step.

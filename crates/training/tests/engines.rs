@@ -93,11 +93,15 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
                 (gradient.before_noise(), losses)
             };
             let (slow, slow_losses) = bounded(Engine::Alone);
-            for chunk in [4, 100] {
-                let (fast, losses) = bounded(Engine::Tensor { chunk });
+            for engine in [
+                Engine::Tensor { chunk: 4 },
+                Engine::Tensor { chunk: 100 },
+                Engine::Host { chunk: 8 },
+            ] {
+                let (fast, losses) = bounded(engine);
                 // Tightened bounds differ by 2^-16.
                 let error = relative_error(&fast, &slow);
-                assert!(error < 1e-4, "{name}, {chunk} at once: {error}");
+                assert!(error < 1e-4, "{name}, {engine:?}: {error}");
                 let pairs = losses.losses.iter().chain(&losses.penalties);
                 let others = slow_losses.losses.iter().chain(&slow_losses.penalties);
                 for (a, b) in pairs.zip(others) {
@@ -110,8 +114,11 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
                     .unwrap();
                 gradient.to_host()
             };
-            let error = relative_error(&plain(Engine::Tensor { chunk: 4 }), &plain(Engine::Alone));
-            assert!(error < 1e-5, "{name} without clipping: {error}");
+            let slow = plain(Engine::Alone);
+            for engine in [Engine::Tensor { chunk: 4 }, Engine::Host { chunk: 8 }] {
+                let error = relative_error(&plain(engine), &slow);
+                assert!(error < 1e-5, "{name} without clipping, {engine:?}: {error}");
+            }
         }
     }
 }

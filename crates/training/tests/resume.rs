@@ -6,7 +6,9 @@ use burn::optim::SgdConfig;
 use burn::tensor::Device;
 use common::{Small, labels, plan, uniform};
 use dp_core::sampling::{FixedSizeSampler, PoissonSampler};
-use private_training::{Loss, Objective, Penalty, PrivateTraining, Training, TrainingError};
+use private_training::{
+    Engine, Loss, Objective, Penalty, PrivateTraining, Training, TrainingError,
+};
 
 fn settings() -> Training {
     let loss = Loss::cross_entropy().clip(1.0);
@@ -124,13 +126,17 @@ fn a_cap_on_memory_is_kept_or_refused() {
         Ok::<_, TrainingError>((released.gradient().to_host(), training.engine().unwrap()))
     };
     let (whole, _) = gradient(usize::MAX).unwrap();
-    let (parts, engine) = gradient(40_000).unwrap();
-    let private_training::Engine::Tensor { chunk } = engine else {
-        panic!("{engine:?}");
-    };
-    assert!((1..50).contains(&chunk), "{chunk}");
-    for (a, b) in whole.iter().zip(&parts) {
-        assert!((a - b).abs() < 1e-5 * a.abs().max(1.0), "{a} {b}");
+    let threads = rayon::current_num_threads();
+    for (bytes, host) in [(4_000, false), (9_000 * threads, true)] {
+        let (parts, engine) = gradient(bytes).unwrap();
+        match engine {
+            Engine::Tensor { chunk } if !host => assert!((1..50).contains(&chunk), "{chunk}"),
+            Engine::Host { chunk } if host => assert_eq!(chunk, 8),
+            other => panic!("{other:?} within {bytes} bytes"),
+        }
+        for (a, b) in whole.iter().zip(&parts) {
+            assert!((a - b).abs() < 1e-5 * a.abs().max(1.0), "{a} {b}");
+        }
     }
     let refused = gradient(10).err().unwrap().to_string();
     assert!(

@@ -3,6 +3,7 @@
 mod clipping;
 mod device;
 mod flow;
+mod memory;
 mod operations;
 mod peak;
 mod step;
@@ -45,6 +46,10 @@ pub enum Table {
     Transport,
     /// A step of a flow on the host.
     Flow,
+    /// Memory of a private step of a fully connected network of ten million parameters; only by itself.
+    Memory,
+    /// The same of a convolutional one; only by itself.
+    MemoryConv,
 }
 
 /// Measures and prints the tables.
@@ -56,7 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let chosen = arguments.backend.choose()?;
     println!("{}", chosen.description);
     for &table in Table::value_variants() {
-        if !arguments.only.is_empty() && !arguments.only.contains(&table) {
+        // What another table held before would count as held by the step.
+        let alone = matches!(table, Table::Memory | Table::MemoryConv);
+        let asked = arguments.only.contains(&table) || arguments.only.is_empty() && !alone;
+        if !asked || alone && arguments.only.len() > 1 {
             continue;
         }
         println!();
@@ -73,6 +81,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Device => device::print(device, repeat, arguments.most_keys)?,
             Table::Transport => transport::print(repeat)?,
             Table::Flow => flow::print(repeat)?,
+            Table::Memory => memory::print(device, false)?,
+            Table::MemoryConv => memory::print(device, true)?,
         }
     }
     Ok(())

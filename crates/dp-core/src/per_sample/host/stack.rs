@@ -95,6 +95,20 @@ impl HostStack {
         self.layers.last().map_or(0, |l| l.outputs())
     }
 
+    /// Numbers that a pass of `g` rows keeps of one record.
+    pub fn kept(&self, g: usize) -> usize {
+        let of = |layer: &dyn HostLayer| {
+            let rows = match (layer.parameters(), layer.row_length()) {
+                (0, _) => 0,
+                (_, 0) => layer.outputs(),
+                (_, length) => length,
+            };
+            layer.outputs() + g * rows
+        };
+        let layers = self.layers.iter().map(|layer| of(layer.as_ref()));
+        self.inputs() + layers.sum::<usize>()
+    }
+
     /// Runs the layers on `input [n, d_in]` and keeps every activation.
     pub fn forward(&self, n: usize, input: &[f32]) -> HostActivations {
         let mut values = Vec::with_capacity(self.layers.len() + 1);
