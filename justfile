@@ -18,7 +18,8 @@ run-flow dataset="glyphs" *flags="":
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
 
-# The figures of paper 004, section 7: runs what is not done of three sweeps, then draws.
+# The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7: runs what is not done of three sweeps,
+# then draws.
 figures experiment="fair" *flags="":
     just sweep assets/sweeps/{{experiment}}.toml --workers 2
     just sweep assets/sweeps/{{experiment}}-line.toml --workers 2

@@ -131,7 +131,8 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
 
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
-    // Paper 004, C.6: with the same weight they are the same run, whatever else is told of them.
+    // Rodriguez-Vitores et al. 2025, arXiv 2502.01701, C.6: with the same weight they are the same run, whatever
+    // else is told of them.
     let result = |more: &[&str]| {
         let (_keep, out) = folder();
         let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());

@@ -1,4 +1,5 @@
-//! What inner clipping costs by the width of a network (paper 004, appendix E, table 5).
+//! What inner clipping costs by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix
+//! E, table 5).
 //!
 //! The gradient of the sliced distance between `g(X)` and public points, `n = 4096`, `d = 2`, `k = 30`,
 //! `g` a network with one hidden layer of `h` rectified units, with every record's Jacobian clipped and

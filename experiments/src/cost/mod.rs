@@ -35,7 +35,7 @@ pub struct Arguments {
 /// One of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Table {
-    /// Inner clipping by the width of a network (paper 004, table 5).
+    /// Inner clipping by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 5).
     Clipping,
     /// A private step of the paper's autoencoder beside a plain one.
     Step,

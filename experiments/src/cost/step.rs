@@ -1,5 +1,5 @@
-//! What a private step of the paper's autoencoder costs beside a plain one (paper 004, table 3): batches
-//! of 600 images, `d = 6`, 100 slices.
+//! What a private step of the paper's autoencoder costs beside a plain one (Rodriguez-Vitores et al. 2025,
+//! arXiv 2502.01701, table 3): batches of 600 images, `d = 6`, 100 slices.
 //!
 //! The floor, layer by layer, is printed before it ([`operations`]).
 

@@ -116,7 +116,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
-    /// seed then share batches and standard noise, whatever alpha and epsilon (paper 004, C.6).
+    /// seed then share batches and standard noise, whatever alpha and epsilon (Rodriguez-Vitores et al. 2025,
+    /// arXiv 2502.01701, C.6).
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
     /// Run folder to create (default: `runs/fair/TASK-alphaALPHA-epsEPSILON`).

@@ -16,7 +16,8 @@ use crate::objective::refused;
 pub enum Preset {
     /// `assets/fair`.
     Tuned,
-    /// The constants of paper 004, appendix C, where the others differ: `assets/fair/paper`.
+    /// The constants of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix C, where the others differ:
+    /// `assets/fair/paper`.
     Paper,
 }
 

@@ -1,4 +1,4 @@
-//! Five Gaussians in the plane (paper 000, figure 1): what smoothing does to a flow.
+//! Five Gaussians in the plane (Sebag et al. 2023, arXiv 2312.08227, figure 1): what smoothing does to a flow.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -15,7 +15,7 @@ use crate::objective::refused;
 pub enum PresetName {
     /// A few minutes on two cores.
     Quick,
-    /// The settings of paper 004, section 6.
+    /// The settings of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 6.
     Paper,
 }
 

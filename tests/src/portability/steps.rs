@@ -160,7 +160,7 @@ impl Autoencoder {
         self.bounds.gradient(&step, &model, &batch, place)
     }
 
-    /// Encoder and decoder of paper 004, table 3.
+    /// Encoder and decoder of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3.
     fn networks(&self) -> (reference::Network, reference::Network) {
         let weights = wide(to_host(&self.model(&Device::flex())));
         let rest = &mut &weights[..];

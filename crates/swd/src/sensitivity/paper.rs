@@ -11,7 +11,7 @@ use crate::SwdError;
 /// # Errors
 /// `n` is zero, or a bound is negative or not finite.
 ///
-/// Source: paper 004, theorem 4.1, equation 2, and theorem A.1.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1, equation 2, and theorem A.1.
 pub fn paper_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, SwdError> {
     check_all(m_bound, l1, l2, n)?;
     Ok(4.0 * m_bound * (3.0 * l1 + l2) / n as f64)
@@ -25,7 +25,7 @@ pub fn paper_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, SwdE
 /// # Errors
 /// `n` or `m` is zero, or a bound is negative or not finite.
 ///
-/// Source: paper 004, theorem 4.1, equation 3, and theorem A.1.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1, equation 3, and theorem A.1.
 pub fn paper_bound_both_private(
     m_bound: f64,
     l1: f64,
