@@ -77,7 +77,7 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
     }
 }
 
-/// At 1/n a mechanism may publish a record outright: only the paper's preset has it, and says so.
+/// At 1/n a mechanism may publish a record outright: only the preset `paper` has it, and says so.
 #[test]
 fn the_paper_s_delta_says_what_it_lets_through() {
     for (preset, records, share) in [("tuned", "600", 0.1), ("paper", "30000", 1.0)] {

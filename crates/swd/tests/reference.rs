@@ -93,7 +93,7 @@ fn a_private_step_of_the_autoencoder() {
     }
 }
 
-/// The ratio to the paper's bound for 600 points of the unit ball and `M = 1.5`.
+/// The ratio to the published bound for 600 points of the unit ball and `M = 1.5`.
 #[test]
 fn gains_over_the_paper() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);

@@ -37,7 +37,7 @@ pub struct Arguments {
 pub enum Table {
     /// Inner clipping by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 5).
     Clipping,
-    /// A private step of the paper's autoencoder beside a plain one.
+    /// A private step of the autoencoder of Rodriguez-Vitores et al. beside a plain one.
     Step,
     /// Sort-and-rank and the sliced distance on the device.
     Device,

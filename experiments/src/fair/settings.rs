@@ -185,7 +185,7 @@ pub struct Settings {
     pub slices: usize,
     /// Units of the hidden layer.
     pub hidden: usize,
-    /// Whether the paper's sensitivity is declared.
+    /// Whether the published sensitivity is declared.
     #[serde(default)]
     pub paper_sensitivity: bool,
     /// Radius of a post-processing.

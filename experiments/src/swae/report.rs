@@ -29,7 +29,7 @@ use super::run::Run;
 pub struct Judging {
     /// The scores.
     pub score: ScoreFlags,
-    /// Label samples by their nearest private images, as the paper does: **not private**.
+    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. do: **not private**.
     pub paper_labels: bool,
     /// Whether to stop.
     pub interrupt: Interrupt,

@@ -44,7 +44,7 @@ pub enum Frame {
 pub enum Prior {
     /// By the exact quantile function of its projections, the same in every slice.
     Exact,
-    /// By a fresh sample of as many points as the group has records: the paper's.
+    /// By a fresh sample of as many points as the group has records, as Rodriguez-Vitores et al. have it.
     Sample,
 }
 

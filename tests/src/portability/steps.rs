@@ -24,7 +24,7 @@ const ALPHA: f64 = 0.3;
 /// How a step is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bounds {
-    /// The paper's, which most records break.
+    /// That of Rodriguez-Vitores et al., which most records break.
     Paper(JacobianClip),
     /// Such that most records keep them.
     Wide(JacobianClip),

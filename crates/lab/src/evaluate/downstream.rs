@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Learner {
-    /// One hidden layer of 100 rectified units, the paper's.
+    /// One hidden layer of 100 rectified units, as Rodriguez-Vitores et al. have it.
     Mlp,
     /// Logistic regression: no hidden layer.
     Logistic,

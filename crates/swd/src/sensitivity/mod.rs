@@ -16,7 +16,7 @@
 //! sensitivity of the gradient does not decrease with `n`.
 //!
 //! # The theorem
-//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; the paper has
+//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; Rodriguez-Vitores et al. (2025) have
 //! `4M (3 L1 + L2)/n` ([`paper`]). *Proof, one slice.* The part of the private side is
 //! `(2/n) sum_i rho_i grad_i`. Take away the replaced record: the others keep their relative order,
 //! and exactly one of them moves by one rank for each rank between the old place and the new, so
