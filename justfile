@@ -18,7 +18,8 @@ run-flow dataset="glyphs" *flags="":
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
 
-# The figures of paper 004, section 7: runs what is not done of three sweeps, then draws.
+# The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7: runs what is not done of three sweeps,
+# then draws.
 figures experiment="fair" *flags="":
     just sweep assets/sweeps/{{experiment}}.toml --workers 2
     just sweep assets/sweeps/{{experiment}}-line.toml --workers 2
@@ -57,7 +58,7 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
-# A GPU where there is none: Debian's chromium brings one that is a program. It has no memory for burn's
+# A GPU where there is none: Debian's chromium brings a software GPU. It has no memory for burn's
 # throughput probes, which only the full level of autotuning leaves out.
 swiftshader := "/usr/lib/chromium/vk_swiftshader_icd.json"
 
@@ -91,7 +92,7 @@ bench *filter:
 bench-table *flags="":
     @cargo run --release --locked --quiet --bin cost -- {{flags}}
 
-# A GPU of any maker: the portability suite, then the tables of costs and the run of the paper, on the
+# A GPU of any maker: the portability suite, then the tables of costs and a run with the preset `paper`, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
 # Products of cuda and rocm are too coarse for private steps: there the run is one without privacy.
 gpu-check backend="wgpu":

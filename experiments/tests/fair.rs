@@ -77,7 +77,7 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
     }
 }
 
-/// At 1/n a mechanism may publish a record outright: only the paper's preset has it, and says so.
+/// At 1/n a mechanism may publish a record outright: only the preset `paper` has it, and says so.
 #[test]
 fn the_paper_s_delta_says_what_it_lets_through() {
     for (preset, records, share) in [("tuned", "600", 0.1), ("paper", "30000", 1.0)] {
@@ -131,7 +131,8 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
 
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
-    // Paper 004, C.6: with the same weight they are the same run, whatever else is told of them.
+    // Rodriguez-Vitores et al. 2025, arXiv 2502.01701, C.6: with the same weight they are the same run, whatever
+    // else is told of them.
     let result = |more: &[&str]| {
         let (_keep, out) = folder();
         let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());

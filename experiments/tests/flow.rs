@@ -226,8 +226,8 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
     );
 }
 
-/// Paper 000, appendix C.5: 30000 private records, batches of 250, 70 slices in 8 dimensions, 35 and 20
-/// epochs at 0.67 and 0.8 times its norm `w`, for which it claims epsilon 10 and 5. Over the
+/// Sebag et al. 2023, arXiv 2312.08227, appendix C.5: 30000 private records, batches of 250, 70 slices in 8
+/// dimensions, 35 and 20 epochs at 0.67 and 0.8 times its norm `w`, for which they claim epsilon 10 and 5. Over the
 /// sensitivity of a tight frame the noise is 0.854 and 1.020 (`w` with the quantile at
 /// `1 - delta / 2`, as in the reference vectors), or 0.848 and 1.013 (at `1 - delta`, as equation 23 is
 /// written, `--paper-noise`): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the

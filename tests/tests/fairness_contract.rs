@@ -341,7 +341,7 @@ fn host_and_tensors_agree() {
 }
 
 /// The theorem's instance: activations `U = U~ = M` on one side and `-M` on the other, gradients
-/// opposite. The smaller group attains `8 M L / min(n_0, n_1)`; the paper declares twice that.
+/// opposite. The smaller group attains `8 M L / min(n_0, n_1)`; Rodriguez-Vitores et al. (2025) declare twice that.
 #[test]
 fn the_bound_is_attained_in_the_smaller_group() {
     let device = Device::flex();

@@ -18,7 +18,7 @@ use rand_distr::StandardNormal;
 use crate::DataError;
 use crate::table::{GroupedTable, Labels};
 
-/// What to simulate; by default what the paper simulates.
+/// What to simulate; by default what Rodriguez-Vitores et al. (2025, arXiv 2502.01701) simulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BiasedConfig {
     /// The number of records, n.

@@ -1,6 +1,7 @@
-//! The simulated bias follows the laws that paper 004 states in appendix C.2 and C.4.
+//! The simulated bias follows the distributions that Rodriguez-Vitores et al. (2025, arXiv 2502.01701) state in
+//! appendix C.2 and C.4.
 //!
-//! One data set of the paper's size, seed fixed. Each comparison is at 5 standard deviations of the
+//! One data set of the published size, seed fixed. Each comparison is at 5 standard deviations of the
 //! normal approximation, false alarm 6e-7; there are fewer than 120 of them, and two chi-square tests
 //! at 1e-6: together below 1e-4.
 

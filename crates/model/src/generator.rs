@@ -1,4 +1,4 @@
-//! The generator of DPSWgen (paper 000, appendix C.5).
+//! The generator of DPSWgen (Sebag et al. 2023, arXiv 2312.08227, appendix C.5).
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;

@@ -9,8 +9,8 @@ pub(crate) struct Overlap {
     pub(crate) weight: u64,
 }
 
-/// The at most `n + m - 1` intervals in order; their weights are the `R_ij` of paper 004,
-/// proposition 3.1, as exact integers out of `n m`. Both counts are below 2^32.
+/// The at most `n + m - 1` intervals in order; their weights are the `R_ij` of Rodriguez-Vitores et al. 2025,
+/// arXiv 2502.01701, proposition 3.1, as exact integers out of `n m`. Both counts are below 2^32.
 pub(crate) fn overlaps(n: usize, m: usize) -> impl Iterator<Item = Overlap> {
     let (mut i, mut j, mut start) = (0, 0, 0);
     std::iter::from_fn(move || {

@@ -31,7 +31,7 @@ use crate::{Slices, SwdError};
 /// # Errors
 /// No values, `n = 0`, a value that is not finite, or values that decrease.
 ///
-/// Source: paper 004, proposition 3.2 (`q_r = n sum_j R_rj v_(j)`).
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2 (`q_r = n sum_j R_rj v_(j)`).
 pub fn quantile_cells(sorted: &[f64], n: usize) -> Result<Vec<f64>, SwdError> {
     check_sorted("sorted sample", sorted, sorted.len())?;
     check_rows(n, n)?;
@@ -106,7 +106,7 @@ fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
 /// # Errors
 /// As [`quantile_cells`]; `cells` must be its answer for the same sample.
 ///
-/// Source: paper 004, proposition 3.1.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1.
 pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdError> {
     check_sorted("sorted sample", sorted, sorted.len())?;
     check_sorted("cells", cells, cells.len())?;
@@ -346,7 +346,8 @@ mod tests {
             .collect()
     }
 
-    /// `W_2^2` by proposition 3.1 of paper 004 as it stands there, for sorted values.
+    /// `W_2^2` by proposition 3.1 of Rodriguez-Vitores et al. (2025, arXiv 2502.01701) as it stands there, for
+    /// sorted values.
     fn w2_squared_reference(u: &[f64], v: &[f64]) -> f64 {
         let (n, m) = (u.len() as f64, v.len() as f64);
         let mut sum = 0.0;

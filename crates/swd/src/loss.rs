@@ -64,7 +64,7 @@ impl SlicedWassersteinConfig {
 /// # Ok::<(), swd::SwdError>(())
 /// ```
 ///
-/// Source: paper 004, propositions 3.1 and 3.2.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2.
 #[derive(Module, Debug)]
 pub struct SlicedWasserstein {
     /// The number of slices of each call.

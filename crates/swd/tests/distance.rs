@@ -24,7 +24,8 @@ fn distance(x: &[f32], y: &[f32], slices: &Slices) -> f64 {
     numbers(sliced_w2_squared(x, y, slices.tensor(&device)).unwrap())[0]
 }
 
-/// `SW_2^2` by proposition 3.1 of paper 004, a double loop over `R_ij`, in `f64`.
+/// `SW_2^2` by proposition 3.1 of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, a double loop over `R_ij`, in
+/// `f64`.
 fn distance_reference(x: &[f64], y: &[f64], slices: &Slices) -> f64 {
     let d = slices.dim();
     let mut sum = 0.0;

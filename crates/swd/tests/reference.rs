@@ -63,7 +63,8 @@ fn reference_cases() {
     }
 }
 
-/// The autoencoder step of paper 004, section 6: `alpha = 0.1`, `C = 1`, `L = sqrt 6`, 600 records.
+/// The autoencoder step of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 6: `alpha = 0.1`, `C = 1`,
+/// `L = sqrt 6`, 600 records.
 #[test]
 fn a_private_step_of_the_autoencoder() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -92,7 +93,7 @@ fn a_private_step_of_the_autoencoder() {
     }
 }
 
-/// The ratio to the paper's bound for 600 points of the unit ball and `M = 1.5`.
+/// The ratio to the published bound for 600 points of the unit ball and `M = 1.5`.
 #[test]
 fn gains_over_the_paper() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);

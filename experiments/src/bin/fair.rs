@@ -1,4 +1,5 @@
-//! `fair`: learns under a private Wasserstein penalty between groups (paper 004, section 7).
+//! `fair`: learns under a private Wasserstein penalty between groups (Rodriguez-Vitores et al. 2025,
+//! arXiv 2502.01701, section 7).
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `flow`: generates images by a private flow in a public latent space (paper 000).
+//! `flow`: generates images by a private flow in a public latent space (Sebag et al. 2023, arXiv 2312.08227).
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! `swae`: trains a private sliced-Wasserstein autoencoder (paper 004, section 6).
+//! `swae`: trains a private sliced-Wasserstein autoencoder (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
+//! section 6).
 
 use std::process::ExitCode;
 

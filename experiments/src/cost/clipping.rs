@@ -1,8 +1,9 @@
-//! What inner clipping costs by the width of a network (paper 004, appendix E, table 5).
+//! What inner clipping costs by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix
+//! E, table 5).
 //!
 //! The gradient of the sliced distance between `g(X)` and public points, `n = 4096`, `d = 2`, `k = 30`,
 //! `g` a network with one hidden layer of `h` rectified units, with every record's Jacobian clipped and
-//! without. The paper forms Jacobians, and its ratio grows with the width up to 124. Here the Gram pass
+//! without. The authors form Jacobians, and their ratio grows with the width up to 124. Here the Gram pass
 //! carries `d` cotangents where the plain pass carries one, and forms no Jacobian, so the ratio tends to
 //! a constant.
 //!
@@ -30,7 +31,7 @@ use super::medians;
 
 const RECORDS: usize = 4096;
 const SLICES: usize = 30;
-/// Units of the hidden layer, and the paper's ratio of clipped to plain (on one A6000).
+/// Units of the hidden layer, and the published ratio of clipped to plain (on one A6000).
 const WIDTHS: [(usize, f64); 7] = [
     (8, 0.97),
     (16, 0.79),
@@ -110,7 +111,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         let clipping = Clipping::published(mode.unwrap_or(JacobianClip::Rows));
         let penalty = Penalty::between_groups().slices(SLICES).clip(clipping);
         let mut public = ChaCha20Rng::seed_from_u64(2);
-        // The transport alone, as in the paper.
+        // The transport alone, as in the published table.
         let step = Objective::default()
             .penalty(penalty)
             .draw(&[2], GroupSizes::Fixed(halves.to_vec()), &mut public)

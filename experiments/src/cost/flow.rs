@@ -1,5 +1,5 @@
-//! What one step of a flow costs on the host (paper 000, algorithm 1): 30000 particles, 70 slices in 8
-//! dimensions.
+//! What one step of a flow costs on the host (Sebag et al. 2023, arXiv 2312.08227, algorithm 1): 30000 particles,
+//! 70 slices in 8 dimensions.
 //!
 //! Floor: two products of 33 million multiplications and additions each, and 2.1 million keys to sort,
 //! read and written three times by a radix sort, 100 MB; with smoothing 2.1 million normal draws come on

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Which tables, several times for several; all of them unless named.
     #[arg(long, value_name = "TABLE")]
     pub only: Vec<Table>,
-    /// The most numbers of one tensor in the tables of the device: less for a GPU that is a program.
+    /// The most numbers of one tensor in the tables of the device: less for a software GPU.
     #[arg(long, default_value_t = 50_000_000)]
     pub most_keys: usize,
     /// Repetitions; the median is printed.
@@ -36,9 +36,9 @@ pub struct Arguments {
 /// One of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Table {
-    /// Inner clipping by the width of a network (paper 004, table 5).
+    /// Inner clipping by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 5).
     Clipping,
-    /// A private step of the paper's autoencoder beside a plain one.
+    /// A private step of the autoencoder of Rodriguez-Vitores et al. beside a plain one.
     Step,
     /// Sort-and-rank and the sliced distance on the device.
     Device,

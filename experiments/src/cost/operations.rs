@@ -1,4 +1,4 @@
-//! The multiplications with addition of a step of the paper's autoencoder, a record, layer by layer.
+//! The multiplications with addition of a step of the autoencoder, a record, layer by layer.
 //!
 //! A layer of `F` of them forward takes `F` more for its weight gradient and `F` for the cotangents at its
 //! input, which the encoder's first layer does not need. A plain step takes all three once. A private step

@@ -1,5 +1,5 @@
-//! What a private step of the paper's autoencoder costs beside a plain one (paper 004, table 3): batches
-//! of 600 images, `d = 6`, 100 slices.
+//! What a private step of the autoencoder costs beside a plain one (Rodriguez-Vitores et al. 2025,
+//! arXiv 2502.01701, table 3): batches of 600 images, `d = 6`, 100 slices.
 //!
 //! The floor, layer by layer, is printed before it ([`operations`]).
 
@@ -20,7 +20,7 @@ use super::{medians, operations};
 
 const BATCH: usize = 600;
 const LATENT: usize = 6;
-/// Steps of the paper's training.
+/// Steps of the training of Rodriguez-Vitores et al.
 const STEPS: f64 = 5000.0;
 
 /// Measures and prints, a line an engine; vectors beside it have at most `most` numbers.
@@ -100,7 +100,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The paper's objective, with the same slices for every mode.
+/// The objective of Rodriguez-Vitores et al., with the same slices for every mode.
 fn objective(mode: JacobianClip) -> Result<StepObjective, TrainingError> {
     let loss = Loss::binary_cross_entropy_with_logits();
     let penalty = Penalty::to(Prior::UniformBall).slices(100);

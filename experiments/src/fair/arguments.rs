@@ -9,15 +9,16 @@ use super::settings::{Clip, Notion, Optimizer, Preset, Task};
 
 /// Train a model whose outputs or inner layer should not tell a sensitive attribute, privately.
 ///
-/// Values come from the task's preset, and a flag wins over the preset.
+/// Values come from the task's preset, and a flag wins over the preset. The penalty is that of
+/// Rodriguez-Vitores et al. (2025, arXiv 2502.01701).
 #[derive(Debug, Parser)]
 #[command(name = "fair", version, allow_negative_numbers = true)]
 pub struct Arguments {
     /// What is learned.
     #[arg(long, value_enum)]
     pub task: Option<Task>,
-    /// Where the values of `regression1d` and `representation` come from: their presets differ from the
-    /// paper's.
+    /// Where the values of `regression1d` and `representation` come from: their own presets, or
+    /// `paper`, those of Rodriguez-Vitores et al.
     #[arg(long, value_enum, default_value_t = Preset::Tuned)]
     pub preset: Preset,
     /// Statistical parity, or equality of odds.
@@ -29,7 +30,7 @@ pub struct Arguments {
     /// Privacy budget of the whole run.
     #[arg(long, conflicts_with = "no_privacy")]
     pub epsilon: Option<f64>,
-    /// Delta of the guarantee (default: 0.1/n for n private records; 1/n by the paper's preset of regression1d).
+    /// Delta of the guarantee (default: 0.1/n for n private records; 1/n by the preset `paper` of regression1d).
     #[arg(long)]
     pub delta: Option<f64>,
     /// Train without clipping and without noise; nothing is promised.
@@ -80,7 +81,7 @@ pub struct Arguments {
     /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
     #[arg(long)]
     pub ema: Option<f64>,
-    /// How Jacobians are clipped: by rows as in the paper, or by singular values.
+    /// How Jacobians are clipped: by rows, as Rodriguez-Vitores et al. do, or by singular values.
     #[arg(long, value_enum)]
     pub clip: Option<Clip>,
     /// C: the bound on each record's gradient of the loss.
@@ -98,7 +99,7 @@ pub struct Arguments {
     /// Units of the hidden layer, 0 for none.
     #[arg(long)]
     pub hidden: Option<usize>,
-    /// Declare the paper's sensitivity, 16 M L / min(n_0, n_1), twice the proved one.
+    /// Declare the sensitivity of Rodriguez-Vitores et al., 16 M L / min(n_0, n_1), twice the proved one.
     #[arg(long)]
     pub paper_sensitivity: bool,
     /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024): `regression1d` alone, and
@@ -116,7 +117,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
-    /// seed then share batches and standard noise, whatever alpha and epsilon (paper 004, C.6).
+    /// seed then share batches and standard noise, whatever alpha and epsilon (Rodriguez-Vitores et al. 2025,
+    /// arXiv 2502.01701, C.6).
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
     /// Run folder to create (default: `runs/fair/TASK-alphaALPHA-epsEPSILON`).

@@ -1,4 +1,5 @@
-//! How good and how fair a model is, on public test records (paper 004, appendix C).
+//! How good and how fair a model is, on public test records (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
+//! appendix C).
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -24,7 +25,8 @@ use crate::fair::settings::Notion;
 
 /// Slices of the reported distance.
 const SLICES: usize = 100;
-/// The share of encoded test records that the logistic regression learns from (paper 004, C.5).
+/// The share of encoded test records that the logistic regression learns from (Rodriguez-Vitores et al. 2025,
+/// arXiv 2502.01701, C.5).
 const LEARNED: f64 = 0.6;
 
 /// What a network says of test records.

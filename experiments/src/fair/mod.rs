@@ -1,4 +1,4 @@
-//! Fair learning under privacy (paper 004, section 7 and appendix C).
+//! Fair learning under privacy (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and appendix C).
 
 mod arguments;
 mod metrics;

@@ -1,4 +1,4 @@
-//! The networks of the tasks (paper 004, appendices C.3 to C.5).
+//! The networks of the tasks (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendices C.3 to C.5).
 
 use burn::module::Module;
 use burn::nn::Linear;

@@ -109,7 +109,7 @@ impl Run {
         loose_delta(delta, self.tables.train.len() as f64)
     }
 
-    /// The sensitivity of a step, and the paper's.
+    /// The sensitivity of a step, and the published one.
     ///
     /// # Errors
     ///

@@ -16,7 +16,8 @@ use crate::objective::refused;
 pub enum Preset {
     /// `assets/fair`.
     Tuned,
-    /// The constants of paper 004, appendix C, where the others differ: `assets/fair/paper`.
+    /// The constants of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix C, where the others differ:
+    /// `assets/fair/paper`.
     Paper,
 }
 
@@ -184,7 +185,7 @@ pub struct Settings {
     pub slices: usize,
     /// Units of the hidden layer.
     pub hidden: usize,
-    /// Whether the paper's sensitivity is declared.
+    /// Whether the published sensitivity is declared.
     #[serde(default)]
     pub paper_sensitivity: bool,
     /// Radius of a post-processing.

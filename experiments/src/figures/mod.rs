@@ -1,9 +1,10 @@
-//! Figures over many finished runs: those of paper 004, section 7 and appendix C.
+//! Figures over many finished runs: those of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and
+//! appendix C.
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
 //! adds to them (13, 15, 18, 20, 21), and trade-off curves with their spread over seeds (5, 16). Curves
-//! are of the objective on test records, where the paper has the training loss, which is private.
+//! are of the objective on test records, where the published ones are of the training loss, which is private.
 
 mod charts;
 mod page;

@@ -72,7 +72,7 @@ pub fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String
     Ok(text)
 }
 
-/// The numbers under a picture, as the paper has them above its own.
+/// The numbers under a picture, as Rodriguez-Vitores et al. have them above theirs.
 fn line(run: &FairRun) -> String {
     let mut parts = Vec::new();
     for (label, name) in [

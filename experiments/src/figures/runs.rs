@@ -19,7 +19,7 @@ pub struct FairRun {
     pub post_process: Option<f64>,
     /// The share of epsilon that a post-processing spent.
     pub post_share: f64,
-    /// Whether the paper's sensitivity was declared.
+    /// Whether the published sensitivity was declared.
     pub paper: bool,
     /// The bounds of its clipping: `M` of the activations, `C` of the loss's gradients.
     pub bounds: [(&'static str, f64); 2],

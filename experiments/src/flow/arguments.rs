@@ -41,8 +41,8 @@ pub struct Arguments {
     /// The noise multiplier instead of a budget: the epsilon is computed.
     #[arg(long, conflicts_with = "no_privacy")]
     pub noise_multiplier: Option<f64>,
-    /// Noise as paper 000 publishes it, a multiple of its high-probability norm w(k, delta): the
-    /// multiplier over the proved sensitivity follows. 0.67 is the paper's epsilon 10 on MNIST.
+    /// Noise as Sebag et al. (2023, arXiv 2312.08227) publish it, a multiple of its high-probability norm w(k,
+    /// delta): the multiplier over the proved sensitivity follows. 0.67 is what they have for epsilon 10 on MNIST.
     #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier", "epsilon"])]
     pub paper_noise: Option<f64>,
     /// Delta of the guarantee, below one over the number of private records.
@@ -85,7 +85,7 @@ pub struct Arguments {
     /// Slices drawn independently, or as a tight frame.
     #[arg(long, value_enum)]
     pub frame: Option<Frame>,
-    /// The sensitivity of noisy projections: proved, or one of the papers' for comparison.
+    /// The sensitivity of noisy projections: the proved one, or one of those published, for comparison.
     #[arg(long, value_enum)]
     pub sensitivity: Option<Norm>,
     /// h: the step of the flow.

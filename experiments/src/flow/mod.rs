@@ -1,4 +1,4 @@
-//! The private gradient flow, its generator baseline, and what beats them (paper 000).
+//! The private gradient flow, its generator baseline, and what beats them (Sebag et al. 2023, arXiv 2312.08227).
 
 mod arguments;
 mod evaluate;

@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    /// Paper 000, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
-    /// claims epsilon 10 and 5.
+    /// Sebag et al. 2023, arXiv 2312.08227, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385
+    /// records, for which they claim epsilon 10 and 5.
     #[test]
     fn the_published_settings_of_photographs_cost_less_than_published() {
         for (noise, expected) in [("0.58", 5.92), ("0.72", 3.33)] {

@@ -33,7 +33,7 @@ impl Values {
         }
     }
 
-    /// Values with their own sensitivity, or with a `declared` one where a paper's is asked for.
+    /// Values with their own sensitivity, or with a `declared` one where a published one is asked for.
     pub fn of(groups: &[Unreleased], declared: Option<f64>) -> Self {
         let own = groups.iter().map(Unreleased::l2_sensitivity_upper);
         let own = own.fold(0.0, f64::max);

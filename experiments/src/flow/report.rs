@@ -292,7 +292,7 @@ pub fn not_private(
 }
 
 /// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as
-/// the paper counts it.
+/// Sebag et al. count it.
 fn claimed(promise: &CheckedPlan, releases: u64) -> f64 {
     if promise.is_unproved() {
         promise.delta()

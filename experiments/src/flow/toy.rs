@@ -1,4 +1,4 @@
-//! Five Gaussians in the plane (paper 000, figure 1): what smoothing does to a flow.
+//! Five Gaussians in the plane (Sebag et al. 2023, arXiv 2312.08227, figure 1): what smoothing does to a flow.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -32,7 +32,7 @@ const SIZE: StepSize = StepSize {
 const RADIUS: f64 = 8.0;
 const SIGMAS: [f64; 3] = [0.0, 0.5, 1.0];
 const SEEN: [u64; 3] = [1, 10, 200];
-/// The paper's sliced distances at these sigmas; it has none for the last.
+/// The published sliced distances at these sigmas; it has none for the last.
 const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 
 /// Runs the toy.

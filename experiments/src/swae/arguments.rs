@@ -12,13 +12,14 @@ use super::settings::{Frame, Initialisation, PresetName, Prior};
 
 /// Train a private sliced-Wasserstein autoencoder and look at what it learned.
 ///
+/// The model is that of Rodriguez-Vitores et al. (2025, arXiv 2502.01701).
 /// Values come from the preset, and a flag wins over the preset. The run folder holds the resolved
 /// configuration, the privacy ledger, metrics, weights, pictures and a report.
 #[derive(Debug, Parser)]
 #[command(name = "swae", version, allow_negative_numbers = true)]
 pub struct Arguments {
-    /// Preset to start from; `paper` by default for MNIST and Fashion-MNIST would take an hour on a
-    /// CPU, so `quick` is the default for all.
+    /// Preset to start from. `paper` has the settings of Rodriguez-Vitores et al. and takes an
+    /// hour on a CPU, so `quick` is the default for all data sets.
     #[arg(long, value_enum, default_value_t = PresetName::Quick)]
     pub preset: PresetName,
     /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
@@ -70,13 +71,13 @@ pub struct Arguments {
     /// Slices drawn independently, or as a tight frame (a smaller sensitivity).
     #[arg(long, value_enum)]
     pub frame: Option<Frame>,
-    /// The prior by its exact quantiles, or by a sample a step as in the paper.
+    /// The prior by its exact quantiles, or by a sample a step, as Rodriguez-Vitores et al. have it.
     #[arg(long, value_parser = ["exact", "sample"])]
     pub prior: Option<String>,
     /// Show the decoder the label, match each class, sample from private class moments.
     #[arg(long, overrides_with = "unconditional")]
     pub conditional: bool,
-    /// The opposite of --conditional: the paper's form.
+    /// The opposite of --conditional: the form of Rodriguez-Vitores et al.
     #[arg(long)]
     pub unconditional: bool,
     /// Sample a conditional model from the prior instead of released class moments.
@@ -101,7 +102,7 @@ pub struct Arguments {
     /// How samples are scored.
     #[command(flatten)]
     pub score: ScoreFlags,
-    /// Label samples by their nearest private images, as the paper does, where the model is
+    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. do, where the model is
     /// unconditional: the accuracies are then NOT covered by the guarantee.
     #[arg(long)]
     pub paper_labels: bool,

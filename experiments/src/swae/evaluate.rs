@@ -132,8 +132,8 @@ impl Evaluator {
         decode(model, inputs, &self.device)
     }
 
-    /// Reconstructions, samples, the latent scatter and interpolations (paper 004, figures 2, 3
-    /// and 7), as PNG.
+    /// Reconstructions, samples, the latent scatter and interpolations (Rodriguez-Vitores et al. 2025,
+    /// arXiv 2502.01701, figures 2, 3 and 7), as PNG.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ use super::run::Run;
 pub struct Judging {
     /// The scores.
     pub score: ScoreFlags,
-    /// Label samples by their nearest private images, as the paper does: **not private**.
+    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. do: **not private**.
     pub paper_labels: bool,
     /// Whether to stop.
     pub interrupt: Interrupt,
@@ -207,8 +207,8 @@ fn judge(
     Ok((scored, rebuilt))
 }
 
-/// Labels as in paper 004, table 1: each sample has that of the private record whose latent is
-/// nearest. **Not private.**
+/// Labels as in Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1: each sample has that of the private
+/// record whose latent is nearest. **Not private.**
 fn paper_labels(
     run: &Run,
     model: &Swae,
@@ -302,7 +302,7 @@ fn privacy(run: &Run, releases: u64, spent: Option<f64>) -> String {
     )
 }
 
-/// Results, beside those of paper 004 where they compare.
+/// Results, beside those of Rodriguez-Vitores et al. (2025, arXiv 2502.01701) where they compare.
 fn metrics(
     scores: &Scores,
     images: Option<&Scored>,
@@ -349,7 +349,8 @@ fn metrics(
 
 const TABLES: &str = "paper 004, tables 1 and 2";
 
-/// Accuracies of paper 004, tables 1 and 2: on test images, and on rebuilt ones.
+/// Accuracies of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, tables 1 and 2: on test images, and on rebuilt
+/// ones.
 fn paper_accuracy(run: &Run) -> Option<(f64, f64)> {
     match (run.settings.dataset.as_str(), run.settings.epsilon?) {
         ("mnist", 10.0) => Some((0.755, 0.848)),

@@ -15,7 +15,7 @@ use crate::objective::refused;
 pub enum PresetName {
     /// A few minutes on two cores.
     Quick,
-    /// The settings of paper 004, section 6.
+    /// The settings of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 6.
     Paper,
 }
 
@@ -44,7 +44,7 @@ pub enum Frame {
 pub enum Prior {
     /// By the exact quantile function of its projections, the same in every slice.
     Exact,
-    /// By a fresh sample of as many points as the group has records: the paper's.
+    /// By a fresh sample of as many points as the group has records, as Rodriguez-Vitores et al. have it.
     Sample,
 }
 

@@ -26,7 +26,7 @@ impl Place {
 
 /// Every place that this build and this machine have, and the backends that are missing with the reason.
 ///
-/// A GPU that is a program (SwiftShader, llvmpipe) has no memory for burn's throughput probes, which only
+/// A software GPU (SwiftShader, llvmpipe) has no memory for burn's throughput probes, which only
 /// the full level of autotuning leaves out: it is missing unless `CUBECL_AUTOTUNE_LEVEL=full`.
 pub fn places() -> (Vec<Place>, Vec<(String, String)>) {
     let (mut found, mut missing) = (Vec::new(), Vec::new());

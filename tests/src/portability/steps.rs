@@ -24,7 +24,7 @@ const ALPHA: f64 = 0.3;
 /// How a step is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bounds {
-    /// The paper's, which most records break.
+    /// That of Rodriguez-Vitores et al., which most records break.
     Paper(JacobianClip),
     /// Such that most records keep them.
     Wide(JacobianClip),
@@ -160,7 +160,7 @@ impl Autoencoder {
         self.bounds.gradient(&step, &model, &batch, place)
     }
 
-    /// Encoder and decoder of paper 004, table 3.
+    /// Encoder and decoder of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3.
     fn networks(&self) -> (reference::Network, reference::Network) {
         let weights = wide(to_host(&self.model(&Device::flex())));
         let rest = &mut &weights[..];

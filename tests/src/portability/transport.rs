@@ -240,7 +240,7 @@ pub(super) fn cases() -> Vec<Case> {
             },
             move || integers(ranks(&order(), n).expect("an order")),
         ));
-        // Once is enough of what takes a GPU that is a program a minute.
+        // Once is enough of what takes a software GPU a minute.
         if n > 100_000 {
             continue;
         }

@@ -12,8 +12,8 @@ pub enum Neighbours {
     ReplaceOne,
     /// One record is added or removed.
     AddRemove,
-    /// One record is replaced by another of the same group, group sizes being public (paper 004,
-    /// definition 2.1).
+    /// One record is replaced by another of the same group, group sizes being public (Rodriguez-Vitores
+    /// et al. 2025, arXiv 2502.01701, definition 2.1).
     KEnd,
 }
 
@@ -77,7 +77,7 @@ pub enum Sampler {
         rate: f64,
     },
     /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
-    /// (paper 004, lemma 5.2).
+    /// (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
     KEndGroups {
         /// The groups, at least one.
         groups: Vec<GroupSize>,

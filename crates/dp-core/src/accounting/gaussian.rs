@@ -7,7 +7,7 @@ use super::normal::gaussian_delta;
 use super::steps::{Steps, alternatives};
 
 /// Covers Gaussian releases without sampling, which compose exactly whatever their multipliers:
-/// the squares of `mu = 1 / noise_multiplier` add up (paper 004, lemma 2.3).
+/// the squares of `mu = 1 / noise_multiplier` add up (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 2.3).
 ///
 /// ```
 /// use dp_core::accounting::{Accountant, Event, GaussianAccountant};

@@ -38,8 +38,8 @@ pub fn mills_ratio(x: f64) -> f64 {
 }
 
 /// Privacy profile of `N(mu, 1)` against `N(0, 1)`:
-/// `Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)` (paper 004, lemma 2.3),
-/// for `mu > 0` and finite `epsilon >= 0`.
+/// `Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)` (Rodriguez-Vitores et al. 2025,
+/// arXiv 2502.01701, lemma 2.3), for `mu > 0` and finite `epsilon >= 0`.
 pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     let a = epsilon / mu - 0.5 * mu;
     let b = epsilon / mu + 0.5 * mu;

@@ -1,5 +1,5 @@
 //! What generated samples teach: the accuracy, on real test records, of a classifier trained on
-//! samples and their labels (paper 004, table 1).
+//! samples and their labels (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -24,7 +24,7 @@ use crate::interrupt::Interrupt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Learner {
-    /// One hidden layer of 100 rectified units, the paper's.
+    /// One hidden layer of 100 rectified units, as Rodriguez-Vitores et al. have it.
     Mlp,
     /// Logistic regression: no hidden layer.
     Logistic,
@@ -144,7 +144,7 @@ pub fn nearest_neighbour_labels(
         .collect())
 }
 
-/// Units of the hidden layer (paper 004, table 1).
+/// Units of the hidden layer (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).
 const WIDTH: usize = 100;
 /// Samples on one core; two chunks a batch by default.
 const CHUNK: usize = 100;

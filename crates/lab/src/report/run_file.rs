@@ -48,7 +48,7 @@ pub struct RunFile {
     /// Pictures in the folder, in the order in which they are shown.
     #[serde(default)]
     pub figures: Vec<FigureFile>,
-    /// Results, beside those of the paper.
+    /// Results, beside published ones.
     #[serde(default)]
     pub metrics: Vec<Metric>,
     /// What a reader must know before believing the rest.
@@ -134,16 +134,16 @@ pub struct Metric {
     /// Which way it is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// The paper's number.
+    /// The published number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<f64>,
-    /// Where the paper has it, or the command that prints ours.
+    /// Where it is published, or the command that prints ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl Metric {
-    /// A result without a counterpart in the paper.
+    /// A result without a published counterpart.
     pub fn new(name: impl Into<String>, value: f64) -> Self {
         Self {
             name: name.into(),
@@ -169,7 +169,7 @@ impl Metric {
         self
     }
 
-    /// With the paper's number and where it stands.
+    /// With the published number and where it stands.
     #[must_use]
     pub fn paper(mut self, value: f64, source: impl Into<String>) -> Self {
         self.paper = Some(value);

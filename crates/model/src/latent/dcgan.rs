@@ -1,4 +1,4 @@
-//! The autoencoder for 64x64 colour images, after DCGAN (paper 000, appendix C.2).
+//! The autoencoder for 64x64 colour images, after DCGAN (Sebag et al. 2023, arXiv 2312.08227, appendix C.2).
 
 use burn::module::Module;
 use burn::nn::conv::{Conv2d, ConvTranspose2d};
@@ -15,7 +15,7 @@ const SLOPE: f64 = 0.2;
 
 /// Images `[3, 64, 64]` to `latent` numbers on the unit sphere, and back.
 ///
-/// The paper's decoder ends at 32x32 with its fourth layer; a last transposed convolution to the
+/// The decoder of Sebag et al. ends at 32x32 with its fourth layer; a last transposed convolution to the
 /// image's channels brings it to 64x64.
 #[derive(Module, Debug)]
 pub struct DcganAutoencoder {
@@ -32,7 +32,7 @@ impl DcganAutoencoder {
     /// Side of the images.
     pub const SIDE: usize = 64;
 
-    /// An autoencoder whose narrowest layer has `width` channels, the paper's 64, drawn from `rng`.
+    /// An autoencoder whose narrowest layer has `width` channels, 64 in Sebag et al., drawn from `rng`.
     pub fn new(
         channels: usize,
         latent: usize,
@@ -92,7 +92,7 @@ impl LatentSpace for DcganAutoencoder {
 
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
         let [n, d] = latents.dims();
-        // The norm follows the activation, as the paper says.
+        // The norm follows the activation, as Sebag et al. say.
         let hidden = self
             .decoder
             .iter()

@@ -1,4 +1,4 @@
-//! The autoencoder for small images (paper 000, appendix C.2).
+//! The autoencoder for small images (Sebag et al. 2023, arXiv 2312.08227, appendix C.2).
 
 use burn::module::Module;
 use burn::nn::Linear;

@@ -1,4 +1,4 @@
-//! Encoder and decoder (paper 004, table 3).
+//! Encoder and decoder (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3).
 
 use burn::module::Module;
 use burn::nn::conv::Conv2d;

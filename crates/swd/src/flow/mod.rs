@@ -5,7 +5,8 @@
 //! that of `<x, theta_l> + xi` among the particles, by the stable order of [`crate::sort`]. The
 //! target is public, so steps cost no privacy, however many there are.
 //!
-//! Source: paper 000, algorithms 1 and 2, equations 18 to 21 (whose equation 18 lacks the leading
+//! Source: Sebag et al. 2023, arXiv 2312.08227, algorithms 1 and 2, equations 18 to 21 (whose equation 18 lacks
+//! the leading
 //! `x`).
 //!
 //! ```

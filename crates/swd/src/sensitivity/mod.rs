@@ -12,11 +12,11 @@
 //! [`prior_matching_bound`] takes the smallest bound for records against public cells.
 //!
 //! **Other orders**: there is nothing here for `W_p` with `p != 2`, because there is nothing to
-//! offer. Paper 004, appendix F, has a counterexample in which the sensitivity of the gradient does
-//! not decrease with `n`.
+//! offer. Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in which the
+//! sensitivity of the gradient does not decrease with `n`.
 //!
 //! # The theorem
-//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; the paper has
+//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; Rodriguez-Vitores et al. (2025) have
 //! `4M (3 L1 + L2)/n` ([`paper`]). *Proof, one slice.* The part of the private side is
 //! `(2/n) sum_i rho_i grad_i`. Take away the replaced record: the others keep their relative order,
 //! and exactly one of them moves by one rank for each rank between the old place and the new, so
@@ -84,7 +84,8 @@ const ROUNDING: f64 = 1e-9;
 /// # Errors
 /// `n` is zero, or a bound is negative or not finite.
 ///
-/// Source: the module's theorem; paper 004, theorem 4.1 and A.1 with a larger constant.
+/// Source: the module's theorem; Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1 and A.1 with a
+/// larger constant.
 pub fn theorem_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, SwdError> {
     check_all(m_bound, l1, l2, n)?;
     Ok(4.0 * m_bound / n as f64 * (2.0 * l1).max(l1 + l2))
@@ -98,7 +99,8 @@ pub fn theorem_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, Sw
 /// # Errors
 /// `n` or `m` is zero, or a bound is negative or not finite.
 ///
-/// Source: the module's theorem; paper 004, theorem 4.1 and A.1 with a larger constant.
+/// Source: the module's theorem; Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1 and A.1 with a
+/// larger constant.
 pub fn theorem_bound_both_private(
     m_bound: f64,
     l1: f64,

@@ -34,7 +34,8 @@ pub fn smoothing_noise(target: &NoisyProjections, count: usize, rng: &mut impl R
 /// # Errors
 /// Lengths that do not fit each other, or a value that is not finite.
 ///
-/// Source: paper 000, equations 9 and 21; paper 004, propositions 3.1 and 3.2.
+/// Source: Sebag et al. 2023, arXiv 2312.08227, equations 9 and 21; Rodriguez-Vitores et al. 2025,
+/// arXiv 2502.01701, propositions 3.1 and 3.2.
 pub fn smoothed_distance_and_gradient(
     particles: &[f32],
     smoothing: &[f32],

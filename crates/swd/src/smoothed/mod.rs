@@ -12,7 +12,8 @@
 //! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers give a
 //! high-probability bound for one fixed pair of rows instead ([`paper`]).
 //!
-//! Source: paper 002, section 3; paper 000, section 3.
+//! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227,
+//! section 3.
 //! # Example
 //! ```
 //! use rand::SeedableRng;
@@ -66,7 +67,7 @@ pub(crate) const ROUNDING: f64 = 1e-9;
 /// # Errors
 /// No rows, or a length that is no multiple of `d`: both are public.
 ///
-/// Source: paper 000, equation 22.
+/// Source: Sebag et al. 2023, arXiv 2312.08227, equation 22.
 pub fn project(rows: &[f32], slices: &Slices, region: Region) -> Result<Unreleased, SwdError> {
     let values = region.project(rows, slices)?;
     let sensitivity = projection_sensitivity_upper(slices, region.radius())?;

@@ -2,8 +2,8 @@
 //!
 //! Both are statements about `|Theta^T (x - x')|` for one pair of rows that is fixed before the
 //! independent slices are drawn: each fails with a probability of its own, which is paid **at every
-//! release with fresh slices**, on top of the delta of the noise. Over 2100 releases of paper 000 it
-//! is 0.02, against a delta of 1e-5. A bound for all pairs needs `sigma_max(Theta)`
+//! release with fresh slices**, on top of the delta of the noise. Over 2100 releases of Sebag et al. (2023,
+//! arXiv 2312.08227) it is 0.02, against a delta of 1e-5. A bound for all pairs needs `sigma_max(Theta)`
 //! ([`super::projection_sensitivity_upper`]), and with tight frames it is smaller than either of
 //! these.
 //!
@@ -48,7 +48,7 @@ impl ProbableNorm {
 /// # Errors
 /// `k` or `d` is zero, or `delta` is not strictly between 0 and 1.
 ///
-/// Source: paper 002, lemma 2, equation 6.
+/// Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, lemma 2, equation 6.
 pub fn paper_bernstein(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, SwdError> {
     check(k, d, delta, 1.0)?;
     let (k, d, log) = (k as f64, d as f64, -delta.ln());
@@ -65,7 +65,8 @@ pub fn paper_bernstein(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, S
 /// # Errors
 /// `k` or `d` is zero, or `delta` is not strictly between 0 and 1/2.
 ///
-/// Source: paper 002, section 3; paper 000, lemma 1, equation 23.
+/// Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227,
+/// lemma 1, equation 23.
 pub fn paper_clt(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, SwdError> {
     check(k, d, delta, 0.5)?;
     let (k, d) = (k as f64, d as f64);

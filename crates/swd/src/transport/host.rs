@@ -23,7 +23,7 @@ const BLOCK: usize = 512;
 /// # Errors
 /// Lengths that do not fit each other, or a value that is not finite.
 ///
-/// Source: paper 004, proposition 3.2.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2.
 pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, SwdError> {
     let n = cells.n();
     check_points("projected records", projected, n)?;
@@ -55,7 +55,7 @@ pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, 
 /// # Errors
 /// Lengths that do not fit each other, or an activation that is not finite.
 ///
-/// Source: paper 004, proposition 3.2 and appendix A.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2 and appendix A.
 pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f32>, SwdError> {
     let residuals = sliced_residuals(u, None, slices, cells)?;
     Ok(average(&residuals, slices, cells.n()))

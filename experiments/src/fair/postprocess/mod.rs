@@ -1,4 +1,5 @@
-//! Fair regression by post-processing, the baseline of paper 004, remark C.4 (after Xian et al. 2024).
+//! Fair regression by post-processing, the baseline of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, remark C.4
+//! (after Xian et al. 2024).
 //!
 //! 1. Private histograms `h_a` of the regressor's outputs on the private records of each group: Laplace
 //!    noise, one record of a group moves one count out of a bin and one into another, L1 sensitivity 2.

@@ -109,7 +109,7 @@ impl Flow<'_> {
         .map_err(Failure::run)
     }
 
-    /// The sensitivity that a paper's setting declares; none for the proved one.
+    /// The sensitivity that a published setting declares; none for the proved one.
     fn declared(&self) -> Result<Option<f64>, Failure> {
         declared(self.settings, self.groups.dim)?
             .map(|norm| norm.for_radius(1.0).map_err(Failure::run))

@@ -1,12 +1,12 @@
-//! What settings are refused, and the paper's noise in terms of ours.
+//! What settings are refused, and the published noise in terms of ours.
 
 use lab::diagnostic::Failure;
 
 use super::{Frame, Mechanism, Norm, Settings};
 
 impl Settings {
-    /// The noise multiplier of a deviation of `share` times the paper's `w(k, delta)` (paper 000,
-    /// equation 23, its quantile at `1 - delta`), over the proved sensitivity of a tight frame,
+    /// The noise multiplier of a deviation of `share` times the published `w(k, delta)` (Sebag et al. 2023,
+    /// arXiv 2312.08227, equation 23, its quantile at `1 - delta`), over the proved sensitivity of a tight frame,
     /// `sqrt(k/d)` in the same units.
     pub(super) fn published(&self, share: f64) -> Result<f64, Failure> {
         let refuse = |why: String| {

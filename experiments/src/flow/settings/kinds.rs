@@ -66,8 +66,10 @@ pub enum Frame {
 pub enum Norm {
     /// `2 r sigma_max(Theta)`, a bound for every pair of records.
     Proved,
-    /// The papers' Bernstein form: fails with a probability that is paid at each release.
+    /// The Bernstein form of Rakotomamonjy and Ralaivola (2021, arXiv 2107.01848): fails with a probability that is
+    /// paid at each release.
     PaperBernstein,
-    /// The papers' CLT form: **no bound**.
+    /// The central-limit form of Rakotomamonjy and Ralaivola and of Sebag et al. (2023, arXiv 2312.08227): **no
+    /// bound**.
     PaperClt,
 }

@@ -197,7 +197,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Photographs have no classes, and paper 000's settings for them are others (appendix C.5).
+    /// Photographs have no classes, and the settings for them are others (Sebag et al. 2023, arXiv 2312.08227,
+    /// appendix C.5).
     fn take_photographs(&mut self, arguments: &Arguments) {
         self.conditional = false;
         self.class_slices = None;

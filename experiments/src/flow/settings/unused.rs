@@ -41,7 +41,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Refuses what the toy in the plane has no use for: its settings are those of the paper's figure.
+    /// Refuses what the toy in the plane has no use for: its settings are those of the published figure.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ use crate::{SwdError, device};
 /// of norm zero is refused by its number where slices lie in host memory; on a GPU what is computed from it
 /// is NaN ([`crate::Slices::from_tensor`] refuses it everywhere).
 ///
-/// Source: paper 004, propositions 3.1 and 3.2, appendix A.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2, appendix A.
 pub fn sliced_w2_squared(
     x: Tensor<2>,
     y: Tensor<2>,
@@ -82,7 +82,7 @@ pub fn w2_squared_by_slice(
 /// # Errors
 /// No values, or what [`device::stable_ranks`] refuses.
 ///
-/// Source: paper 004, proposition 3.1.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1.
 pub fn w2_squared(u: Tensor<1>, v: Tensor<1>) -> Result<Tensor<1>, SwdError> {
     let (u, v): (Tensor<2>, Tensor<2>) = (u.unsqueeze(), v.unsqueeze());
     check_sizes(1, u.dims()[1], v.dims()[1])?;

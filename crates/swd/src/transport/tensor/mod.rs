@@ -2,7 +2,7 @@
 //!
 //! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back, but for the orders
 //! of weighted values and the direction that a search found. Ranks are locally constant, so the gradient is
-//! that of paper 004, proposition 3.2: `(2/n) rho`.
+//! that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2: `(2/n) rho`.
 
 mod distance;
 mod max_sliced;
@@ -29,7 +29,7 @@ use crate::{SwdError, device};
 /// # Errors
 /// Shapes that do not fit each other, or what [`device::stable_ranks`] refuses.
 ///
-/// Source: paper 004, proposition 3.2.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2.
 pub fn transport_residual(projected: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     let [n, k] = projected.dims();
     let [rows, width] = cells.dims();

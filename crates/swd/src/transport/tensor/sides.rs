@@ -21,7 +21,7 @@ use crate::{SwdError, device};
 /// # Errors
 /// As [`super::sliced_w2_squared`].
 ///
-/// Source: paper 004, propositions 3.1 and 3.2.
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2.
 pub fn cotangents_of_sides(
     x: Tensor<2>,
     y: Tensor<2>,
