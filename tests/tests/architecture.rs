@@ -77,7 +77,7 @@ fn every_command_shares_every_compiled_dependency() {
     assert!(all.len() > 300, "{}", all.len());
     let packages = packages();
     assert!(packages.len() > 8, "{}", packages.len());
-    // `cargo run`, `build` and `doc`; then `test`, `clippy --all-targets` and `bench`.
+    // `cargo run`, `build` and `doc`; then `test` and `clippy --all-targets`.
     let mut commands = vec![(vec![], BUILD), (vec![], TEST)];
     for Package {
         name, published, ..
@@ -115,8 +115,7 @@ fn every_recipe_builds_with_the_release_profile_and_the_locked_versions() {
         .filter(|line| line.contains("cargo ") && !line.contains("cargo fmt"));
     let mut seen = 0;
     for line in builds {
-        // `cargo bench` has the release profile and knows no flag for it.
-        let profile = line.contains("--release") || line.contains("cargo bench");
+        let profile = line.contains("--release");
         assert!(profile && line.contains("--locked"), "{line}");
         seen += 1;
     }

@@ -1,5 +1,6 @@
 //! Tables of what things cost, in Markdown: ratios on one machine in one run.
 
+mod accountant;
 mod clipping;
 mod device;
 mod flow;
@@ -45,6 +46,8 @@ pub enum Table {
     Transport,
     /// A step of a flow on the host.
     Flow,
+    /// A composition and a calibration.
+    Accountant,
 }
 
 /// Measures and prints the tables.
@@ -73,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Device => device::print(device, repeat, arguments.most_keys)?,
             Table::Transport => transport::print(repeat)?,
             Table::Flow => flow::print(repeat)?,
+            Table::Accountant => accountant::print(repeat)?,
         }
     }
     Ok(())
