@@ -2,10 +2,9 @@
 //! weights of a generator. Then the public autoencoders, which burn's autodiff trains.
 
 use burn::module::Module;
-use burn::optim::GradientsParams;
+use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::generator::Generator;
 use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
 use model::weights;
@@ -98,7 +97,10 @@ fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
         let rebuilt = space.decode(space.encode(images()));
         let loss = (rebuilt - images()).square().mean();
         let gradients = GradientsParams::from_grads(loss.backward(), &space);
-        space = descend(1.0, space.valid(), gradients).train();
+        space = SgdConfig::new()
+            .init()
+            .step(1.0, space.valid(), gradients)
+            .train();
     }
     let space = space.valid();
     let latents = space.encode(Tensor::from_data(pixels.clone(), device));

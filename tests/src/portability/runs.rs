@@ -1,7 +1,7 @@
 //! Ten private steps of each experiment with the same seed: how the weights have changed.
 
 use burn::module::Module;
-use burn::optim::AdamConfig;
+use burn::optim::{AdamConfig, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
 use dp_core::DpError;
@@ -11,7 +11,6 @@ use dp_core::per_sample::{JacobianClip, Stack};
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::ema::Ema;
 use model::layers::{LeakyRelu, Linear, Sigmoid};
 use model::swae::{SwaeConfig, framework_initialisation};
@@ -161,7 +160,8 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
         let inputs = upload(inputs, Scorer::FEATURES, device);
         let targets = upload((0..14).map(|i| (i % 2) as f32).collect(), 1, device);
         let released = step.gradient(&scorer, inputs, targets);
-        scorer = descend(0.5, scorer, released.expect("a release").into_params());
+        let gradients = released.expect("a release").into_params();
+        scorer = SgdConfig::new().init().step(0.5, scorer, gradients);
         after();
     }
     assert_eq!(training.ledger().releases(), STEPS as u64);
