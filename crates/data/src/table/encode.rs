@@ -5,7 +5,7 @@ use super::field::{Field, one_of};
 use super::lines::{Line, Lines};
 use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
 use crate::DataError;
-use crate::fetch::hex;
+use crate::hex::hex;
 
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
