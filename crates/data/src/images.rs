@@ -1,4 +1,3 @@
-
 use crate::DataError;
 
 /// Grey images of one size, each with a class label.

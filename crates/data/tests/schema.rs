@@ -431,7 +431,7 @@ fn bad_schemas_are_refused() {
         (
             "kind = \"ignore\"",
             "kind = \"ignore\"\nmissing = \"drop\"",
-            "'missing' is not for ignore",
+            "column 'id': unknown field `missing`",
         ),
         ("comment = \"|\"", "comment = \"||\"", "one ASCII character"),
         ("comment = \"|\"", "comment = \",\"", "the same"),
@@ -447,11 +447,7 @@ fn bad_schemas_are_refused() {
             "missing = [\"red\"]",
             "stands for a missing value",
         ),
-        (
-            "min = 10\n",
-            "",
-            "column 'age': numeric columns need 'min' and 'max'",
-        ),
+        ("min = 10\n", "", "column 'age': missing field `min`"),
         ("min = 10\n", "min = 20\n", "min 20.0 and max 20.0"),
         ("min = 10\n", "min = nan\n", "min NaN"),
         ("min = 10\n", "min = -inf\n", "min -inf"),
@@ -463,7 +459,7 @@ fn bad_schemas_are_refused() {
         (
             "min = 10\n",
             "min = 10\nlevels = []\n",
-            "'levels' is not for numeric columns",
+            "column 'age': unknown field `levels`",
         ),
         (
             "levels = [\"red\", \"green\", \"light blue\"]",
@@ -491,12 +487,12 @@ fn bad_schemas_are_refused() {
         (
             "zero = [\"F\", \"female\"]",
             "zero = [\"F\", \"M\"]",
-            "'M' is in 'levels' twice",
+            "'M' is in 'zero and one' twice",
         ),
         (
             "zero = [\"F\", \"female\"]\none = [\"M\"]",
             "",
-            "sensitive columns need 'zero' and 'one'",
+            "column 'sex': missing field `zero`",
         ),
         (
             "kind = \"sensitive\"",
@@ -511,12 +507,12 @@ fn bad_schemas_are_refused() {
         (
             "kind = \"ignore\"",
             "kind = \"label\"",
-            "need 'classes', or 'min' and 'max'",
+            "either 'classes', or 'min' and 'max'",
         ),
         (
             "classes = [[",
             "min = 0\nclasses = [[",
-            "'min' does not go with 'classes'",
+            "either 'classes', or 'min' and 'max'",
         ),
         ("[\"low\", \"low.\"], ", "", "1 classes"),
         ("[\"low\", \"low.\"]", "[]", "without a spelling"),
@@ -524,10 +520,10 @@ fn bad_schemas_are_refused() {
         (
             "name = \"id\"",
             "name = \"age\"",
-            "column 'age' is there twice",
+            "column 'age': is there twice",
         ),
         ("name = \"id\"", "name = \"\"", "expected a name"),
-        ("name = \"id\"", "", "name"),
+        ("name = \"id\"", "", "column 4: expected a name"),
     ];
     for &(from, to, words) in all {
         assert!(SCHEMA.contains(from), "{from}");
