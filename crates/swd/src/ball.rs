@@ -4,7 +4,6 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::cells::make_monotone;
 use crate::{Cells, SwdError};
 
 /// The uniform law on the unit ball of `R^dim`.
@@ -53,23 +52,15 @@ impl UniformBall {
     /// # Errors
     /// `n` is zero.
     pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
-        let mut values = vec![0.0; n];
         let projected = Projected::new(self.dim);
         let (mut angle, mut before) = (-FRAC_PI_2, 0.0);
-        // The law is symmetric: the upper half mirrors the lower one, so the mean is exactly 0.
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
+        Cells::symmetric(n, 1.0 / (self.dim as f64 + 2.0), |r| {
             angle = projected.quantile_angle((r + 1) as f64 / n as f64, angle);
             let after = projected.partial_mean(angle);
-            *q = (n as f64 * (after - before)).clamp(-1.0, 0.0);
+            let cell = n as f64 * (after - before);
             before = after;
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 / (self.dim as f64 + 2.0) - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+            cell.clamp(-1.0, 0.0)
+        })
     }
 
     /// Draws `n` points, row by row (`n x d`): a Gaussian direction and the radius `U^(1/d)`.

@@ -3,7 +3,6 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::make_monotone;
 use crate::normal::{density, upper_quantile};
 use crate::{Cells, SwdError};
 
@@ -36,21 +35,13 @@ impl StandardGaussian {
     /// # Errors
     /// `n` is zero.
     pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
-        let mut values = vec![0.0; n];
         let mut before = 0.0;
-        // The law is symmetric: the upper half mirrors the lower one, so the mean is exactly 0.
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
+        Cells::symmetric(n, 1.0, |r| {
             let after = density(upper_quantile((r + 1) as f64 / n as f64));
-            *q = (n as f64 * (before - after)).min(0.0);
+            let cell = n as f64 * (before - after);
             before = after;
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+            cell.min(0.0)
+        })
     }
 
     /// `n` points, one after the other, `[n, dim]`.

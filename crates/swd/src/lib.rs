@@ -21,6 +21,7 @@
 mod ball;
 mod breakpoints;
 pub mod cells;
+mod check;
 pub mod device;
 mod error;
 pub mod flow;

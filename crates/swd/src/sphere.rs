@@ -5,7 +5,6 @@ use std::f64::consts::PI;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::make_monotone;
 use crate::{Cells, SwdError, UniformBall};
 
 /// The uniform law on the unit sphere of `R^dim`.
@@ -42,24 +41,14 @@ impl UniformSphere {
         if self.dim > 2 {
             return UniformBall::new(self.dim - 2)?.cells(n);
         }
-        let mut values = vec![0.0; n];
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
-            *q = match self.dim {
-                1 => -1.0,
-                // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
-                _ => {
-                    let sine = |r: usize| (PI * r as f64 / n as f64).sin();
-                    (n as f64 / PI * (sine(r) - sine(r + 1))).clamp(-1.0, 0.0)
-                }
-            };
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 / self.dim as f64 - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+        Cells::symmetric(n, 1.0 / self.dim as f64, |r| match self.dim {
+            1 => -1.0,
+            // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
+            _ => {
+                let sine = |r: usize| (PI * r as f64 / n as f64).sin();
+                (n as f64 / PI * (sine(r) - sine(r + 1))).clamp(-1.0, 0.0)
+            }
+        })
     }
 
     /// `n` points, one after the other, `[n, dim]`.

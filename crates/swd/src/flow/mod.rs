@@ -38,7 +38,7 @@ pub use target::{FlowTarget, StoredCells};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::check_points;
+use crate::check::check_points;
 use crate::sort::check_rows;
 use crate::{Region, SwdError};
 
@@ -57,8 +57,8 @@ pub struct StepSize {
 
 impl StepSize {
     fn check(&self) -> Result<(), SwdError> {
-        crate::sensitivity::check_bound("step", self.step)?;
-        crate::sensitivity::check_bound("diffusion", self.diffusion)
+        crate::check::check_bound("step", self.step)?;
+        crate::check::check_bound("diffusion", self.diffusion)
     }
 }
 
@@ -110,7 +110,7 @@ impl Particles {
         deviation: f64,
         rng: &mut impl Rng,
     ) -> Result<Self, SwdError> {
-        crate::sensitivity::check_bound("deviation of the start", deviation)?;
+        crate::check::check_bound("deviation of the start", deviation)?;
         let draw = |_| {
             let noise: f64 = StandardNormal.sample(rng);
             (deviation * noise) as f32

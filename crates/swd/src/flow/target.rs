@@ -1,6 +1,7 @@
 //! What particles are transported to: cells in each slice, however they are kept.
 
-use crate::cells::{check_shape, write_quantile_cells};
+use crate::cells::write_quantile_cells;
+use crate::check::check_shape;
 use crate::{Cells, Slices, SwdError};
 
 /// A public law on every slice, given by the quantile cells that it has for any number of particles.

@@ -239,7 +239,7 @@ impl MarginalQuery {
         deviation: f64,
         cleaning: Cleaning,
     ) -> Result<SlicedMarginals, SwdError> {
-        crate::sensitivity::check_bound("deviation of the noise", deviation)?;
+        crate::check::check_bound("deviation of the noise", deviation)?;
         if released.len() != self.len() {
             return Err(SwdError::Length {
                 what: "released marginals",

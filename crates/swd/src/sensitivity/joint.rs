@@ -2,8 +2,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::f64::consts::FRAC_PI_2;
 
-use super::{ROUNDING, check_all, check_bound};
+use super::{ROUNDING, check_all};
 use crate::SwdError;
+use crate::check::check_bound;
 
 /// The maximum is enclosed to this relative width; the upper end is the answer.
 const WIDTH: f64 = 1e-4;

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::cells::check_points;
+use crate::check::check_points;
 use crate::region::{add_projection, columns};
 use crate::sort::{Sorter, check_rows, index};
 use crate::{Cells, Slices, SwdError};
