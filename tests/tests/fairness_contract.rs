@@ -17,7 +17,8 @@ use private_training::{
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use system_tests::portability::places;
+use system_tests::distance;
+use system_tests::portability::places_here;
 
 const FEATURES: usize = 5;
 
@@ -193,12 +194,6 @@ impl Trial {
     }
 }
 
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let pairs = a.iter().zip(b);
-    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
-    squares.sum::<f64>().sqrt()
-}
-
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity() {
     let device = Device::flex();
@@ -219,7 +214,7 @@ fn neighbours_stay_within_the_declared_sensitivity() {
 /// The same on every device of this build that this machine has.
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity_on_every_device() {
-    let (places, _) = places();
+    let places = places_here();
     for place in places.iter().filter(|place| place.private()) {
         let mut largest = 0.0f64;
         for index in 710..720 {

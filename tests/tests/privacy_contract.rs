@@ -25,7 +25,8 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::{Cells, Slices, UniformBall};
-use system_tests::portability::places;
+use system_tests::distance;
+use system_tests::portability::places_here;
 
 const PIXELS: usize = SwaeConfig::PIXELS;
 
@@ -167,12 +168,6 @@ fn images(count: usize, rng: &mut impl Rng) -> Vec<f32> {
     pixels
 }
 
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let pairs = a.iter().zip(b);
-    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
-    squares.sum::<f64>().sqrt()
-}
-
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity() {
     let device = Device::flex();
@@ -201,7 +196,7 @@ fn neighbours_stay_within_the_declared_sensitivity_on_tensors() {
 /// program here. One trial has ties at the bound.
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity_on_every_device() {
-    let (places, _) = places();
+    let places = places_here();
     for place in places.iter().filter(|place| place.private()) {
         let engine = Engine::Tensor { chunk: 100 };
         let mut largest = 0.0f64;
@@ -392,7 +387,7 @@ fn the_noise_has_the_declared_size() {
 /// sizes is not.
 #[test]
 fn only_what_is_finite_is_released() {
-    let (places, _) = places();
+    let places = places_here();
     for place in &places {
         for (values, leaves) in [
             (vec![0.5, f32::NAN, 1.0], false),

@@ -1,5 +1,6 @@
 //! The state of a run.
 
+use burn::module::Module;
 use burn::optim::SgdConfig;
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
@@ -164,7 +165,10 @@ impl Run {
         let network = self.network.clone();
         self.network = match self.settings.optimizer {
             Optimizer::Adam => self.optimizer.step(rate, network, gradients),
-            Optimizer::Sgd => SgdConfig::new().init().step(rate, network, gradients),
+            Optimizer::Sgd => {
+                let sgd = &mut SgdConfig::new().init();
+                sgd.step(rate, network.train(), gradients).valid()
+            }
         };
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);

@@ -97,10 +97,7 @@ fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
         let rebuilt = space.decode(space.encode(images()));
         let loss = (rebuilt - images()).square().mean();
         let gradients = GradientsParams::from_grads(loss.backward(), &space);
-        space = SgdConfig::new()
-            .init()
-            .step(1.0, space.valid(), gradients)
-            .train();
+        space = SgdConfig::new().init().step(1.0, space, gradients);
     }
     let space = space.valid();
     let latents = space.encode(Tensor::from_data(pixels.clone(), device));

@@ -28,7 +28,7 @@ mod steps;
 mod training;
 mod transport;
 
-pub use place::{Place, places};
+pub use place::{Place, places, places_here};
 pub use runs::sabotaged_runs;
 
 /// How far a case may be from its reference.

@@ -77,3 +77,16 @@ pub fn places() -> (Vec<Place>, Vec<(String, String)>) {
     }
     (found, missing)
 }
+
+/// The places of [`places`]; each backend that is missing is reported as skipped.
+///
+/// # Panics
+///
+/// As [`test_support::skipped`].
+pub fn places_here() -> Vec<Place> {
+    let (places, missing) = places();
+    for (backend, why) in missing {
+        test_support::skipped(&backend, &why);
+    }
+    places
+}

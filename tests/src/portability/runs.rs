@@ -161,7 +161,8 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
         let targets = upload((0..14).map(|i| (i % 2) as f32).collect(), 1, device);
         let released = step.gradient(&scorer, inputs, targets);
         let gradients = released.expect("a release").into_params();
-        scorer = SgdConfig::new().init().step(0.5, scorer, gradients);
+        let sgd = &mut SgdConfig::new().init();
+        scorer = sgd.step(0.5, scorer.train(), gradients).valid();
         after();
     }
     assert_eq!(training.ledger().releases(), STEPS as u64);
