@@ -57,7 +57,7 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
-# A GPU where there is none: Debian's chromium brings one that is a program. It has no memory for burn's
+# A GPU where there is none: Debian's chromium brings one in software. It has no memory for burn's
 # throughput probes, which only the full level of autotuning leaves out.
 swiftshader := "/usr/lib/chromium/vk_swiftshader_icd.json"
 

@@ -73,7 +73,12 @@ fn compiled(selection: &[&str], kinds: &str) -> Compiled {
 fn every_command_shares_every_compiled_dependency() {
     const BUILD: &str = "normal,build";
     const TEST: &str = "normal,build,dev";
-    let all = compiled(&["--workspace"], TEST);
+    let mut all = compiled(&["--workspace"], TEST);
+    // What macros use as well is compiled twice, and shown once, with the features of whoever comes first: of
+    // the roots `data`, which needs no macro for it, and without that the macros below burn.
+    for (package, features) in compiled(&["--workspace", "--exclude", "data"], TEST) {
+        all.entry(package).or_default().extend(features);
+    }
     assert!(all.len() > 300, "{}", all.len());
     let packages = packages();
     assert!(packages.len() > 8, "{}", packages.len());

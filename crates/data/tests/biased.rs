@@ -1,4 +1,4 @@
-//! The simulated bias follows the laws that paper 004 states in appendix C.2 and C.4.
+//! The simulated bias follows the distributions that paper 004 states in appendix C.2 and C.4.
 //!
 //! One data set of the paper's size, seed fixed. Each comparison is at 5 standard deviations of the
 //! normal approximation, false alarm 6e-7; there are fewer than 120 of them, and two chi-square tests
@@ -63,7 +63,7 @@ fn shapes_and_labels_are_as_stated() {
 }
 
 /// E n_{j,j} = p n / 2, E n_{j,1-j} = (1 - p) n / 2, E n_j = n / 2; and table 4, another draw of the
-/// same law, so at sqrt(2) of the deviation.
+/// same distribution, so at sqrt(2) of the deviation.
 #[test]
 fn group_sizes_are_near_table_4() {
     let table = DRAWN.classification().unwrap();

@@ -133,7 +133,7 @@ pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdErr
 /// assert_eq!(cells.row(0), [0.5, 2.5]);
 /// assert_eq!(cells.row(1), [0.0, 0.0]);
 ///
-/// // Of a law that is the same in all directions: one row, without any sample.
+/// // Of a distribution that is the same in all directions: one row, without any sample.
 /// let ball = UniformBall::new(2)?.cells(600)?;
 /// assert_eq!((ball.n(), ball.rows()), (600, 1));
 /// # Ok::<(), swd::SwdError>(())
@@ -256,7 +256,7 @@ impl Cells {
     }
 
     /// The within-cell variance, averaged over the rows.
-    pub fn within_mean(&self) -> f64 {
+    pub fn mean_within_cell_variance(&self) -> f64 {
         self.within.iter().sum::<f64>() / self.rows() as f64
     }
 

@@ -1,8 +1,8 @@
-//! The standard normal law: tail and quantile.
+//! The standard normal distribution: tail and quantile.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
-/// The `x` with `P(X > x) = p` under the standard normal law, for `1e-300 < p < 1`.
+/// The `x` with `P(X > x) = p` under the standard normal distribution, for `1e-300 < p < 1`.
 ///
 /// Newton's steps from 0: the tail is convex there, so they never go too far.
 pub(crate) fn upper_quantile(p: f64) -> f64 {

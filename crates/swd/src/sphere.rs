@@ -1,4 +1,4 @@
-//! The uniform law on the unit sphere as a public prior: its exact cells, and samples.
+//! The uniform distribution on the unit sphere as a public prior: its exact cells, and samples.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::{Cells, SwdError, UniformBall};
 
-/// The uniform law on the unit sphere of `R^dim`.
+/// The uniform distribution on the unit sphere of `R^dim`.
 ///
 /// Every projection of it has a density proportional to `(1 - t^2)^((d-3)/2)` on `[-1, 1]`, which is that
 /// of the ball two dimensions below (Archimedes).
@@ -17,7 +17,7 @@ pub struct UniformSphere {
 }
 
 impl UniformSphere {
-    /// The law in dimension `dim`.
+    /// The distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -33,7 +33,7 @@ impl UniformSphere {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected law, the same for every slice.
+    /// The `n` exact quantile cells of the projected distribution, the same for every slice.
     ///
     /// # Errors
     /// `n` is zero.
@@ -75,17 +75,19 @@ mod tests {
     fn cells_are_those_of_a_large_sample() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         for dim in 1..6 {
-            let law = UniformSphere::new(dim).unwrap();
+            let distribution = UniformSphere::new(dim).unwrap();
             let mut first = vec![0.0; dim];
             first[0] = 1.0;
             let slices = Slices::from_directions(dim, &first).unwrap();
-            let sample = Cells::of_sample(&law.sample(200_000, &mut rng), &slices, 5).unwrap();
-            let exact = law.cells(5).unwrap();
+            let sample =
+                Cells::of_sample(&distribution.sample(200_000, &mut rng), &slices, 5).unwrap();
+            let exact = distribution.cells(5).unwrap();
             for (a, b) in exact.values().iter().zip(sample.values()) {
                 // Standard errors are below 0.005: a false alarm is rarer than 1e-9.
                 assert!((a - b).abs() < 0.03, "{dim}: {a} {b}");
             }
-            let within = (exact.within_mean() - sample.within_mean()).abs();
+            let within =
+                (exact.mean_within_cell_variance() - sample.mean_within_cell_variance()).abs();
             assert!(within < 0.02, "{dim}");
         }
     }

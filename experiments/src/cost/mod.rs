@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Which tables, several times for several; all of them unless named.
     #[arg(long, value_name = "TABLE")]
     pub only: Vec<Table>,
-    /// The most numbers of one tensor in the tables of the device: less for a GPU that is a program.
+    /// The most numbers of one tensor in the tables of the device: less for a software GPU.
     #[arg(long, default_value_t = 50_000_000)]
     pub most_keys: usize,
     /// Repetitions; the median is printed.

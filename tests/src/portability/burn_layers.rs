@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{Needs, Reference};
 
 use super::stacks::{Draw, KINDS, Net, Part, generator};
-use super::{Case, Place, Tolerance, wave, wide};
+use super::{Case, TestDevice, Tolerance, wave, wide};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;
@@ -113,7 +113,9 @@ pub(super) fn cases() -> Vec<Case> {
             kind,
             Tolerance::Operation,
             // They have no host kernels: tensors there too.
-            move |place: &Place| found(&net(kind, &place.device), &place.device),
+            move |test_device: &TestDevice| {
+                found(&net(kind, &test_device.device), &test_device.device)
+            },
             move || expected(&net(kind, &Device::flex())),
         )
     };
@@ -154,10 +156,10 @@ fn parameters_alone() -> Case {
         "burn's layers",
         "only parameters are tracked",
         Tolerance::Operation,
-        move |place: &Place| {
-            let net = build(&place.device);
-            let mut all = found(&net, &place.device);
-            all.extend(jacobian(&net, &there, &place.device));
+        move |test_device: &TestDevice| {
+            let net = build(&test_device.device);
+            let mut all = found(&net, &test_device.device);
+            all.extend(jacobian(&net, &there, &test_device.device));
             all
         },
         move || {

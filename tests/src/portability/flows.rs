@@ -15,7 +15,7 @@ use swd::flow::StepSize;
 use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Particles, Region, Slices};
 
-use super::{Case, Place, Tolerance, wave};
+use super::{Case, TestDevice, Tolerance, wave};
 
 const STEPS: usize = 10;
 const RECORDS: usize = 20;
@@ -127,7 +127,7 @@ pub(super) fn cases() -> Vec<Case> {
             group,
             name,
             Tolerance::Run,
-            move |place: &Place| run(&place.device),
+            move |test_device: &TestDevice| run(&test_device.device),
             move || run(&Device::flex()),
         )
     };

@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::reference::{Known, Network};
-use super::{Case, Place, Tolerance, wave, wide};
+use super::{Case, TestDevice, Tolerance, wave, wide};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;
@@ -149,9 +149,9 @@ pub(super) fn cases() -> Vec<Case> {
                 "layers",
                 name,
                 Tolerance::Operation,
-                move |place: &Place| match place.engine {
+                move |test_device: &TestDevice| match test_device.engine {
                     Engine::Host { .. } => on_host(inputs, build),
-                    _ => on_tensors(inputs, build, &place.device),
+                    _ => on_tensors(inputs, build, &test_device.device),
                 },
                 move || in_f64(inputs, build),
             )
@@ -167,8 +167,8 @@ pub(super) fn cases() -> Vec<Case> {
         "layers",
         "public autoencoder: encode, decode",
         Tolerance::Operation,
-        move |place: &Place| {
-            let (space, device) = (space(&place.device), &place.device);
+        move |test_device: &TestDevice| {
+            let (space, device) = (space(&test_device.device), &test_device.device);
             let shape = [2, 1, 32, 32];
             let data = TensorData::new(there.to_vec(), shape);
             let latents = space.encode(Tensor::from_data(data, device));

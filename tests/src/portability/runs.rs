@@ -23,7 +23,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::small::{self, Small};
-use super::{Case, Place, Tolerance, reference, wave};
+use super::{Case, TestDevice, Tolerance, reference, wave};
 
 const STEPS: usize = 10;
 
@@ -200,7 +200,7 @@ pub(super) fn cases() -> Vec<Case> {
     compared_with(ALPHA)
 }
 
-/// The runs of [`super::cases`] beside ones whose gradients are a little different: every place has to be
+/// The runs of [`super::cases`] beside ones whose gradients are a little different: every test device has to be
 /// beyond the tolerance, or the comparison would not see a gradient that is a little wrong.
 pub fn sabotaged_runs() -> Vec<Case> {
     compared_with(1.1 * ALPHA)
@@ -213,7 +213,7 @@ fn compared_with(alpha: f64) -> Vec<Case> {
             "ten steps",
             name,
             Tolerance::Run,
-            move |place: &Place| run(ALPHA, &place.device, place.engine),
+            move |test_device: &TestDevice| run(ALPHA, &test_device.device, test_device.engine),
             move || run(alpha, &Device::flex(), reference),
         )
         .private()

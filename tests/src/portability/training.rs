@@ -9,7 +9,7 @@ use private_training::{
 };
 
 use super::networks::{Signal, Text, Vision};
-use super::{Case, Place, Tolerance, small, wave, wide};
+use super::{Case, TestDevice, Tolerance, small, wave, wide};
 
 const GROUPS: [usize; 2] = [3, 5];
 const CLASSES: usize = 3;
@@ -107,9 +107,9 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
             format!("{name}, {kind:?}, {form}").to_lowercase(),
             Tolerance::Clip,
             // burn's layers have no host kernels: tensors there too.
-            move |place: &Place| {
+            move |test_device: &TestDevice| {
                 let engine = Engine::Tensor { chunk: 3 };
-                gradient(kind, &place.device, engine, private)
+                gradient(kind, &test_device.device, engine, private)
             },
             move || gradient(kind, &Device::flex(), Engine::Alone, private),
         );

@@ -17,7 +17,7 @@ pub(super) enum Role {
     Categorical {
         levels: Vec<String>,
         /// The levels of group 0 and those of group 1: together all levels.
-        halves: Option<[Vec<String>; 2]>,
+        group_levels: Option<[Vec<String>; 2]>,
     },
     /// The spellings of each class.
     Classes(Vec<Vec<String>>),
@@ -114,11 +114,11 @@ fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
             one,
             missing,
         } => {
-            let halves = match (zero, one) {
+            let group_levels = match (zero, one) {
                 (None, None) => None,
                 (zero, one) => Some([zero.unwrap_or_default(), one.unwrap_or_default()]),
             };
-            (categorical(levels, halves, absent)?, missing)
+            (categorical(levels, group_levels, absent)?, missing)
         }
         RawColumn::Sensitive { zero, one, missing } => {
             (categorical(None, Some([zero, one]), absent)?, missing)
@@ -160,18 +160,18 @@ fn label(classes: Vec<Vec<String>>, absent: &[String]) -> Result<Role, String> {
 
 fn categorical(
     levels: Option<Vec<String>>,
-    halves: Option<[Vec<String>; 2]>,
+    group_levels: Option<[Vec<String>; 2]>,
     absent: &[String],
 ) -> Result<Role, String> {
-    if let Some(halves) = &halves {
-        if halves.iter().any(Vec::is_empty) {
+    if let Some(group_levels) = &group_levels {
+        if group_levels.iter().any(Vec::is_empty) {
             return Err("expected at least one value in each of 'zero' and 'one'".into());
         }
-        values("zero and one", &halves.concat(), absent)?;
+        values("zero and one", &group_levels.concat(), absent)?;
     }
-    let levels = match (levels, &halves) {
+    let levels = match (levels, &group_levels) {
         (Some(levels), _) => levels,
-        (None, Some(halves)) => halves.concat(),
+        (None, Some(group_levels)) => group_levels.concat(),
         (None, None) => return Err("categorical columns need 'levels': add them".into()),
     };
     if levels.is_empty() {
@@ -182,12 +182,15 @@ fn categorical(
         values.sort();
         values
     };
-    if let Some(halves) = &halves
-        && sorted(levels.clone()) != sorted(halves.concat())
+    if let Some(group_levels) = &group_levels
+        && sorted(levels.clone()) != sorted(group_levels.concat())
     {
         return Err("'zero' and 'one' together have to be the levels: add or remove some".into());
     }
-    Ok(Role::Categorical { levels, halves })
+    Ok(Role::Categorical {
+        levels,
+        group_levels,
+    })
 }
 
 fn range(min: f64, max: f64, outside: Outside) -> Result<Range, String> {

@@ -145,7 +145,7 @@ impl Particles {
     }
 
     /// Puts every particle into a region, such as the sphere that the private rows lie on.
-    pub fn put_into(&mut self, region: Region) {
+    pub fn project_onto(&mut self, region: Region) {
         let mut row = vec![0.0; self.dim];
         for block in self.blocks.chunks_mut(BLOCK * self.dim) {
             let len = block.len() / self.dim;
