@@ -84,10 +84,6 @@ lint:
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
 
-# Ratios within one run, by criterion.
-bench *filter:
-    cargo bench --locked -p benches {{filter}}
-
 # Tables of costs: `just bench-table --only clipping`, `just bench-table --backend wgpu --only device`.
 bench-table *flags="":
     @cargo run --release --locked --quiet --bin cost -- {{flags}}

@@ -20,7 +20,8 @@ use private_training::{
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use system_tests::portability::places;
+use system_tests::distance;
+use system_tests::portability::available_devices;
 
 const FEATURES: usize = 5;
 
@@ -197,12 +198,6 @@ impl Trial {
     }
 }
 
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let pairs = a.iter().zip(b);
-    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
-    squares.sum::<f64>().sqrt()
-}
-
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity() {
     let device = Device::flex();
@@ -223,16 +218,19 @@ fn neighbours_stay_within_the_declared_sensitivity() {
 /// The same on every device of this build that this machine has.
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity_on_every_device() {
-    let (places, _) = places();
-    for place in places.iter().filter(|place| place.private()) {
+    let test_devices = available_devices();
+    for test_device in test_devices
+        .iter()
+        .filter(|test_device| test_device.private())
+    {
         let mut largest = 0.0f64;
         for index in 710..720 {
-            let trial = Trial::new(index, &place.device);
-            let ratio = trial.ratio(Engine::Tensor { chunk: 5 }, &place.device);
-            assert!(ratio <= 1.0, "{}: trial {index}: {ratio}", place.name);
+            let trial = Trial::new(index, &test_device.device);
+            let ratio = trial.ratio(Engine::Tensor { chunk: 5 }, &test_device.device);
+            assert!(ratio <= 1.0, "{}: trial {index}: {ratio}", test_device.name);
             largest = largest.max(ratio);
         }
-        let name = &place.name;
+        let name = &test_device.name;
         assert!(largest > 0.3, "{name}: the worst used only {largest}");
     }
 }

@@ -5,23 +5,30 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 use swd::cells::quantile_cells;
-use swd::transport::tensor::{cotangent_rounding, cotangents_of_sides};
-use system_tests::portability::{cases, places, sabotaged_runs};
+use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
+use system_tests::portability::{available_devices, cases, sabotaged_runs};
+use test_support::skipped;
 
 #[test]
 fn every_backend_gives_the_same_numbers() {
-    let (places, missing) = places();
-    for (backend, why) in missing {
-        test_support::skipped(&backend, &why);
+    let test_devices = available_devices();
+    for test_device in test_devices
+        .iter()
+        .filter(|test_device| !test_device.private())
+    {
+        skipped(
+            "private-steps",
+            &format!("{}: its products are too coarse", test_device.name),
+        );
     }
     let mut wrong = Vec::new();
     for case in cases() {
-        let errors = case.errors(&places);
-        for (place, error) in places.iter().zip(errors) {
-            if let Some(error) = error.filter(|&error| error > case.tolerance.most(place)) {
+        let errors = case.errors(&test_devices);
+        for (test_device, error) in test_devices.iter().zip(errors) {
+            if let Some(error) = error.filter(|&error| error > case.tolerance.most(test_device)) {
                 wrong.push(format!(
                     "{}: {}: {}: {error:e}",
-                    place.name, case.group, case.name
+                    test_device.name, case.group, case.name
                 ));
             }
         }
@@ -31,15 +38,15 @@ fn every_backend_gives_the_same_numbers() {
 
 #[test]
 fn a_gradient_that_is_a_little_wrong_is_seen() {
-    let (places, _) = places();
+    let test_devices = available_devices();
     for case in sabotaged_runs() {
-        let errors = case.errors(&places);
-        for (place, error) in places.iter().zip(errors) {
-            let least = case.tolerance.most(place);
+        let errors = case.errors(&test_devices);
+        for (test_device, error) in test_devices.iter().zip(errors) {
+            let least = case.tolerance.most(test_device);
             assert!(
                 error.is_none_or(|error| error > least),
                 "{}: {}: only {error:?}",
-                place.name,
+                test_device.name,
                 case.name
             );
         }
@@ -105,12 +112,15 @@ fn cotangents_are_rounded_no_more_than_stated() {
     let slices = Slices::tight(d, k, &mut rng).expect("slices");
     let cells = 6.0 * f64::powi(2.0, -24);
     let bound = cotangent_rounding(k, d, 1.0, 1.0) + cells;
-    for place in places().0.iter().filter(|place| place.private()) {
+    for test_device in available_devices()
+        .iter()
+        .filter(|test_device| test_device.private())
+    {
         let on = |values: &[f32]| -> Tensor<2> {
             let shape = [values.len() / d, d];
-            Tensor::from_data(TensorData::new(values.to_vec(), shape), &place.device)
+            Tensor::from_data(TensorData::new(values.to_vec(), shape), &test_device.device)
         };
-        let theta = slices.tensor(&place.device);
+        let theta = slices.tensor(&test_device.device);
         let [of_x, of_y] = [&x, &y].map(|points| -> Vec<f32> {
             let keys = theta.clone().transpose().matmul(on(points).transpose());
             keys.into_data().iter().collect()
@@ -129,7 +139,7 @@ fn cotangents_are_rounded_no_more_than_stated() {
             left.cotangents(right, &slices),
             right.cotangents(left, &slices),
         ];
-        let (in_x, in_y, _) = cotangents_of_sides(on(&x), on(&y), theta).expect("cotangents");
+        let (in_x, in_y, _) = two_sample_gradients(on(&x), on(&y), theta).expect("cotangents");
         for (found, expected) in [in_x, in_y].into_iter().zip(&expected) {
             let records = found.dims()[0] as f64;
             let found: Vec<f64> = found.into_data().iter().collect();
@@ -138,7 +148,7 @@ fn cotangents_are_rounded_no_more_than_stated() {
                 let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
                 worst = worst.max(squares.sum::<f64>().sqrt() * records / 2.0);
             }
-            let name = &place.name;
+            let name = &test_device.name;
             assert!(worst <= bound, "{name}: {worst:e} of {bound:e}");
             // Nor is what is said of them empty.
             assert!(worst > 1e-3 * bound, "{name}: only {worst:e} of {bound:e}");

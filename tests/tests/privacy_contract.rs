@@ -25,7 +25,8 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::{Cells, Slices, UniformBall};
-use system_tests::portability::places;
+use system_tests::distance;
+use system_tests::portability::available_devices;
 
 const PIXELS: usize = SwaeConfig::PIXELS;
 
@@ -167,12 +168,6 @@ fn images(count: usize, rng: &mut impl Rng) -> Vec<f32> {
     pixels
 }
 
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let pairs = a.iter().zip(b);
-    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
-    squares.sum::<f64>().sqrt()
-}
-
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity() {
     let device = Device::flex();
@@ -197,28 +192,31 @@ fn neighbours_stay_within_the_declared_sensitivity_on_tensors() {
     }
 }
 
-/// The same on every device of this build that this machine has, with fewer trials: a GPU may be a
-/// program here. One trial has ties at the bound.
+/// The same on every device of this build that this machine has, with fewer trials: a GPU may be in
+/// software here. One trial has ties at the bound.
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity_on_every_device() {
-    let (places, _) = places();
-    for place in places.iter().filter(|place| place.private()) {
+    let test_devices = available_devices();
+    for test_device in test_devices
+        .iter()
+        .filter(|test_device| test_device.private())
+    {
         let engine = Engine::Tensor { chunk: 100 };
         let mut largest = 0.0f64;
         for index in 2000..2003 {
-            let trial = Trial::new(index, &place.device);
-            let ratio = trial.ratio(engine, &place.device);
-            assert!(ratio <= 1.0, "{}: trial {index}: {ratio}", place.name);
+            let trial = Trial::new(index, &test_device.device);
+            let ratio = trial.ratio(engine, &test_device.device);
+            assert!(ratio <= 1.0, "{}: trial {index}: {ratio}", test_device.name);
             largest = largest.max(ratio);
         }
         assert!(
             largest > 0.3,
             "{}: the worst used only {largest}",
-            place.name
+            test_device.name
         );
-        let trial = saturated(100, true, &place.device);
-        let ratio = trial.ratio(engine, &place.device);
-        assert!(ratio <= 1.0, "{}: ties: {ratio}", place.name);
+        let trial = saturated(100, true, &test_device.device);
+        let ratio = trial.ratio(engine, &test_device.device);
+        assert!(ratio <= 1.0, "{}: ties: {ratio}", test_device.name);
     }
 }
 
@@ -392,8 +390,8 @@ fn the_noise_has_the_declared_size() {
 /// sizes is not.
 #[test]
 fn only_what_is_finite_is_released() {
-    let (places, _) = places();
-    for place in &places {
+    let test_devices = available_devices();
+    for test_device in &test_devices {
         for (values, leaves) in [
             (vec![0.5, f32::NAN, 1.0], false),
             (vec![0.5, f32::INFINITY, 1.0], false),
@@ -406,9 +404,10 @@ fn only_what_is_finite_is_released() {
                 id: burn::module::ParamId::new(),
                 shape: vec![3],
             }];
-            let gradient = ParameterGradient::from_host(slots, &values, &place.device).unwrap();
+            let gradient =
+                ParameterGradient::from_host(slots, &values, &test_device.device).unwrap();
             let released = release(releaser(1.0, 1), gradient, 1.0, &mut ledger);
-            assert_eq!(released.is_ok(), leaves, "{}: {values:?}", place.name);
+            assert_eq!(released.is_ok(), leaves, "{}: {values:?}", test_device.name);
             assert_eq!(ledger.releases(), u64::from(leaves));
         }
     }

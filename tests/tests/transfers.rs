@@ -7,8 +7,7 @@ use std::sync::Mutex;
 use lab::backend::Backend;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use private_training::Engine;
-use system_tests::portability::{places, runs};
-use test_support::skipped;
+use system_tests::portability::{available_devices, runs};
 
 /// The most bytes that the runtime maps for one number.
 const PAGE: u64 = 16384;
@@ -55,17 +54,19 @@ fn taken() -> Vec<u64> {
 
 #[test]
 fn a_private_step_reads_back_two_losses_and_a_scalar() {
-    let (places, _) = places();
-    let Some(place) = places.iter().find(|place| place.backend == Backend::Wgpu) else {
-        skipped("wgpu", "no device");
+    let test_devices = available_devices();
+    let Some(test_device) = test_devices
+        .iter()
+        .find(|test_device| test_device.backend == Backend::Wgpu)
+    else {
         return;
     };
     log::set_logger(&READS).expect("no other logger");
     log::set_max_level(LevelFilter::Trace);
     let engine = Engine::Tensor { chunk: 100 };
     let mut steps = Vec::new();
-    runs::autoencoder(0.1, &place.device, engine, || steps.push(taken()));
-    runs::fair(0.1, &place.device, engine, || steps.push(taken()));
+    runs::autoencoder(0.1, &test_device.device, engine, || steps.push(taken()));
+    runs::fair(0.1, &test_device.device, engine, || steps.push(taken()));
     assert_eq!(steps.len(), 20);
     for (step, reads) in steps.iter().enumerate() {
         // The first step of a run also chooses kernels by timing them, and hears of the weights before.

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::marginals::{Basis, Bins, MarginalQuery};
 use swd::smoothed::project;
-use swd::{Region, Slices, Unreleased};
+use swd::{Region, SensitiveVector, Slices};
 
 const DIM: usize = 4;
 const ROWS: usize = 12;
@@ -69,7 +69,7 @@ fn neighbours_stay_within_the_declared_sensitivity() {
     let mut rng = ChaCha20Rng::seed_from_u64(9);
     let slices = Slices::tight(DIM, 16, &mut rng).unwrap();
     for region in [Region::sphere(1.0).unwrap(), Region::ball(1.0).unwrap()] {
-        let of = |released: Unreleased| released.before_noise().to_vec();
+        let of = |released: SensitiveVector| released.before_noise().to_vec();
         let declared = project(&[0.0; ROWS * DIM], &slices, region)
             .unwrap()
             .l2_sensitivity_upper();

@@ -9,9 +9,9 @@
 //! private sliced Wasserstein gradients" uses it in remark C.3.
 
 use crate::catalogue::{ADULT, ADULT_MIRRORS};
-use crate::fetch::{Progress, SearchPath, fetch};
+use crate::fetch::{SearchPath, fetch};
 use crate::table::{CsvTable, Missing, Schema};
-use crate::{DataError, GroupedTable, LoadOptions, PinnedFile};
+use crate::{DataError, GroupedTable, LoadOptions, PinnedFile, Progress};
 
 /// The schema of the published files.
 pub const SCHEMA: &str = include_str!("../../../assets/schemas/adult.toml");

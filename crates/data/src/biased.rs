@@ -9,7 +9,7 @@
 //! 4. X_core repeats Y^C and X_sp repeats A, each with independent Gaussian noise;
 //! 5. the features are X = [X_core, X_sp].
 //!
-//! So A = 0 mixes the uniform laws below and above the diagonal with weights p and 1 - p, A = 1 with
+//! So A = 0 mixes the uniform distributions below and above the diagonal with weights p and 1 - p, A = 1 with
 //! 1 - p and p; with p = 1/2 nothing is biased.
 
 use rand::{Rng, RngExt};

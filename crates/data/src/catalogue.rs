@@ -1,7 +1,5 @@
 use std::borrow::Cow;
 
-use crate::DatasetKind;
-
 /// A published file, known by its size and SHA-256 before it is fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedFile {
@@ -52,16 +50,6 @@ impl Published {
             Files::Usps(pair) => vec![&pair.train, &pair.test],
         }
     }
-
-    /// The published files of a kind, `None` for one that the program draws itself.
-    pub fn of(kind: DatasetKind) -> Option<&'static Self> {
-        match kind {
-            DatasetKind::Glyphs => None,
-            DatasetKind::Mnist => Some(&MNIST),
-            DatasetKind::FashionMnist => Some(&FASHION_MNIST),
-            DatasetKind::Usps => Some(&USPS),
-        }
-    }
 }
 
 /// Whether some published file, of whatever data set, has this SHA-256.
@@ -92,7 +80,7 @@ const TRAIN_LABELS: &str = "train-labels-idx1-ubyte.gz";
 const TEST_IMAGES: &str = "t10k-images-idx3-ubyte.gz";
 const TEST_LABELS: &str = "t10k-labels-idx1-ubyte.gz";
 
-static MNIST: Published = Published {
+pub(crate) static MNIST: Published = Published {
     files: Files::Idx {
         train_images: pinned(
             "mnist",
@@ -125,7 +113,7 @@ static MNIST: Published = Published {
     ],
 };
 
-static FASHION_MNIST: Published = Published {
+pub(crate) static FASHION_MNIST: Published = Published {
     files: Files::Idx {
         train_images: pinned(
             "fashion-mnist",
@@ -160,7 +148,7 @@ static FASHION_MNIST: Published = Published {
 };
 
 // The gzip wrapping is that repository's; what it holds are the files of the book's site.
-static USPS: Published = Published {
+pub(crate) static USPS: Published = Published {
     files: Files::Usps(Pair {
         train: pinned(
             "usps",

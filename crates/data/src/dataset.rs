@@ -2,9 +2,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::catalogue::{Files, Pair, Published};
-use crate::fetch::{Progress, ProgressFn, SearchPath, fetch};
-use crate::{DataError, Glyphs, LabelledImages, PinnedFile, idx, usps};
+use crate::catalogue::{FASHION_MNIST, Files, MNIST, Pair, Published, USPS};
+use crate::fetch::{SearchPath, fetch};
+use crate::{DataError, Glyphs, LabelledImages, PinnedFile, Progress, ProgressFn, idx, usps};
 
 /// A data set that can be loaded by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -132,9 +132,11 @@ impl Dataset {
                 listener(event);
             }
         };
-        let (train, test) = match Published::of(kind) {
-            None => drawn(options, &progress)?,
-            Some(published) => read(published, options, &progress)?,
+        let (train, test) = match kind {
+            DatasetKind::Glyphs => drawn(options, &progress)?,
+            DatasetKind::Mnist => read(&MNIST, options, &progress)?,
+            DatasetKind::FashionMnist => read(&FASHION_MNIST, options, &progress)?,
+            DatasetKind::Usps => read(&USPS, options, &progress)?,
         };
         Ok(Self {
             kind,

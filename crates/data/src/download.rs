@@ -5,8 +5,8 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::atomic::{sync_folder, temporary};
-use crate::fetch::{Progress, hex};
-use crate::{DataError, PinnedFile};
+use crate::hex::hex;
+use crate::{DataError, PinnedFile, Progress};
 
 const CONNECT: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(60);

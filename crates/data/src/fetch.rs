@@ -10,13 +10,12 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::is_published;
-use crate::error::Unavailable;
-use crate::{DataError, PinnedFile, download};
+use crate::hex::hex;
+use crate::{DataError, PinnedFile, Progress, Unavailable, download};
 
 /// The environment variable that names a folder of data files.
 pub const DATA_VARIABLE: &str = "SLIVER_DATA";
@@ -28,50 +27,6 @@ pub fn named_folder() -> Option<PathBuf> {
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
 }
-
-/// Something to show while data is made ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// A file was found on this machine and its SHA-256 is right.
-    Found {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Bytes of a file have arrived.
-    Downloading {
-        /// The file's name.
-        file: String,
-        /// Its address.
-        url: String,
-        /// Bytes so far.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// A mirror did not give the file; the next one is tried.
-    MirrorFailed {
-        /// The file's address.
-        url: String,
-        /// What happened.
-        reason: String,
-    },
-    /// A downloaded file is in its place.
-    Saved {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Glyphs have been drawn.
-    Drawing {
-        /// Images so far.
-        done: usize,
-        /// Images in all.
-        total: usize,
-    },
-}
-
-/// Receives [`Progress`]; called on the thread that loads.
-pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
 
 /// The folders to search, in order, and the one to download to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -215,10 +170,6 @@ fn unreadable(path: &Path, source: std::io::Error) -> DataError {
         action: "read the file",
         source,
     }
-}
-
-pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// `sliver/` in the user's cache folder, where the system names one.

@@ -1,6 +1,4 @@
-use std::path::Path;
-
-use crate::{DataError, idx};
+use crate::DataError;
 
 /// Grey images of one size, each with a class label.
 ///
@@ -67,38 +65,6 @@ impl LabelledImages {
             width,
             classes,
         })
-    }
-
-    /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
-    ///
-    /// # Errors
-    /// As [`idx::read_images`] and [`idx::read_labels`]; [`DataError::Counts`] when the files do not
-    /// hold the same number of records.
-    pub fn read_idx(images: &Path, labels: &Path) -> Result<Self, DataError> {
-        Self::from_idx(
-            &images.display().to_string(),
-            idx::read_images(images)?,
-            &labels.display().to_string(),
-            idx::read_labels(labels)?,
-        )
-    }
-
-    pub(crate) fn from_idx(
-        images_file: &str,
-        images: idx::IdxImages,
-        labels_file: &str,
-        labels: Vec<u8>,
-    ) -> Result<Self, DataError> {
-        if images.count != labels.len() {
-            return Err(DataError::Counts {
-                images_file: images_file.into(),
-                images: images.count,
-                labels_file: labels_file.into(),
-                labels: labels.len(),
-            });
-        }
-        let classes = usize::from(idx::MAX_LABEL) + 1;
-        Self::new(images.pixels, labels, images.height, images.width, classes)
     }
 
     /// The number of images; at least 1.

@@ -64,7 +64,7 @@ fn shapes_and_labels_are_as_stated() {
 }
 
 /// E n_{j,j} = p n / 2, E n_{j,1-j} = (1 - p) n / 2, E n_j = n / 2; and table 4, another draw of the
-/// same law, so at sqrt(2) of the deviation.
+/// same distribution, so at sqrt(2) of the deviation.
 #[test]
 fn group_sizes_are_near_table_4() {
     let table = DRAWN.classification().unwrap();

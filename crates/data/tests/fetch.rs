@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use data::fetch::{SearchPath, fetch};
 use data::{DataError, PinnedFile, Progress};
 use tempfile::TempDir;
+use test_support::says;
 
 const BODY: &[u8] = b"the published bytes";
 const SUM: &str = "20139b7f2cbb8718eeaa22d38745d005a642545d21cc47fa49475c42d72e044e";
@@ -104,13 +105,6 @@ fn refused(answer: Vec<u8>, words: &[&str]) {
     assert!(matches!(error, DataError::Unavailable(_)), "{error}");
     says(&error, words);
     assert_eq!(files(folder.path()), Vec::<PathBuf>::new());
-}
-
-fn says(error: &DataError, words: &[&str]) {
-    let message = error.to_string();
-    for word in words {
-        assert!(message.contains(word), "no '{word}' in: {message}");
-    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write;
 use data::{DataError, LabelledImages, idx};
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
+use test_support::says;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -28,13 +29,6 @@ fn labels(count: u32, labels: &[u8]) -> Vec<u8> {
 
 fn image_error(bytes: &[u8]) -> DataError {
     idx::decode_images("pictures.gz", bytes).unwrap_err()
-}
-
-fn says(error: &DataError, words: &[&str]) {
-    let message = error.to_string();
-    for word in words {
-        assert!(message.contains(word), "no '{word}' in: {message}");
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use data::split::{Records, Use, note};
 use data::{DataError, LabelledImages, PublicShare, Split, SplitError, SplitPlan};
 use proptest::prelude::*;
+use test_support::says;
 
 /// `count` one-pixel images of five classes of different sizes.
 fn images(count: usize) -> LabelledImages {
@@ -32,13 +33,6 @@ fn refused(folder: &Path, name: &str, records: &impl Records, plan: &SplitPlan) 
             *error
         }
         error => panic!("{error}"),
-    }
-}
-
-fn says(error: &SplitError, words: &[&str]) {
-    let message = error.to_string();
-    for word in words {
-        assert!(message.contains(word), "no '{word}' in: {message}");
     }
 }
 

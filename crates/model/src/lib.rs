@@ -5,7 +5,6 @@
 //! [`private_training`].
 
 pub mod adam;
-pub mod descent;
 pub mod ema;
 pub mod error;
 pub mod generator;

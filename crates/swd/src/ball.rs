@@ -1,13 +1,12 @@
-//! The uniform law on the unit ball, as a public prior: its exact cells, and samples.
+//! The uniform distribution on the unit ball, as a public prior: its exact cells, and samples.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::cells::make_monotone;
 use crate::{Cells, SwdError};
 
-/// The uniform law on the unit ball of `R^dim`.
+/// The uniform distribution on the unit ball of `R^dim`.
 ///
 /// Every projection of it has the density `f(t) = a (1 - t^2)^((d-1)/2)` on `[-1, 1]`.
 ///
@@ -27,7 +26,7 @@ pub struct UniformBall {
 }
 
 impl UniformBall {
-    /// The law in dimension `dim`.
+    /// The distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -43,7 +42,7 @@ impl UniformBall {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected law, the same for every slice.
+    /// The `n` exact quantile cells of the projected distribution, the same for every slice.
     ///
     /// `q_r = n [H(F^-1(r/n)) - H(F^-1((r-1)/n))]` with `H(t) = -a (1-t^2)^((d+1)/2) / (d+1)`, an
     /// antiderivative of `t f(t)`; computed to about `n` times 1e-16. The within-cell variance
@@ -53,23 +52,15 @@ impl UniformBall {
     /// # Errors
     /// `n` is zero.
     pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
-        let mut values = vec![0.0; n];
         let projected = Projected::new(self.dim);
         let (mut angle, mut before) = (-FRAC_PI_2, 0.0);
-        // The law is symmetric: the upper half mirrors the lower one, so the mean is exactly 0.
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
+        Cells::symmetric(n, 1.0 / (self.dim as f64 + 2.0), |r| {
             angle = projected.quantile_angle((r + 1) as f64 / n as f64, angle);
             let after = projected.partial_mean(angle);
-            *q = (n as f64 * (after - before)).clamp(-1.0, 0.0);
+            let cell = n as f64 * (after - before);
             before = after;
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 / (self.dim as f64 + 2.0) - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+            cell.clamp(-1.0, 0.0)
+        })
     }
 
     /// Draws `n` points, row by row (`n x d`): a Gaussian direction and the radius `U^(1/d)`.
@@ -87,7 +78,7 @@ impl UniformBall {
     }
 }
 
-/// The projected law under `t = sin(angle)`, where its density is `cos(angle)^d / W`: all integrals
+/// The projected distribution under `t = sin(angle)`, where its density is `cos(angle)^d / W`: all integrals
 /// are elementary.
 struct Projected {
     dim: usize,
@@ -160,7 +151,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
-    /// `(F(t), integral of s f(s) over [-1, t], second moment)` of the projected law at the points
+    /// `(F(t), integral of s f(s) over [-1, t], second moment)` of the projected distribution at the points
     /// of a fine grid, by the midpoint rule in the angle.
     fn integrate(d: usize) -> Vec<(f64, f64, f64)> {
         let steps = 400_000;
@@ -201,7 +192,7 @@ mod tests {
             }
             let second = table.last().unwrap().2;
             let squares: f64 = cells.row(0).iter().map(|q| q * q).sum();
-            assert!((squares / n as f64 + cells.within_mean() - second).abs() < 1e-9);
+            assert!((squares / n as f64 + cells.mean_within_cell_variance() - second).abs() < 1e-9);
         }
     }
 
@@ -215,7 +206,7 @@ mod tests {
                 assert!((0..n).all(|r| row[r] == -row[n - 1 - r] || row[r] == 0.0));
                 assert!(row.windows(2).all(|pair| pair[0] <= pair[1]));
                 assert!(row.iter().all(|q| q.abs() <= 1.0));
-                let within = cells.within_mean();
+                let within = cells.mean_within_cell_variance();
                 assert!(within >= 0.0 && within <= 1.0 / (d as f64 + 2.0));
             }
         }
@@ -229,7 +220,7 @@ mod tests {
     /// The mean squared norm of a uniform point is `d/(d+2)` and its projected cells are the exact
     /// ones: six standard deviations, a false alarm in 2e-9 of all seeds for each average.
     #[test]
-    fn samples_follow_the_law() {
+    fn samples_follow_the_distribution() {
         let mut rng = ChaCha20Rng::seed_from_u64(7);
         for d in [1, 2, 6] {
             let n = 100_000;
@@ -254,7 +245,7 @@ mod tests {
             let empirical = crate::cells::quantile_cells(&first, 10).unwrap();
             let exact = UniformBall::new(d).unwrap().cells(10).unwrap();
             for (a, b) in empirical.iter().zip(exact.row(0)) {
-                // The deviation of a cell's mean is below 1/sqrt(n) for a law on [-1, 1] whose
+                // The deviation of a cell's mean is below 1/sqrt(n) for a distribution on [-1, 1] whose
                 // cells are at most 0.5 wide in quantile terms.
                 assert!((a - b).abs() < 6.0 / (n as f64).sqrt());
             }

@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 
 use crate::breakpoints::overlaps;
+use crate::check::{check_bound, check_points};
 use crate::region::{columns, project_columns};
 use crate::sort::{Sorter, check_rows};
 use crate::{Slices, SwdError};
@@ -132,7 +133,7 @@ pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdErr
 /// assert_eq!(cells.row(0), [0.5, 2.5]);
 /// assert_eq!(cells.row(1), [0.0, 0.0]);
 ///
-/// // Of a law that is the same in all directions: one row, without any sample.
+/// // Of a distribution that is the same in all directions: one row, without any sample.
 /// let ball = UniformBall::new(2)?.cells(600)?;
 /// assert_eq!((ball.n(), ball.rows()), (600, 1));
 /// # Ok::<(), swd::SwdError>(())
@@ -170,9 +171,31 @@ impl Cells {
             });
         }
         for &value in &within {
-            crate::sensitivity::check_bound("within-cell variance", value)?;
+            check_bound("within-cell variance", value)?;
         }
         Ok(Self { n, values, within })
+    }
+
+    /// One row of `n` cells for all slices, of a distribution that is symmetric around 0 with this second
+    /// moment: `lower` gives the cells below the median in turn, the others mirror them, so that the mean is
+    /// exactly 0. The within-cell variance is what the cells lack of the second moment.
+    ///
+    /// # Errors
+    /// `n` is zero.
+    pub(crate) fn symmetric(
+        n: usize,
+        second_moment: f64,
+        lower: impl FnMut(usize) -> f64,
+    ) -> Result<Self, SwdError> {
+        let mut values: Vec<f64> = (0..n / 2).map(lower).collect();
+        make_monotone(&mut values);
+        values.resize(n - n / 2, 0.0);
+        for r in (0..n / 2).rev() {
+            values.push(-values[r]);
+        }
+        let squares: f64 = values.iter().map(|q| q * q).sum();
+        let within = second_moment - squares / n.max(1) as f64;
+        Self::shared(values, within.max(0.0))
     }
 
     /// The `n` cells of a sample in each slice: projects, sorts, and averages.
@@ -233,7 +256,7 @@ impl Cells {
     }
 
     /// The within-cell variance, averaged over the rows.
-    pub fn within_mean(&self) -> f64 {
+    pub fn mean_within_cell_variance(&self) -> f64 {
         self.within.iter().sum::<f64>() / self.rows() as f64
     }
 
@@ -283,35 +306,6 @@ fn check_sorted(what: &'static str, values: &[f64], n: usize) -> Result<(), SwdE
             let index = index + 1;
             return Err(SwdError::NotSorted { what, row, index });
         }
-    }
-    Ok(())
-}
-
-/// Checks the length of a matrix of points, one a row, for being there and whole.
-pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<(), SwdError> {
-    if len == 0 {
-        return Err(SwdError::Empty { what });
-    }
-    if !len.is_multiple_of(d) {
-        return Err(SwdError::Length {
-            what,
-            found: len,
-            expected: len.checked_div(d).unwrap_or(0) * d,
-        });
-    }
-    Ok(())
-}
-
-/// Checks a matrix of points, one a row, for being there, whole and finite.
-pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
-    check_shape(what, points.len(), d)?;
-    if let Some(place) = points.iter().position(|value| !value.is_finite()) {
-        return Err(SwdError::NotFinite {
-            what,
-            row: place / d,
-            index: place % d,
-            value: f64::from(points[place]),
-        });
     }
     Ok(())
 }

@@ -1,20 +1,19 @@
-//! The standard Gaussian law as a public prior: its exact cells, and samples.
+//! The standard Gaussian distribution as a public prior: its exact cells, and samples.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::make_monotone;
 use crate::normal::{density, upper_quantile};
 use crate::{Cells, SwdError};
 
-/// The law `N(0, I)` of `R^dim`; every projection of it is `N(0, 1)`.
+/// The distribution `N(0, I)` of `R^dim`; every projection of it is `N(0, 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandardGaussian {
     dim: usize,
 }
 
 impl StandardGaussian {
-    /// The law in dimension `dim`.
+    /// The distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -30,27 +29,19 @@ impl StandardGaussian {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected law, the same for every slice:
+    /// The `n` exact quantile cells of the projected distribution, the same for every slice:
     /// `q_r = n (phi(x_(r-1)) - phi(x_r))` with `x_r` the `r/n` quantile and `phi` the density.
     ///
     /// # Errors
     /// `n` is zero.
     pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
-        let mut values = vec![0.0; n];
         let mut before = 0.0;
-        // The law is symmetric: the upper half mirrors the lower one, so the mean is exactly 0.
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
+        Cells::symmetric(n, 1.0, |r| {
             let after = density(upper_quantile((r + 1) as f64 / n as f64));
-            *q = (n as f64 * (before - after)).min(0.0);
+            let cell = n as f64 * (before - after);
             before = after;
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+            cell.min(0.0)
+        })
     }
 
     /// `n` points, one after the other, `[n, dim]`.
@@ -71,16 +62,18 @@ mod tests {
 
     #[test]
     fn cells_are_those_of_a_large_sample() {
-        let law = StandardGaussian::new(1).unwrap();
+        let distribution = StandardGaussian::new(1).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let slices = Slices::from_directions(1, &[1.0]).unwrap();
-        let sample = Cells::of_sample(&law.sample(400_000, &mut rng), &slices, 7).unwrap();
-        let exact = law.cells(7).unwrap();
+        let sample = Cells::of_sample(&distribution.sample(400_000, &mut rng), &slices, 7).unwrap();
+        let exact = distribution.cells(7).unwrap();
         for (a, b) in exact.values().iter().zip(sample.values()) {
             // Standard errors are below 0.005: a false alarm is rarer than 1e-9.
             assert!((a - b).abs() < 0.03, "{a} {b}");
         }
-        assert!((exact.within_mean() - sample.within_mean()).abs() < 0.02);
+        assert!(
+            (exact.mean_within_cell_variance() - sample.mean_within_cell_variance()).abs() < 0.02
+        );
         assert_eq!(exact.values()[3], 0.0);
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! Two ways to release private data once and then transport towards the release any number of times:
 //! [`smoothed`] for noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
-//! [`Unreleased`] vector with its sensitivity, and, once a mechanism has added its noise, a
+//! [`SensitiveVector`] vector with its sensitivity, and, once a mechanism has added its noise, a
 //! [`FlowTarget`] for the particles of [`flow`].
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@
 mod ball;
 mod breakpoints;
 pub mod cells;
+mod check;
 pub mod device;
 mod error;
 pub mod flow;
@@ -30,13 +31,13 @@ mod loss;
 pub mod marginals;
 mod normal;
 mod region;
+mod sensitive_vector;
 pub mod sensitivity;
 pub mod slices;
 pub mod smoothed;
 pub mod sort;
 mod sphere;
 pub mod transport;
-mod unreleased;
 
 pub use ball::UniformBall;
 pub use cells::Cells;
@@ -46,6 +47,6 @@ pub use gaussian::StandardGaussian;
 pub use great_circles::GreatCircles;
 pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
 pub use region::Region;
+pub use sensitive_vector::SensitiveVector;
 pub use slices::Slices;
 pub use sphere::UniformSphere;
-pub use unreleased::Unreleased;

@@ -1,6 +1,6 @@
 //! The ball or sphere that every private row is put into before anything is computed from it.
 
-use crate::cells::check_shape;
+use crate::check::check_shape;
 use crate::{Slices, SwdError};
 use rayon::prelude::*;
 

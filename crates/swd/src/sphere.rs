@@ -1,14 +1,13 @@
-//! The uniform law on the unit sphere as a public prior: its exact cells, and samples.
+//! The uniform distribution on the unit sphere as a public prior: its exact cells, and samples.
 
 use std::f64::consts::PI;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::make_monotone;
 use crate::{Cells, SwdError, UniformBall};
 
-/// The uniform law on the unit sphere of `R^dim`.
+/// The uniform distribution on the unit sphere of `R^dim`.
 ///
 /// Every projection of it has a density proportional to `(1 - t^2)^((d-3)/2)` on `[-1, 1]`, which is that
 /// of the ball two dimensions below (Archimedes).
@@ -18,7 +17,7 @@ pub struct UniformSphere {
 }
 
 impl UniformSphere {
-    /// The law in dimension `dim`.
+    /// The distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -34,7 +33,7 @@ impl UniformSphere {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected law, the same for every slice.
+    /// The `n` exact quantile cells of the projected distribution, the same for every slice.
     ///
     /// # Errors
     /// `n` is zero.
@@ -42,24 +41,14 @@ impl UniformSphere {
         if self.dim > 2 {
             return UniformBall::new(self.dim - 2)?.cells(n);
         }
-        let mut values = vec![0.0; n];
-        for (r, q) in values[..n / 2].iter_mut().enumerate() {
-            *q = match self.dim {
-                1 => -1.0,
-                // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
-                _ => {
-                    let sine = |r: usize| (PI * r as f64 / n as f64).sin();
-                    (n as f64 / PI * (sine(r) - sine(r + 1))).clamp(-1.0, 0.0)
-                }
-            };
-        }
-        make_monotone(&mut values[..n / 2]);
-        for r in 0..n / 2 {
-            values[n - 1 - r] = -values[r];
-        }
-        let squares: f64 = values.iter().map(|q| q * q).sum();
-        let within = 1.0 / self.dim as f64 - squares / n.max(1) as f64;
-        Cells::shared(values, within.max(0.0))
+        Cells::symmetric(n, 1.0 / self.dim as f64, |r| match self.dim {
+            1 => -1.0,
+            // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
+            _ => {
+                let sine = |r: usize| (PI * r as f64 / n as f64).sin();
+                (n as f64 / PI * (sine(r) - sine(r + 1))).clamp(-1.0, 0.0)
+            }
+        })
     }
 
     /// `n` points, one after the other, `[n, dim]`.
@@ -86,17 +75,19 @@ mod tests {
     fn cells_are_those_of_a_large_sample() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         for dim in 1..6 {
-            let law = UniformSphere::new(dim).unwrap();
+            let distribution = UniformSphere::new(dim).unwrap();
             let mut first = vec![0.0; dim];
             first[0] = 1.0;
             let slices = Slices::from_directions(dim, &first).unwrap();
-            let sample = Cells::of_sample(&law.sample(200_000, &mut rng), &slices, 5).unwrap();
-            let exact = law.cells(5).unwrap();
+            let sample =
+                Cells::of_sample(&distribution.sample(200_000, &mut rng), &slices, 5).unwrap();
+            let exact = distribution.cells(5).unwrap();
             for (a, b) in exact.values().iter().zip(sample.values()) {
                 // Standard errors are below 0.005: a false alarm is rarer than 1e-9.
                 assert!((a - b).abs() < 0.03, "{dim}: {a} {b}");
             }
-            let within = (exact.within_mean() - sample.within_mean()).abs();
+            let within =
+                (exact.mean_within_cell_variance() - sample.mean_within_cell_variance()).abs();
             assert!(within < 0.02, "{dim}");
         }
     }

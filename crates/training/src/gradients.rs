@@ -61,7 +61,7 @@ impl Gradients {
         &self.objective
     }
 
-    /// The generator of public randomness: the slices of penalties, and samples of their laws.
+    /// The generator of public randomness: the slices of penalties, and samples of their distributions.
     pub fn public(&mut self) -> &mut ChaCha20Rng {
         &mut self.public
     }

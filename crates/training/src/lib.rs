@@ -3,7 +3,7 @@
 //! # Where what is
 //!
 //! ```text
-//! sum_k w_k (1/n) sum_i l_k(output_i, target_i) + sum_p v_p SW_2^2(activations, public law or each other)
+//! sum_k w_k (1/n) sum_i l_k(output_i, target_i) + sum_p v_p SW_2^2(activations, public distribution or each other)
 //! ```
 //!
 //! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;

@@ -89,7 +89,7 @@ impl Objective {
         }
     }
 
-    /// The public side of one step: fresh slices for each penalty, and the cells of its law.
+    /// The public side of one step: fresh slices for each penalty, and the cells of its distribution.
     ///
     /// - `dims`: the dimension of each tapped activation.
     ///

@@ -1,5 +1,6 @@
 //! Tables of what things cost, in Markdown: ratios on one machine in one run.
 
+mod accountant;
 mod clipping;
 mod device;
 mod flow;
@@ -50,6 +51,8 @@ pub enum Table {
     Memory,
     /// The same of a convolutional one; only by itself.
     MemoryConv,
+    /// A composition and a calibration.
+    Accountant,
 }
 
 /// Measures and prints the tables.
@@ -83,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Flow => flow::print(repeat)?,
             Table::Memory => memory::print(device, false)?,
             Table::MemoryConv => memory::print(device, true)?,
+            Table::Accountant => accountant::print(repeat)?,
         }
     }
     Ok(())

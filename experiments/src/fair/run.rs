@@ -1,5 +1,7 @@
 //! The state of a run.
 
+use burn::module::Module;
+use burn::optim::SgdConfig;
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
@@ -8,7 +10,6 @@ use dp_core::sampling::GroupSampler;
 use lab::backend::{Chosen, say_notes};
 use lab::diagnostic::Failure;
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::ema::Ema;
 use private_training::{Engine, Gradients, GroupSizes, StepLosses};
 use rand::SeedableRng;
@@ -164,7 +165,10 @@ impl Run {
         let network = self.network.clone();
         self.network = match self.settings.optimizer {
             Optimizer::Adam => self.optimizer.step(rate, network, gradients),
-            Optimizer::Sgd => descend(rate, network, gradients),
+            Optimizer::Sgd => {
+                let sgd = &mut SgdConfig::new().init();
+                sgd.step(rate, network.train(), gradients).valid()
+            }
         };
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);

@@ -5,7 +5,7 @@ use dp_core::mechanism::{BoundedVector, NoiseSource, Releaser, Sensitivity};
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::Draw;
 use lab::diagnostic::Failure;
-use swd::Unreleased;
+use swd::SensitiveVector;
 
 /// Values that have left, with the deviation of the noise in them.
 pub struct Released {
@@ -33,9 +33,9 @@ impl Values {
         }
     }
 
-    /// Values with their own sensitivity, or with a `declared` one where a published one is asked for.
-    pub fn of(groups: &[Unreleased], declared: Option<f64>) -> Self {
-        let own = groups.iter().map(Unreleased::l2_sensitivity_upper);
+    /// Values with their own sensitivity, or with a `declared` one where a paper's is asked for.
+    pub fn of(groups: &[SensitiveVector], declared: Option<f64>) -> Self {
+        let own = groups.iter().map(SensitiveVector::l2_sensitivity_upper);
         let own = own.fold(0.0, f64::max);
         let groups: Vec<Vec<f64>> = groups.iter().map(|g| g.before_noise().to_vec()).collect();
         Self::new(&groups, declared.unwrap_or(own))

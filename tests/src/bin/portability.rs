@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use system_tests::portability::{Case, Place, Tolerance, cases, places};
+use system_tests::portability::{Case, TestDevice, Tolerance, cases, test_devices};
 
-/// The worst of the cases of one group that have one tolerance, at each place; none where it refuses them.
+/// The worst of the cases of one group that have one tolerance, at each test device; none where it refuses them.
 struct Row {
     cases: usize,
     worst: Vec<Option<f64>>,
@@ -28,15 +28,18 @@ fn main() -> ExitCode {
             }
         }
     }
-    let (places, missing) = places();
+    let (test_devices, missing) = test_devices();
     for name in needed.split_whitespace() {
-        if !places.iter().any(|place| place.name.starts_with(name)) {
+        if !test_devices
+            .iter()
+            .any(|test_device| test_device.name.starts_with(name))
+        {
             eprintln!("{name} has no device here: {:?}", missing);
             return ExitCode::FAILURE;
         }
     }
-    let (rows, wrong) = run(&places);
-    let page = page(&places, &missing, &rows);
+    let (rows, wrong) = run(&test_devices);
+    let page = page(&test_devices, &missing, &rows);
     print!("{page}");
     if !wrong.is_empty() {
         eprintln!("beyond its tolerance:\n{}", wrong.join("\n"));
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
 
 type Rows = BTreeMap<(usize, &'static str, &'static str), Row>;
 
-fn run(places: &[Place]) -> (Rows, Vec<String>) {
+fn run(test_devices: &[TestDevice]) -> (Rows, Vec<String>) {
     let (mut rows, mut wrong) = (Rows::new(), Vec::new());
     let cases: Vec<Case> = cases();
     for (index, case) in cases.iter().enumerate() {
@@ -66,12 +69,12 @@ fn run(places: &[Place]) -> (Rows, Vec<String>) {
             case.group,
             case.name
         );
-        let errors = case.errors(places);
-        for (place, &error) in places.iter().zip(&errors) {
-            if let Some(error) = error.filter(|&error| error > case.tolerance.most(place)) {
+        let errors = case.errors(test_devices);
+        for (test_device, &error) in test_devices.iter().zip(&errors) {
+            if let Some(error) = error.filter(|&error| error > case.tolerance.most(test_device)) {
                 wrong.push(format!(
                     "{}: {}: {}: {error:e}",
-                    place.name, case.group, case.name
+                    test_device.name, case.group, case.name
                 ));
             }
         }
@@ -79,7 +82,7 @@ fn run(places: &[Place]) -> (Rows, Vec<String>) {
         let key = (position.unwrap_or(0), case.group, words(case.tolerance));
         let row = rows.entry(key).or_insert_with(|| Row {
             cases: 0,
-            worst: vec![Some(0.0); places.len()],
+            worst: vec![Some(0.0); test_devices.len()],
         });
         row.cases += 1;
         for (worst, error) in row.worst.iter_mut().zip(errors) {
@@ -100,7 +103,7 @@ fn words(tolerance: Tolerance) -> &'static str {
     }
 }
 
-fn page(places: &[Place], missing: &[(String, String)], rows: &Rows) -> String {
+fn page(test_devices: &[TestDevice], missing: &[(String, String)], rows: &Rows) -> String {
     let mut page = String::from(
         "# Portability\n\n\
          `just portability` writes this page: the worst relative error of each group of cases on every\n\
@@ -111,13 +114,16 @@ fn page(places: &[Place], missing: &[(String, String)], rows: &Rows) -> String {
          of ten steps and public autoencoders, which are compared with the host, and burn's own layers, which are\n\
          compared with burn's autodiff on the host, one record at a time.\n\n",
     );
-    let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
+    let names: Vec<&str> = test_devices
+        .iter()
+        .map(|test_device| test_device.name.as_str())
+        .collect();
     let _ = writeln!(
         page,
         "| cases | number | accepted | {} |",
         names.join(" | ")
     );
-    let _ = writeln!(page, "|---|---|---|{}", "---|".repeat(places.len()));
+    let _ = writeln!(page, "|---|---|---|{}", "---|".repeat(test_devices.len()));
     for ((_, group, accepted), row) in rows {
         let errors: Vec<String> = row
             .worst

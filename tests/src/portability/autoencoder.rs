@@ -7,7 +7,7 @@ use model::latent::{LatentSpace, SmallAutoencoder};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Case, Place, Tolerance, wave, wide};
+use super::{Case, TestDevice, Tolerance, wave, wide};
 
 pub(super) fn cases() -> Vec<Case> {
     let space = |device: &Device| {
@@ -20,8 +20,8 @@ pub(super) fn cases() -> Vec<Case> {
         "layers",
         "public autoencoder: encode, decode",
         Tolerance::Operation,
-        move |place: &Place| {
-            let (space, device) = (space(&place.device), &place.device);
+        move |on: &TestDevice| {
+            let (space, device) = (space(&on.device), &on.device);
             let shape = [2, 1, 32, 32];
             let data = TensorData::new(there.to_vec(), shape);
             let latents = space.encode(Tensor::from_data(data, device));

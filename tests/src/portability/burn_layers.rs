@@ -8,7 +8,7 @@ use dp_core::per_sample::{Needs, Reference};
 use private_training::Engine;
 
 use super::stacks::{Draw, KINDS, Net, Part, generator};
-use super::{Case, Place, Tolerance, wave, wide};
+use super::{Case, TestDevice, Tolerance, wave, wide};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;
@@ -136,11 +136,11 @@ pub(super) fn cases() -> Vec<Case> {
             "burn's layers",
             kind,
             Tolerance::Operation,
-            move |place: &Place| {
-                let net = net(kind, &place.device);
-                match place.engine {
+            move |on: &TestDevice| {
+                let net = net(kind, &on.device);
+                match on.engine {
                     Engine::Host { .. } => on_host(&net),
-                    _ => found(&net, &place.device),
+                    _ => found(&net, &on.device),
                 }
             },
             move || expected(&net(kind, &Device::flex())),
@@ -183,10 +183,10 @@ fn parameters_alone() -> Case {
         "burn's layers",
         "only parameters are tracked",
         Tolerance::Operation,
-        move |place: &Place| {
-            let net = build(&place.device);
-            let mut all = found(&net, &place.device);
-            all.extend(jacobian(&net, &there, &place.device));
+        move |test_device: &TestDevice| {
+            let net = build(&test_device.device);
+            let mut all = found(&net, &test_device.device);
+            all.extend(jacobian(&net, &there, &test_device.device));
             all
         },
         move || {

@@ -3,7 +3,7 @@
 use burn::tensor::{Tensor, TensorData};
 use dp_core::per_sample::{JacobianClip, Rounding, norm_clip_weight, norm_clip_weights};
 
-use super::{Case, Place, Tolerance, wave, wide};
+use super::{Case, TestDevice, Tolerance, wave, wide};
 
 const GROUP: &str = "dp-core";
 
@@ -45,9 +45,9 @@ pub(super) fn cases() -> Vec<Case> {
                 format!("{clip:?} clip of {n} Jacobians, d = {d}").to_lowercase(),
                 // The device's bound is tightened by more than an operation may be off.
                 Tolerance::Clip,
-                move |place: &Place| {
+                move |test_device: &TestDevice| {
                     let on = |values: Vec<f32>, shape: [usize; 2]| -> Tensor<2> {
-                        Tensor::from_data(TensorData::new(values, shape), &place.device)
+                        Tensor::from_data(TensorData::new(values, shape), &test_device.device)
                     };
                     let gram = on(grams(n, d), [n, d * d]).reshape([n, d, d]);
                     let cotangents = on(wave(n * d), [n, d]);
@@ -64,8 +64,8 @@ pub(super) fn cases() -> Vec<Case> {
         GROUP,
         "weights of norms",
         Tolerance::Clip,
-        move |place: &Place| {
-            let squares = Tensor::<1>::from_floats(norms().as_slice(), &place.device);
+        move |test_device: &TestDevice| {
+            let squares = Tensor::<1>::from_floats(norms().as_slice(), &test_device.device);
             let rounding = Rounding::SINGLE;
             let found = norm_clip_weights(squares, 1.0, rounding);
             found.into_data().iter::<f64>().collect()

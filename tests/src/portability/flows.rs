@@ -2,10 +2,9 @@
 //! weights of a generator. Then the public autoencoders, which burn's autodiff trains.
 
 use burn::module::Module;
-use burn::optim::GradientsParams;
+use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::generator::Generator;
 use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
 use model::weights;
@@ -16,7 +15,7 @@ use swd::flow::StepSize;
 use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Particles, Region, Slices};
 
-use super::{Case, Place, Tolerance, wave};
+use super::{Case, TestDevice, Tolerance, wave};
 
 const STEPS: usize = 10;
 const RECORDS: usize = 20;
@@ -98,7 +97,7 @@ fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
         let rebuilt = space.decode(space.encode(images()));
         let loss = (rebuilt - images()).square().mean();
         let gradients = GradientsParams::from_grads(loss.backward(), &space);
-        space = descend(1.0, space.valid(), gradients).train();
+        space = SgdConfig::new().init().step(1.0, space, gradients);
     }
     let space = space.valid();
     let latents = space.encode(Tensor::from_data(pixels.clone(), device));
@@ -128,7 +127,7 @@ pub(super) fn cases() -> Vec<Case> {
             group,
             name,
             Tolerance::Run,
-            move |place: &Place| run(&place.device),
+            move |test_device: &TestDevice| run(&test_device.device),
             move || run(&Device::flex()),
         )
     };

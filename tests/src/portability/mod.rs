@@ -17,7 +17,6 @@ mod clipping;
 mod flows;
 #[path = "../../../crates/training/tests/networks/mod.rs"]
 mod networks;
-mod place;
 mod reference;
 pub mod runs;
 #[path = "../../../crates/training/tests/common/mod.rs"]
@@ -25,11 +24,12 @@ mod small;
 #[path = "../../../crates/dp-core/tests/stacks/mod.rs"]
 mod stacks;
 mod steps;
+mod test_device;
 mod training;
 mod transport;
 
-pub use place::{Place, places};
 pub use runs::sabotaged_runs;
+pub use test_device::{TestDevice, available_devices, test_devices};
 
 /// How far a case may be from its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,19 +45,19 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// The largest relative error at a place.
-    pub fn most(self, place: &Place) -> f64 {
+    /// The largest relative error at a test device.
+    pub fn most(self, test_device: &TestDevice) -> f64 {
         match self {
             Self::Exact => 0.0,
             // Products of factors with 11 bits.
-            _ if !place.private() => 1e-2,
+            _ if !test_device.private() => 1e-2,
             Self::Operation => 1e-5,
             Self::Clip | Self::Run => 1e-3,
         }
     }
 }
 
-type Found = Box<dyn Fn(&Place) -> Vec<f64>>;
+type Found = Box<dyn Fn(&TestDevice) -> Vec<f64>>;
 type Expected = Box<dyn Fn() -> Vec<f64>>;
 
 /// One computation.
@@ -79,7 +79,7 @@ impl Case {
         group: &'static str,
         name: impl Into<String>,
         tolerance: Tolerance,
-        found: impl Fn(&Place) -> Vec<f64> + 'static,
+        found: impl Fn(&TestDevice) -> Vec<f64> + 'static,
         expected: impl Fn() -> Vec<f64> + 'static,
     ) -> Self {
         Self {
@@ -100,14 +100,14 @@ impl Case {
         }
     }
 
-    /// The relative errors at `places`; none where a place refuses private steps.
-    pub fn errors(&self, places: &[Place]) -> Vec<Option<f64>> {
+    /// The relative errors at `test_devices`; none where a test device refuses private steps.
+    pub fn errors(&self, test_devices: &[TestDevice]) -> Vec<Option<f64>> {
         let expected = (self.expected)();
-        let error = |place: &Place| {
-            let runs = place.private() || !self.private;
-            runs.then(|| relative_error(&(self.found)(place), &expected))
+        let error = |test_device: &TestDevice| {
+            let runs = test_device.private() || !self.private;
+            runs.then(|| relative_error(&(self.found)(test_device), &expected))
         };
-        places.iter().map(error).collect()
+        test_devices.iter().map(error).collect()
     }
 }
 

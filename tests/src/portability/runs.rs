@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
 use burn::tensor::activation::sigmoid;
+use burn::optim::{AdamConfig, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
 use dp_core::DpError;
@@ -14,7 +15,6 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::ema::Ema;
 use model::layers::linear;
 use model::swae::{SwaeConfig, framework_initialisation};
@@ -28,7 +28,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::reference::Step;
 use super::small::{self, Small};
-use super::{Case, Place, Tolerance, reference, wave, wide};
+use super::{Case, TestDevice, Tolerance, reference, wave, wide};
 
 const STEPS: usize = 10;
 
@@ -166,7 +166,9 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
         let inputs = upload(inputs, Scorer::FEATURES, device);
         let targets = upload((0..14).map(|i| (i % 2) as f32).collect(), 1, device);
         let released = step.gradient(&scorer, inputs, targets);
-        scorer = descend(0.5, scorer, released.expect("a release").into_params());
+        let gradients = released.expect("a release").into_params();
+        let sgd = &mut SgdConfig::new().init();
+        scorer = sgd.step(0.5, scorer.train(), gradients).valid();
         after();
     }
     assert_eq!(training.ledger().releases(), STEPS as u64);
@@ -204,7 +206,7 @@ pub(super) fn cases() -> Vec<Case> {
     compared_with(ALPHA)
 }
 
-/// The runs of [`super::cases`] beside ones whose gradients are a little different: every place has to be
+/// The runs of [`super::cases`] beside ones whose gradients are a little different: every test device has to be
 /// beyond the tolerance, or the comparison would not see a gradient that is a little wrong.
 pub fn sabotaged_runs() -> Vec<Case> {
     compared_with(1.1 * ALPHA)
@@ -217,7 +219,7 @@ fn compared_with(alpha: f64) -> Vec<Case> {
             "ten steps",
             name,
             Tolerance::Run,
-            move |place: &Place| run(ALPHA, &place.device, place.engine),
+            move |test_device: &TestDevice| run(ALPHA, &test_device.device, test_device.engine),
             move || run(alpha, &Device::flex(), reference),
         )
         .private()

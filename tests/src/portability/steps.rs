@@ -16,7 +16,7 @@ use swd::{Cells, Slices, UniformBall};
 
 use super::reference::{self, Problem, Step, cells_of, towards};
 use super::runs::Scorer;
-use super::{Case, Expected, Found, Place, Tolerance, wave, wide};
+use super::{Case, Expected, Found, TestDevice, Tolerance, wave, wide};
 
 /// The weight of the transport.
 const ALPHA: f64 = 0.3;
@@ -77,9 +77,9 @@ impl Bounds {
         step: &StepObjective,
         network: &impl Network<2>,
         batch: &Batch<2>,
-        place: &Place,
+        test_device: &TestDevice,
     ) -> Vec<f64> {
-        let (engine, device) = (place.engine, &place.device);
+        let (engine, device) = (test_device.engine, &test_device.device);
         wide(match self {
             Self::Plain => {
                 let plain = step.gradient_without_privacy(network, batch, engine, device);
@@ -150,14 +150,14 @@ impl Autoencoder {
         config.init(&mut ChaCha20Rng::seed_from_u64(8), device)
     }
 
-    fn found(&self, place: &Place) -> Vec<f64> {
-        let model = self.model(&place.device);
-        let batch = model.batch(self.pixels.clone(), &self.sizes, &place.device);
+    fn found(&self, test_device: &TestDevice) -> Vec<f64> {
+        let model = self.model(&test_device.device);
+        let batch = model.batch(self.pixels.clone(), &self.sizes, &test_device.device);
         let matching = Matching::new(self.slices.clone(), self.cells.clone());
         let loss = Loss::binary_cross_entropy_with_logits();
         let step = self.bounds.step(loss, matching, &self.sizes);
         let batch = batch.expect("a batch");
-        self.bounds.gradient(&step, &model, &batch, place)
+        self.bounds.gradient(&step, &model, &batch, test_device)
     }
 
     /// Encoder and decoder of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3.
@@ -292,11 +292,11 @@ impl Fair {
         Scorer::new(&mut ChaCha20Rng::seed_from_u64(9), device)
     }
 
-    fn found(&self, place: &Place) -> Vec<f64> {
+    fn found(&self, test_device: &TestDevice) -> Vec<f64> {
         let n = self.targets.len();
         let upload = |values: &[f32]| -> Tensor<2> {
             let shape = [n, values.len() / n];
-            Tensor::from_data(TensorData::new(values.to_vec(), shape), &place.device)
+            Tensor::from_data(TensorData::new(values.to_vec(), shape), &test_device.device)
         };
         let batch = Batch::new(upload(&self.inputs), upload(&self.targets), &self.sizes);
         let pair = Pair {
@@ -312,8 +312,8 @@ impl Fair {
             .bounds
             .step(loss, between.expect("groups"), &self.sizes);
         let batch = batch.expect("a batch");
-        let scorer = Self::scorer(&place.device);
-        self.bounds.gradient(&step, &scorer, &batch, place)
+        let scorer = Self::scorer(&test_device.device);
+        self.bounds.gradient(&step, &scorer, &batch, test_device)
     }
 
     fn expected(&self) -> Vec<f64> {
@@ -373,14 +373,14 @@ pub(super) fn cases() -> Vec<Case> {
         for classes in [0, 2] {
             cases.push(case(
                 format!("autoencoder of {classes} classes"),
-                Box::new(move |place| Autoencoder::new(bounds, classes).found(place)),
+                Box::new(move |test_device| Autoencoder::new(bounds, classes).found(test_device)),
                 Box::new(move || Autoencoder::new(bounds, classes).expected()),
             ));
         }
         for task in [Task::Bernoulli, Task::Squared] {
             cases.push(case(
                 format!("fairness, {task:?}"),
-                Box::new(move |place| Fair::new(bounds, task).found(place)),
+                Box::new(move |test_device| Fair::new(bounds, task).found(test_device)),
                 Box::new(move || Fair::new(bounds, task).expected()),
             ));
         }

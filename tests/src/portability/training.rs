@@ -9,7 +9,7 @@ use private_training::{
 };
 
 use super::networks::{Signal, Text, Vision};
-use super::{Case, Place, Tolerance, small, wave, wide};
+use super::{Case, TestDevice, Tolerance, small, wave, wide};
 
 const GROUPS: [usize; 2] = [3, 5];
 const CLASSES: usize = 3;
@@ -106,10 +106,10 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
             "private-training",
             format!("{name}, {kind:?}, {form}").to_lowercase(),
             Tolerance::Clip,
-            // On tensors everywhere: host kernels are compared with them elsewhere.
-            move |place: &Place| {
+            // burn's layers have no host kernels: tensors there too.
+            move |test_device: &TestDevice| {
                 let engine = Engine::Tensor { chunk: 3 };
-                gradient(kind, &place.device, engine, private)
+                gradient(kind, &test_device.device, engine, private)
             },
             move || gradient(kind, &Device::flex(), Engine::Alone, private),
         );

@@ -9,7 +9,7 @@ use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, tr
 use swd::transport::tensor;
 use swd::{Cells, GreatCircles, SlicedWassersteinConfig, Slices, SwdError, UniformBall};
 
-use super::{Case, Place, Tolerance, wide};
+use super::{Case, TestDevice, Tolerance, wide};
 
 const GROUP: &str = "swd";
 
@@ -65,10 +65,10 @@ fn total_ranks(keys: &[f32], n: usize) -> Vec<f64> {
     ranks
 }
 
-fn on_host(place: &Place) -> bool {
+fn on_host(test_device: &TestDevice) -> bool {
     ["flex", "ndarray"]
         .iter()
-        .any(|name| place.name.starts_with(name))
+        .any(|name| test_device.name.starts_with(name))
 }
 
 fn matrix(values: &[f32], width: usize, device: &Device) -> Tensor<2> {
@@ -145,8 +145,8 @@ fn weighted() -> Case {
         GROUP,
         "wp_power_1d and gradients",
         Tolerance::Operation,
-        |place: &Place| {
-            let device = place.device.clone().autodiff();
+        |test_device: &TestDevice| {
+            let device = test_device.device.clone().autodiff();
             let mut all = Vec::new();
             for p in [1.0, 2.0, 3.0] {
                 let x = Tensor::<1>::from_data([1.0, 0.0], &device).require_grad();
@@ -174,8 +174,8 @@ fn farthest() -> Case {
         GROUP,
         "max_sliced_w2_squared and gradients",
         Tolerance::Operation,
-        |place: &Place| {
-            let device = place.device.clone().autodiff();
+        |test_device: &TestDevice| {
+            let device = test_device.device.clone().autodiff();
             let x = matrix(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], 3, &device).require_grad();
             let y = matrix(&[0.0, 3.0, 4.0, 1.0, 3.0, 4.0], 3, &device).require_grad();
             let starts = Slices::from_directions(3, &[1.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
@@ -200,8 +200,8 @@ fn spherical() -> Case {
         GROUP,
         "sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform and gradients",
         Tolerance::Operation,
-        |place: &Place| {
-            let device = place.device.clone().autodiff();
+        |test_device: &TestDevice| {
+            let device = test_device.device.clone().autodiff();
             let mut rng = ChaCha20Rng::seed_from_u64(9);
             let circles = GreatCircles::iid(2, 40, &mut rng).expect("circles");
             let points =
@@ -234,8 +234,9 @@ pub(super) fn cases() -> Vec<Case> {
             GROUP,
             format!("stable_ranks {k} x {n}"),
             Tolerance::Exact,
-            move |place: &Place| {
-                let found = stable_ranks(matrix(&keys(k, n), n, &place.device)).expect("ranks");
+            move |test_device: &TestDevice| {
+                let found =
+                    stable_ranks(matrix(&keys(k, n), n, &test_device.device)).expect("ranks");
                 found.into_data().iter::<f64>().collect()
             },
             move || integers(ranks(&order(), n).expect("an order")),
@@ -248,8 +249,9 @@ pub(super) fn cases() -> Vec<Case> {
             GROUP,
             format!("stable_order {k} x {n}"),
             Tolerance::Exact,
-            move |place: &Place| {
-                let found = stable_order(matrix(&keys(k, n), n, &place.device)).expect("order");
+            move |test_device: &TestDevice| {
+                let found =
+                    stable_order(matrix(&keys(k, n), n, &test_device.device)).expect("order");
                 found.into_data().iter::<f64>().collect()
             },
             move || integers(order()),
@@ -276,9 +278,9 @@ pub(super) fn cases() -> Vec<Case> {
                 GROUP,
                 format!("transport_residual {k} x {n}, {words} of cells"),
                 Tolerance::Operation,
-                move |place: &Place| {
-                    let projected = matrix(&finite(), n, &place.device).transpose();
-                    let cells = cells().tensor(&place.device);
+                move |test_device: &TestDevice| {
+                    let projected = matrix(&finite(), n, &test_device.device).transpose();
+                    let cells = cells().tensor(&test_device.device);
                     let found = tensor::transport_residual(projected, cells).expect("residual");
                     numbers(found.transpose())
                 },
@@ -291,12 +293,12 @@ pub(super) fn cases() -> Vec<Case> {
             GROUP,
             format!("stable_ranks {k} x {n} with NaN of both signs"),
             Tolerance::Exact,
-            move |place: &Place| {
-                let keys = matrix(&not_numbers(k, n), n, &place.device);
+            move |test_device: &TestDevice| {
+                let keys = matrix(&not_numbers(k, n), n, &test_device.device);
                 match stable_ranks(keys) {
                     Ok(found) => found.into_data().iter::<f64>().collect(),
                     // Host memory, where looking for one is cheap.
-                    Err(SwdError::NotANumber { row: 0, index: 1 }) if on_host(place) => {
+                    Err(SwdError::NotANumber { row: 0, index: 1 }) if on_host(test_device) => {
                         total_ranks(&not_numbers(k, n), n)
                     }
                     Err(error) => panic!("{error}"),
@@ -308,13 +310,13 @@ pub(super) fn cases() -> Vec<Case> {
     for (n, m) in [(40, 40), (40, 24), (7, 50), (50, 7)] {
         cases.push(Case::new(
             GROUP,
-            format!("cotangents_of_sides, {n} and {m} points"),
+            format!("two_sample_gradients, {n} and {m} points"),
             Tolerance::Operation,
-            move |place: &Place| {
-                let (samples, device) = (Samples::new(n, m, 9), &place.device);
+            move |test_device: &TestDevice| {
+                let (samples, device) = (Samples::new(n, m, 9), &test_device.device);
                 let [x, y] = [&samples.x, &samples.y].map(|s| matrix(s, Samples::D, device));
                 let (in_x, in_y, distance) =
-                    tensor::cotangents_of_sides(x, y, samples.slices.tensor(device))
+                    tensor::two_sample_gradients(x, y, samples.slices.tensor(device))
                         .expect("cotangents");
                 let mut all = numbers(distance);
                 all.extend(numbers(in_x).into_iter().chain(numbers(in_y)));
@@ -326,9 +328,9 @@ pub(super) fn cases() -> Vec<Case> {
             GROUP,
             format!("sliced_w2_squared and gradients, {n} and {m} points"),
             Tolerance::Operation,
-            move |place: &Place| {
+            move |test_device: &TestDevice| {
                 let samples = Samples::new(n, m, 9);
-                samples.found(&place.device, |x, y| {
+                samples.found(&test_device.device, |x, y| {
                     let theta = samples.slices.tensor(&x.device());
                     tensor::sliced_w2_squared(x, y, theta)
                 })
@@ -341,11 +343,11 @@ pub(super) fn cases() -> Vec<Case> {
         GROUP,
         "the loss module and its gradients, 40 and 24 points",
         Tolerance::Operation,
-        move |place: &Place| {
+        move |test_device: &TestDevice| {
             let config = SlicedWassersteinConfig::new().with_slices(11);
             let loss = config.with_tight_frame(true).init();
             let value = |x, y| loss.forward(x, y, &mut drawing());
-            Samples::new(40, 24, 1 + Samples::D).found(&place.device, value)
+            Samples::new(40, 24, 1 + Samples::D).found(&test_device.device, value)
         },
         move || {
             let slices = Slices::tight(Samples::D, 11, &mut drawing()).expect("slices");
@@ -363,8 +365,8 @@ pub(super) fn cases() -> Vec<Case> {
         GROUP,
         "w2_squared and gradient, 30 and 18 points",
         Tolerance::Operation,
-        move |place: &Place| {
-            let device = place.device.clone().autodiff();
+        move |test_device: &TestDevice| {
+            let device = test_device.device.clone().autodiff();
             let values: Vec<f32> = on_line().collect();
             let u = Tensor::<1>::from_floats(values.as_slice(), &device).require_grad();
             let v = Tensor::<1>::from_floats(&values[..18], &device);
@@ -392,13 +394,13 @@ pub(super) fn cases() -> Vec<Case> {
         GROUP,
         "sliced_cotangents_and_distance, 300 points and the unit ball",
         Tolerance::Operation,
-        move |place: &Place| {
-            let (samples, cells, device) = (samples(), ball(), &place.device);
+        move |test_device: &TestDevice| {
+            let (samples, cells, device) = (samples(), ball(), &test_device.device);
             let (cotangents, distance) = tensor::sliced_cotangents_and_distance(
                 matrix(&samples.x, Samples::D, device),
                 samples.slices.tensor(device),
                 cells.tensor(device),
-                cells.within_mean(),
+                cells.mean_within_cell_variance(),
             )
             .expect("cotangents");
             let mut all = numbers(distance);

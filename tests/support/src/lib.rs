@@ -1,5 +1,7 @@
-//! What a test says where something that it needs is not on this machine.
+//! What tests share: what they say where something that they need is not on this machine, and what they
+//! expect of messages.
 
+use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,4 +57,17 @@ pub fn skipped(need: &str, why: &str) {
         .open(&file)
         .and_then(|mut file| file.write_all(line.as_bytes()))
         .unwrap_or_else(|error| panic!("SLIVER_SKIPPED={}: {error}", file.display()));
+}
+
+/// Whether a message has all of these words.
+///
+/// # Panics
+///
+/// Where it lacks one.
+#[track_caller]
+pub fn says(message: &(impl Display + ?Sized), words: &[&str]) {
+    let message = message.to_string();
+    for word in words {
+        assert!(message.contains(word), "no '{word}' in: {message}");
+    }
 }

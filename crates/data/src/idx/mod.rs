@@ -6,6 +6,7 @@
 //!
 //! Source: the format's description beside the MNIST database (LeCun, Cortes, Burges).
 
+mod labelled;
 mod write;
 
 pub use write::{write_images, write_labels};

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::SplitError;
 use crate::DataError;
-use crate::fetch::hex;
+use crate::hex::{hex, unhex};
 
 const FORMAT: &str = "sliver split 1";
 /// The most bytes that a split file is read to: some 250 million records.
@@ -139,16 +139,4 @@ fn text(path: &Path) -> io::Result<String> {
         .take(MAX_BYTES + 1)
         .read_to_string(&mut text)?;
     Ok(text)
-}
-
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let digits = digits.as_bytes();
-    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    if digits.len() % 2 == 1 {
-        return None;
-    }
-    digits
-        .chunks(2)
-        .map(|pair| Some((value(pair[0])? << 4) | value(pair[1])?))
-        .collect()
 }

@@ -16,26 +16,23 @@
 //! knows every record but one guess that one.
 
 mod draw;
-mod error;
 mod file;
 mod records;
 mod uses;
 
 pub use draw::is_test_row;
-pub use error::SplitError;
 pub use records::Records;
 pub(crate) use records::digest;
 pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};
 
+pub use crate::error::SplitError;
 use crate::{DataError, atomic};
 use file::Content;
 
 /// What the name of a split file ends in.
 const ENDING: &str = ".split.json";
-/// What the name of a note of a use ends in.
-const NOTE: &str = ".use.json";
 
 /// How large the public half is.
 #[derive(Clone, Copy, Debug, PartialEq)]

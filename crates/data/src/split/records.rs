@@ -1,6 +1,6 @@
 use sha2::{Digest, Sha256};
 
-use crate::fetch::hex;
+use crate::hex::hex;
 use crate::{DataError, LabelledImages};
 
 /// Records that can be split into a public and a private half.

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::Content;
-use super::{ENDING, NOTE, SplitError, check_name};
+use super::{ENDING, SplitError, check_name};
+use crate::error::NOTE;
 use crate::{DataError, atomic};
 
 const FORMAT: &str = "sliver use 1";

@@ -1,6 +1,6 @@
 //! A schema is checked once, into types that need no further check.
 
-use super::raw::{Kind, RawColumn, RawSchema};
+use super::raw::{RawColumn, RawSchema};
 use super::{GroupedTable, Missing, Outside, Schema};
 
 /// A column.
@@ -17,7 +17,7 @@ pub(super) enum Role {
     Categorical {
         levels: Vec<String>,
         /// The levels of group 0 and those of group 1: together all levels.
-        halves: Option<[Vec<String>; 2]>,
+        group_levels: Option<[Vec<String>; 2]>,
     },
     /// The spellings of each class.
     Classes(Vec<Vec<String>>),
@@ -48,27 +48,31 @@ pub(super) fn check(name: &str, raw: RawSchema) -> Result<Schema, String> {
 
     let mut columns: Vec<Column> = Vec::with_capacity(raw.column.len());
     let (mut sensitive, mut labels) = (Vec::new(), 0);
-    for column in raw.column {
-        if columns.iter().any(|known| known.name == column.name) {
-            return Err(format!(
-                "column '{}' is there twice: rename one",
-                column.name
+    for (number, mut column) in raw.column.into_iter().enumerate() {
+        let Some(toml::Value::String(name)) = column.remove("name") else {
+            return Err(format!("column {}: expected a name; add it", number + 1));
+        };
+        let refuse = |problem: &str| format!("column '{name}': {problem}");
+        if columns.iter().any(|known| known.name == name) {
+            return Err(refuse("is there twice: rename one"));
+        }
+        if name.is_empty() || name.trim() != name {
+            return Err(refuse(
+                "expected a name without white space around it; rename it",
             ));
         }
-        if column.name.is_empty() || column.name.trim() != column.name {
-            return Err(format!(
-                "column '{}': expected a name without white space around it; rename it",
-                column.name
-            ));
-        }
-        match column.kind {
-            Kind::Sensitive => sensitive.push(columns.len()),
-            Kind::Label => labels += 1,
+        let raw_column: RawColumn = column.try_into().map_err(|error| refuse(error.message()))?;
+        match raw_column {
+            RawColumn::Sensitive { .. } => sensitive.push(columns.len()),
+            RawColumn::Label { .. } => labels += 1,
             _ => {}
         }
-        let name = column.name.clone();
-        let checked = self::column(column, &raw.missing);
-        columns.push(checked.map_err(|problem| format!("column '{name}': {problem}"))?);
+        let (role, missing) = role(raw_column, &raw.missing).map_err(|problem| refuse(&problem))?;
+        columns.push(Column {
+            name,
+            role,
+            missing,
+        });
     }
     let &[sensitive] = sensitive.as_slice() else {
         let found = sensitive.len();
@@ -96,142 +100,106 @@ pub(super) fn check(name: &str, raw: RawSchema) -> Result<Schema, String> {
     Ok(schema)
 }
 
-fn column(raw: RawColumn, missing: &[String]) -> Result<Column, String> {
-    only_fields_of_its_kind(&raw)?;
-    let role = match raw.kind {
-        Kind::Numeric => Role::Numeric(range(&raw)?),
-        Kind::Label if raw.classes.is_none() => Role::Response(range(&raw)?),
-        Kind::Label => {
-            let classes = raw.classes.unwrap_or_default();
-            if !(2..=GroupedTable::MAX_CLASSES).contains(&classes.len()) {
-                return Err(format!(
-                    "{} classes: expected 2 to {}",
-                    classes.len(),
-                    GroupedTable::MAX_CLASSES
-                ));
-            }
-            if classes.iter().any(Vec::is_empty) {
-                return Err("a class without a spelling: give it one, or remove it".into());
-            }
-            values("classes", &classes.concat(), missing)?;
-            Role::Classes(classes)
+fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
+    Ok(match raw {
+        RawColumn::Numeric {
+            min,
+            max,
+            outside,
+            missing,
+        } => (Role::Numeric(range(min, max, outside)?), missing),
+        RawColumn::Categorical {
+            levels,
+            zero,
+            one,
+            missing,
+        } => {
+            let group_levels = match (zero, one) {
+                (None, None) => None,
+                (zero, one) => Some([zero.unwrap_or_default(), one.unwrap_or_default()]),
+            };
+            (categorical(levels, group_levels, absent)?, missing)
         }
-        Kind::Categorical | Kind::Sensitive => categorical(&raw, missing)?,
-        Kind::Ignore => Role::Ignored,
-    };
-    Ok(Column {
-        name: raw.name,
-        role,
-        missing: raw.missing.unwrap_or_default(),
+        RawColumn::Sensitive { zero, one, missing } => {
+            (categorical(None, Some([zero, one]), absent)?, missing)
+        }
+        RawColumn::Label {
+            classes,
+            min,
+            max,
+            outside,
+            missing,
+        } => {
+            let role = match (classes, min, max, outside) {
+                (Some(classes), None, None, None) => label(classes, absent)?,
+                (None, Some(min), Some(max), outside) => {
+                    Role::Response(range(min, max, outside.unwrap_or_default())?)
+                }
+                _ => return Err("expected either 'classes', or 'min' and 'max'".into()),
+            };
+            (role, missing)
+        }
+        RawColumn::Ignore {} => (Role::Ignored, Missing::default()),
     })
 }
 
-fn categorical(raw: &RawColumn, missing: &[String]) -> Result<Role, String> {
-    let halves = match (&raw.zero, &raw.one) {
-        (None, None) => None,
-        (Some(zero), Some(one)) if !zero.is_empty() && !one.is_empty() => {
-            Some([zero.clone(), one.clone()])
+fn label(classes: Vec<Vec<String>>, absent: &[String]) -> Result<Role, String> {
+    if !(2..=GroupedTable::MAX_CLASSES).contains(&classes.len()) {
+        return Err(format!(
+            "{} classes: expected 2 to {}",
+            classes.len(),
+            GroupedTable::MAX_CLASSES
+        ));
+    }
+    if classes.iter().any(Vec::is_empty) {
+        return Err("a class without a spelling: give it one, or remove it".into());
+    }
+    values("classes", &classes.concat(), absent)?;
+    Ok(Role::Classes(classes))
+}
+
+fn categorical(
+    levels: Option<Vec<String>>,
+    group_levels: Option<[Vec<String>; 2]>,
+    absent: &[String],
+) -> Result<Role, String> {
+    if let Some(group_levels) = &group_levels {
+        if group_levels.iter().any(Vec::is_empty) {
+            return Err("expected at least one value in each of 'zero' and 'one'".into());
         }
-        _ => return Err("expected at least one value in each of 'zero' and 'one'".into()),
-    };
-    let levels = match (&raw.levels, &halves) {
-        (Some(levels), _) => levels.clone(),
-        (None, Some(halves)) => halves.concat(),
-        (None, None) => {
-            let fields = if raw.kind == Kind::Sensitive {
-                "'zero' and 'one'"
-            } else {
-                "'levels'"
-            };
-            return Err(format!(
-                "{} columns need {fields}: add them",
-                raw.kind.name()
-            ));
-        }
+        values("zero and one", &group_levels.concat(), absent)?;
+    }
+    let levels = match (levels, &group_levels) {
+        (Some(levels), _) => levels,
+        (None, Some(group_levels)) => group_levels.concat(),
+        (None, None) => return Err("categorical columns need 'levels': add them".into()),
     };
     if levels.is_empty() {
         return Err("no levels: expected at least 1".into());
     }
-    values("levels", &levels, missing)?;
-    if let Some(halves) = &halves {
-        values("zero and one", &halves.concat(), missing)?;
-        let (mut all, mut both) = (levels.clone(), halves.concat());
-        all.sort();
-        both.sort();
-        if all != both {
-            return Err(
-                "'zero' and 'one' together have to be the levels: add or remove some".into(),
-            );
-        }
-    }
-    Ok(Role::Categorical { levels, halves })
-}
-
-fn only_fields_of_its_kind(raw: &RawColumn) -> Result<(), String> {
-    use Kind::{Categorical, Ignore, Label, Numeric, Sensitive};
-    let ranged = raw.classes.is_none();
-    for (field, there, fits) in [
-        (
-            "min",
-            raw.min.is_some(),
-            raw.kind == Numeric || raw.kind == Label && ranged,
-        ),
-        (
-            "max",
-            raw.max.is_some(),
-            raw.kind == Numeric || raw.kind == Label && ranged,
-        ),
-        (
-            "outside",
-            raw.outside.is_some(),
-            raw.kind == Numeric || raw.kind == Label && ranged,
-        ),
-        ("levels", raw.levels.is_some(), raw.kind == Categorical),
-        (
-            "zero",
-            raw.zero.is_some(),
-            raw.kind == Categorical || raw.kind == Sensitive,
-        ),
-        (
-            "one",
-            raw.one.is_some(),
-            raw.kind == Categorical || raw.kind == Sensitive,
-        ),
-        ("classes", raw.classes.is_some(), raw.kind == Label),
-        ("missing", raw.missing.is_some(), raw.kind != Ignore),
-    ] {
-        if there && !fits {
-            return Err(match raw.kind {
-                Label => format!("'{field}' does not go with 'classes': remove one"),
-                kind => format!("'{field}' is not for {} columns: remove it", kind.name()),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn range(raw: &RawColumn) -> Result<Range, String> {
-    let (Some(min), Some(max)) = (raw.min, raw.max) else {
-        let or = if raw.kind == Kind::Label {
-            "'classes', or "
-        } else {
-            ""
-        };
-        return Err(format!(
-            "{} columns need {or}'min' and 'max': add them",
-            raw.kind.name()
-        ));
+    values("levels", &levels, absent)?;
+    let sorted = |mut values: Vec<String>| {
+        values.sort();
+        values
     };
+    if let Some(group_levels) = &group_levels
+        && sorted(levels.clone()) != sorted(group_levels.concat())
+    {
+        return Err("'zero' and 'one' together have to be the levels: add or remove some".into());
+    }
+    Ok(Role::Categorical {
+        levels,
+        group_levels,
+    })
+}
+
+fn range(min: f64, max: f64, outside: Outside) -> Result<Range, String> {
     if !(min.is_finite() && max.is_finite() && min < max && (max - min).is_finite()) {
         return Err(format!(
             "min {min:?} and max {max:?}: expected finite numbers, min below max"
         ));
     }
-    Ok(Range {
-        min,
-        max,
-        outside: raw.outside.unwrap_or_default(),
-    })
+    Ok(Range { min, max, outside })
 }
 
 /// Values that fields are compared with: without white space, each once, and none that says that a

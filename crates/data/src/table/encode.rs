@@ -5,7 +5,7 @@ use super::field::{Field, one_of};
 use super::lines::{Line, Lines};
 use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
 use crate::DataError;
-use crate::fetch::hex;
+use crate::hex::hex;
 
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
@@ -124,9 +124,9 @@ impl Rows<'_> {
             }
             match &column.role {
                 Role::Categorical {
-                    halves: Some(halves),
+                    group_levels: Some(group_levels),
                     ..
-                } if sensitive => group = Some(field.group(halves)?),
+                } if sensitive => group = Some(field.group(group_levels)?),
                 Role::Numeric(range) => self.features.push(field.number(range)?),
                 Role::Categorical { levels, .. } => {
                     let level = field.level(levels)?;
@@ -178,10 +178,10 @@ impl Rows<'_> {
                     };
                 }
                 Role::Categorical {
-                    halves: Some(halves),
+                    group_levels: Some(group_levels),
                     ..
                 } if number == self.schema.sensitive => {
-                    for (group, levels) in (0..).zip(halves) {
+                    for (group, levels) in (0..).zip(group_levels) {
                         if !self.groups.contains(&group) {
                             return Err(DataError::from(TableError::EmptyGroup {
                                 file: self.file.into(),

@@ -46,9 +46,9 @@ impl Field<'_> {
         })
     }
 
-    pub fn group(&self, halves: &[Vec<String>; 2]) -> Result<u8, TableError> {
-        let has = |half: &[String]| half.iter().any(|text| text == self.value);
-        let [zero, one] = halves;
+    pub fn group(&self, group_levels: &[Vec<String>; 2]) -> Result<u8, TableError> {
+        let has = |levels: &[String]| levels.iter().any(|text| text == self.value);
+        let [zero, one] = group_levels;
         if has(zero) {
             Ok(0)
         } else if has(one) {

@@ -2,7 +2,6 @@
 
 mod column;
 mod encode;
-mod error;
 mod field;
 mod grouped;
 mod lines;
@@ -10,6 +9,6 @@ mod raw;
 mod records;
 mod schema;
 
-pub use error::TableError;
+pub use crate::error::TableError;
 pub use grouped::{GroupedTable, Labels};
 pub use schema::{CsvTable, Missing, Outside, Schema};

@@ -12,43 +12,42 @@ pub(super) struct RawSchema {
     #[serde(default)]
     pub missing: Vec<String>,
     #[serde(default)]
-    pub column: Vec<RawColumn>,
+    pub column: Vec<toml::Table>,
 }
 
-/// A column as it is written; which fields it needs depends on its kind.
+/// A column as it is written, but for its name: which fields it has depends on its kind.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawColumn {
-    pub name: String,
-    pub kind: Kind,
-    pub min: Option<f64>,
-    pub max: Option<f64>,
-    pub outside: Option<Outside>,
-    pub levels: Option<Vec<String>>,
-    pub zero: Option<Vec<String>>,
-    pub one: Option<Vec<String>>,
-    pub classes: Option<Vec<Vec<String>>>,
-    pub missing: Option<Missing>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
-    Numeric,
-    Categorical,
-    Label,
-    Sensitive,
-    Ignore,
-}
-
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Numeric => "numeric",
-            Self::Categorical => "categorical",
-            Self::Label => "label",
-            Self::Sensitive => "sensitive",
-            Self::Ignore => "ignore",
-        }
-    }
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum RawColumn {
+    Numeric {
+        min: f64,
+        max: f64,
+        #[serde(default)]
+        outside: Outside,
+        #[serde(default)]
+        missing: Missing,
+    },
+    Categorical {
+        levels: Option<Vec<String>>,
+        zero: Option<Vec<String>>,
+        one: Option<Vec<String>>,
+        #[serde(default)]
+        missing: Missing,
+    },
+    Sensitive {
+        zero: Vec<String>,
+        one: Vec<String>,
+        #[serde(default)]
+        missing: Missing,
+    },
+    /// Classes, or a range.
+    Label {
+        classes: Option<Vec<Vec<String>>>,
+        min: Option<f64>,
+        max: Option<f64>,
+        outside: Option<Outside>,
+        #[serde(default)]
+        missing: Missing,
+    },
+    Ignore {},
 }

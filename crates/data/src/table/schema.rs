@@ -85,7 +85,7 @@ pub struct Schema {
     pub(super) comment: Option<u8>,
     pub(super) missing: Vec<String>,
     pub(super) columns: Vec<Column>,
-    /// The place of the sensitive one: a categorical column with halves.
+    /// The place of the sensitive one: a categorical column with the levels of both groups.
     pub(super) sensitive: usize,
 }
 
@@ -134,11 +134,11 @@ impl Schema {
     /// was sensitive becomes a categorical feature.
     ///
     /// # Errors
-    /// [`TableError::Schema`] for a column that does not exist or has no two halves.
+    /// [`TableError::Schema`] for a column that does not exist or lacks `zero` and `one`.
     pub fn with_sensitive(mut self, column: &str) -> Result<Self, DataError> {
-        let halved = |column: &Column| matches!(&column.role, Role::Categorical { halves, .. } if halves.is_some());
+        let grouped = |column: &Column| matches!(&column.role, Role::Categorical { group_levels, .. } if group_levels.is_some());
         let place = self.columns.iter().position(|known| known.name == column);
-        match place.filter(|&place| halved(&self.columns[place])) {
+        match place.filter(|&place| grouped(&self.columns[place])) {
             Some(place) => {
                 self.sensitive = place;
                 Ok(self)
@@ -147,7 +147,7 @@ impl Schema {
                 let known: Vec<&str> = self
                     .columns
                     .iter()
-                    .filter(|column| halved(column))
+                    .filter(|column| grouped(column))
                     .map(|column| column.name.as_str())
                     .collect();
                 Err(DataError::from(TableError::Schema {

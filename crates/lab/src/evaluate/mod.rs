@@ -10,7 +10,6 @@
 //! | sliced and exact squared W2 | public test records | [`transport`] |
 //! | distance to the nearest training image | **private records** | [`memorisation`] |
 
-mod adam;
 pub mod classifier;
 pub mod downstream;
 mod error;

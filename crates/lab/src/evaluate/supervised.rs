@@ -6,6 +6,8 @@
 
 use burn::module::Module;
 use dp_core::DpError;
+use burn::optim::{AdamConfig, Optimizer};
+use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{HostStack, Needs, Stack};
 use model::{ModelError, weights};
 use rand::Rng;
@@ -13,7 +15,6 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::EvaluateError;
-use super::adam::Adam;
 use super::error::check_asked;
 use super::shift::Shift;
 use crate::interrupt::Interrupt;
@@ -99,8 +100,15 @@ pub(crate) fn train<N: Network>(
     interrupt: &Interrupt,
 ) -> Result<N, EvaluateError> {
     schedule.check()?;
-    let mut flat = weights::to_host(&network);
-    let mut adam = Adam::new(flat.len());
+    let device = Device::flex();
+    let upload = |flat: Vec<f32>| {
+        let shape = [flat.len()];
+        Tensor::<1>::from_data(TensorData::new(flat, shape), &device)
+    };
+    let mut flat = upload(weights::to_host(&network));
+    // The constants of Kingma and Ba (2015, algorithm 1); burn's own epsilon is 1e-5.
+    let adam = AdamConfig::new().with_epsilon(1e-8).build();
+    let mut moments = None;
     let mut order: Vec<usize> = (0..examples.labels.len()).collect();
     let steps = schedule.epochs * order.len().div_ceil(schedule.batch);
     let mut step = 0;
@@ -121,8 +129,10 @@ pub(crate) fn train<N: Network>(
             let gradient = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
             let progress = step as f64 / steps as f64;
             let rate = schedule.rate * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
-            adam.step(&mut flat, &gradient, rate as f32);
-            network = weights::from_host(network, &flat)?;
+            (flat, moments) = adam.step(rate, flat, upload(gradient), moments);
+            let values = flat.clone().try_into_vec_as::<f32>();
+            let values = values.map_err(|error| EvaluateError::Device(error.to_string()))?;
+            network = weights::from_host(network, &values)?;
             step += 1;
         }
     }

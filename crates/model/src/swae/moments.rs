@@ -77,19 +77,19 @@ pub fn class_moments(latents: &[f32], latent: usize, radius: f64) -> Vec<f64> {
 
 /// The latents of one class.
 #[derive(Debug, Clone)]
-enum Law {
+enum LatentDistribution {
     /// Mean, and a factor `A` with `A A^T` the covariance.
     Gaussian(DVector<f64>, DMatrix<f64>),
     /// Uniform in the unit ball, to which each class was matched.
     Prior(UniformBall),
 }
 
-/// A law in latent space for each class: a Gaussian from released sums, or the prior.
+/// A distribution in latent space for each class: a Gaussian from released sums, or the prior.
 #[derive(Debug, Clone)]
 pub struct ClassLatents {
     latent: usize,
     radius: f64,
-    classes: Vec<Option<Law>>,
+    classes: Vec<Option<LatentDistribution>>,
 }
 
 impl ClassLatents {
@@ -124,7 +124,7 @@ impl ClassLatents {
             .map(|(sums, &size)| {
                 (size > 0).then(|| {
                     let (mean, factor) = gaussian(sums, size as f64, latent, radius);
-                    Law::Gaussian(mean, factor)
+                    LatentDistribution::Gaussian(mean, factor)
                 })
             })
             .collect();
@@ -143,8 +143,8 @@ impl ClassLatents {
     pub fn prior(sizes: &[usize], latent: usize, radius: f64) -> Result<Self, ModelError> {
         let mut classes = Vec::with_capacity(sizes.len());
         for &size in sizes {
-            let law = Law::Prior(UniformBall::new(latent)?);
-            classes.push((size > 0).then_some(law));
+            let distribution = LatentDistribution::Prior(UniformBall::new(latent)?);
+            classes.push((size > 0).then_some(distribution));
         }
         Ok(Self {
             latent,
@@ -156,8 +156,8 @@ impl ClassLatents {
     /// `count` latents of one class, `[count, d]`, inside the ball of radius `M`.
     pub fn sample(&self, class: usize, count: usize, rng: &mut impl Rng) -> Vec<f32> {
         let (mean, factor) = match self.classes.get(class) {
-            Some(Some(Law::Gaussian(mean, factor))) => (mean, factor),
-            Some(Some(Law::Prior(ball))) => return ball.sample(count, rng),
+            Some(Some(LatentDistribution::Gaussian(mean, factor))) => (mean, factor),
+            Some(Some(LatentDistribution::Prior(ball))) => return ball.sample(count, rng),
             _ => return vec![0.0; count * self.latent],
         };
         let mut samples = Vec::with_capacity(count * self.latent);
@@ -177,8 +177,10 @@ impl ClassLatents {
     /// class, if it has a Gaussian: public, such as for bins around it.
     pub fn gaussian(&self, class: usize) -> Option<(&[f64], &[f64])> {
         match self.classes.get(class)?.as_ref()? {
-            Law::Gaussian(mean, factor) => Some((mean.as_slice(), factor.as_slice())),
-            Law::Prior(_) => None,
+            LatentDistribution::Gaussian(mean, factor) => {
+                Some((mean.as_slice(), factor.as_slice()))
+            }
+            LatentDistribution::Prior(_) => None,
         }
     }
 

@@ -39,7 +39,7 @@ pub use target::{FlowTarget, StoredCells};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::cells::check_points;
+use crate::check::check_points;
 use crate::sort::check_rows;
 use crate::{Region, SwdError};
 
@@ -58,8 +58,8 @@ pub struct StepSize {
 
 impl StepSize {
     fn check(&self) -> Result<(), SwdError> {
-        crate::sensitivity::check_bound("step", self.step)?;
-        crate::sensitivity::check_bound("diffusion", self.diffusion)
+        crate::check::check_bound("step", self.step)?;
+        crate::check::check_bound("diffusion", self.diffusion)
     }
 }
 
@@ -111,7 +111,7 @@ impl Particles {
         deviation: f64,
         rng: &mut impl Rng,
     ) -> Result<Self, SwdError> {
-        crate::sensitivity::check_bound("deviation of the start", deviation)?;
+        crate::check::check_bound("deviation of the start", deviation)?;
         let draw = |_| {
             let noise: f64 = StandardNormal.sample(rng);
             (deviation * noise) as f32
@@ -146,7 +146,7 @@ impl Particles {
     }
 
     /// Puts every particle into a region, such as the sphere that the private rows lie on.
-    pub fn put_into(&mut self, region: Region) {
+    pub fn project_onto(&mut self, region: Region) {
         let mut row = vec![0.0; self.dim];
         for block in self.blocks.chunks_mut(BLOCK * self.dim) {
             let len = block.len() / self.dim;

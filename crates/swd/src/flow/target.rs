@@ -1,14 +1,15 @@
 //! What particles are transported to: cells in each slice, however they are kept.
 
-use crate::cells::{check_shape, write_quantile_cells};
+use crate::cells::write_quantile_cells;
+use crate::check::check_shape;
 use crate::{Cells, Slices, SwdError};
 
-/// A public law on every slice, given by the quantile cells that it has for any number of particles.
+/// A public distribution on every slice, given by the quantile cells that it has for any number of particles.
 pub trait FlowTarget: Sync {
     /// The slices.
     fn slices(&self) -> &Slices;
 
-    /// The standard deviation of the noise that smooths the law on each slice, 0 for none: the
+    /// The standard deviation of the noise that smooths the distribution on each slice, 0 for none: the
     /// particles' projections get the same.
     fn deviation(&self) -> f64;
 

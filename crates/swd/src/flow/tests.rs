@@ -51,7 +51,7 @@ proptest! {
         let size = StepSize { step, diffusion: NO_DIFFUSION };
         let squares = particles.step(&target, &chosen, size, &mut rng).unwrap();
         let (distance, gradient) = smoothed_distance_and_gradient(&x, &smoothing, &target).unwrap();
-        let within = target.cells(n).unwrap().within_mean();
+        let within = target.cells(n).unwrap().mean_within_cell_variance();
         prop_assert!((squares + within - distance).abs() < 1e-5 * (1.0 + distance));
         // Projections that agree to rounding may change places in f32: the two particles then
         // swap cells in one slice, which is seen in the mean but not in their sum.
@@ -203,7 +203,7 @@ fn diffusion_has_the_variance_of_the_wiener_process() {
 fn particles_are_put_into_a_region() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let mut particles = Particles::gaussian(700, 4, 2.0, &mut rng).unwrap();
-    particles.put_into(Region::sphere(1.5).unwrap());
+    particles.project_onto(Region::sphere(1.5).unwrap());
     for row in particles.rows().chunks(4) {
         let norm: f64 = row.iter().map(|&x| f64::from(x).powi(2)).sum();
         assert!((norm.sqrt() - 1.5).abs() < 1e-6);

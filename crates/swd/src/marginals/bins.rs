@@ -54,7 +54,7 @@ impl Bins {
         Ok(Self { edges })
     }
 
-    /// `count` bins around a normal law, inside `[-radius, radius]`: narrow where the law is dense.
+    /// `count` bins around a normal distribution, inside `[-radius, radius]`: narrow where the distribution is dense.
     ///
     /// The outer edges are at 3.2 deviations from the mean, or at the radius where that is nearer; in
     /// between, an edge is the average of that of equal widths and that of equal mass.
@@ -95,7 +95,7 @@ impl Bins {
         Self::from_edges((0..=count).map(edge).collect())
     }
 
-    /// The mass of a normal law in each bin, with its tails in the outer bins.
+    /// The mass of a normal distribution in each bin, with its tails in the outer bins.
     pub(super) fn normal_shares(&self, mean: f64, deviation: f64) -> Vec<f64> {
         let above = |edge: f64| {
             let at = (edge - mean) / deviation.max(f64::MIN_POSITIVE);
@@ -165,7 +165,7 @@ mod tests {
         for i in 0..16 {
             assert!((shares[i] - shares[15 - i]).abs() < 1e-12);
         }
-        // Cut at the radius; a law outside, or without width, gets the whole interval.
+        // Cut at the radius; a distribution outside, or without width, gets the whole interval.
         let bins = Bins::normal(0.9, 0.2, 1.0, 8).unwrap();
         assert_eq!((bins.edges()[0] * 100.0).round(), 26.0);
         assert_eq!(bins.edges()[8], 1.0);

@@ -42,7 +42,7 @@ impl Cleaning {
 ///
 /// For each place `i` of a slice's values, the mean over the `k` slices of the squared difference is
 /// `v + sigma^2` with `v` the part that is no noise; each difference is multiplied by the estimate of
-/// `v / (v + sigma^2)`. Where there is only noise the expected law remains, and without noise nothing
+/// `v / (v + sigma^2)`. Where there is only noise the expected distribution remains, and without noise nothing
 /// changes. Both `values` and `expected` have one stretch of `width` a slice.
 pub(super) fn shrink(values: &mut [f64], expected: &[f64], width: usize, deviation: f64) {
     let slices = values.len() / width;

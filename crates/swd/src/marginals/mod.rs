@@ -49,8 +49,8 @@
 //! let released: Vec<f64> = counted.before_noise().iter().map(noisy).collect();
 //!
 //! // From here on everything is post-processing.
-//! let law = query.clean(&released, n, deviation, Cleaning::default())?;
-//! let cells = law.cells(100)?;
+//! let distribution = query.clean(&released, n, deviation, Cleaning::default())?;
+//! let cells = distribution.cells(100)?;
 //! assert!(cells.row(0).windows(2).all(|pair| pair[0] <= pair[1]));
 //! # Ok::<(), swd::SwdError>(())
 //! ```
@@ -58,21 +58,21 @@
 mod basis;
 mod bins;
 mod clean;
+mod distribution;
 mod isotonic;
-mod law;
 
 pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;
+pub use distribution::{PiecewiseUniform, SlicedMarginals};
 pub use isotonic::isotonic;
-pub use law::{PiecewiseUniform, SlicedMarginals};
 
 use clean::shrink;
 use rayon::prelude::*;
 
 use crate::region::project_columns;
 use crate::smoothed::ROUNDING;
-use crate::{Region, Slices, SwdError, Unreleased};
+use crate::{Region, SensitiveVector, Slices, SwdError};
 
 /// The public side of a release of sliced marginals: what is counted, and in which coordinates.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,12 +103,12 @@ impl MarginalQuery {
         })
     }
 
-    /// Counts in `count` bins around a public Gaussian law in each slice ([`Bins::normal`]), told in
-    /// the tree's basis, and cleaned towards that law.
+    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), told in
+    /// the tree's basis, and cleaned towards that distribution.
     ///
     /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.
     ///
-    /// Meant for a law that was released before, from the same records: their first two moments
+    /// Meant for a distribution that was released before, from the same records: their first two moments
     /// cost little noise, and the bins then lie where the records are. The two releases compose: the
     /// squares of `1/z` add up. Tried on class-conditional latents (3000 records a class, 144 slices,
     /// 0.3 of the squares for the moments), it was about as good as the better of the two at every
@@ -203,7 +203,7 @@ impl MarginalQuery {
     ///
     /// # Errors
     /// No rows, or a length that is no multiple of `d`: both are public.
-    pub fn measure(&self, rows: &[f32]) -> Result<Unreleased, SwdError> {
+    pub fn measure(&self, rows: &[f32]) -> Result<SensitiveVector, SwdError> {
         let d = self.slices.dim();
         let columns = self.region.columns(rows, d)?;
         let width = self.basis.width(self.bin_count());
@@ -220,7 +220,7 @@ impl MarginalQuery {
                 self.basis.analyse(&counts, values);
             },
         );
-        Ok(Unreleased::new(values, self.l2_sensitivity_upper()))
+        Ok(SensitiveVector::new(values, self.l2_sensitivity_upper()))
     }
 
     /// The marginals that a release of [`MarginalQuery::measure`] tells: post-processing.
@@ -239,7 +239,7 @@ impl MarginalQuery {
         deviation: f64,
         cleaning: Cleaning,
     ) -> Result<SlicedMarginals, SwdError> {
-        crate::sensitivity::check_bound("deviation of the noise", deviation)?;
+        crate::check::check_bound("deviation of the noise", deviation)?;
         if released.len() != self.len() {
             return Err(SwdError::Length {
                 what: "released marginals",
@@ -272,12 +272,12 @@ impl MarginalQuery {
             .iter()
             .map(|variance| deviation / records * variance.sqrt())
             .collect();
-        let laws = values.par_chunks(width).enumerate().map(|(l, values)| {
+        let distributions = values.par_chunks(width).enumerate().map(|(l, values)| {
             let below = self.basis.distribution(values, count, records);
             PiecewiseUniform::new(self.bins(l).edges(), &cleaning.apply(&below, &noise))
         });
-        let laws = laws.collect();
-        Ok(SlicedMarginals::new(self.slices.clone(), laws))
+        let distributions = distributions.collect();
+        Ok(SlicedMarginals::new(self.slices.clone(), distributions))
     }
 }
 

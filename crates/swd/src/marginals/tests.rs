@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-fn apart(a: &Unreleased, b: &Unreleased) -> f64 {
+fn apart(a: &SensitiveVector, b: &SensitiveVector) -> f64 {
     let pairs = a.before_noise().iter().zip(b.before_noise());
     pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
@@ -64,7 +64,7 @@ proptest! {
         }
     }
 
-    /// Without noise the laws are the histograms, and their cells those of the records up to the
+    /// Without noise the distributions are the histograms, and their cells those of the records up to the
     /// width of a bin.
     #[test]
     fn without_noise_the_marginals_are_those_of_the_records(
@@ -169,7 +169,7 @@ fn cleaning_helps() {
     );
 }
 
-/// Records of a Gaussian law, seen through far too much noise, come back as that law; without noise
+/// Records of a Gaussian distribution, seen through far too much noise, come back as that distribution; without noise
 /// they come back as they are. Fixed seed.
 #[test]
 fn marginals_around_a_gaussian_fall_back_on_it() {

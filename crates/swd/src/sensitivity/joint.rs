@@ -2,15 +2,16 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::f64::consts::FRAC_PI_2;
 
-use super::{ROUNDING, check_all, check_bound};
+use super::{ROUNDING, check_all};
 use crate::SwdError;
+use crate::check::check_bound;
 
 /// The maximum is enclosed to this relative width; the upper end is the answer.
 const WIDTH: f64 = 1e-4;
 
-/// Enough cells for the width in every case seen, by a factor of 20; where they run out, the upper
+/// Enough boxes for the width in every case seen, by a factor of 20; where they run out, the upper
 /// end is still a bound.
-const MOST_CELLS: usize = 400_000;
+const MOST_BOXES: usize = 400_000;
 
 /// The public quantities of the joint bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,7 +123,7 @@ impl Objective {
         let mut attained = self.value((zero, zero), (zero, zero));
         attained = attained.max(self.value((a, zero), (a, zero)));
         let mut open = BinaryHeap::from([rectangle((zero, zero), (a, b))]);
-        for _ in 0..MOST_CELLS {
+        for _ in 0..MOST_BOXES {
             let Some(top) = open.peek() else { break };
             if top.upper <= attained * (1.0 + WIDTH) {
                 break;

@@ -61,6 +61,7 @@ pub use joint::{JointInput, joint_bound};
 pub use per_slice::per_slice_bound;
 pub use spread::CellSpread;
 
+use crate::check::check_bound;
 use crate::{Cells, Slices, SwdError};
 
 /// The relative excess that clipping in `f32` can leave over its bound.
@@ -246,14 +247,6 @@ pub fn prior_matching_bound(
         per_slice: per_slice_bound(m_bound, l1, l2, cells)?,
         rounding: f64::powi(2.0, -22) * l1 * root * (root * m_bound + spread.q_rms),
     })
-}
-
-/// A bound must be a finite number that is not negative: NaN would vanish in a maximum.
-pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError> {
-    if value.is_finite() && value >= 0.0 {
-        return Ok(());
-    }
-    Err(SwdError::NotABound { what, value })
 }
 
 fn check_all(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<(), SwdError> {

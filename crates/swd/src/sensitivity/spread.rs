@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use super::check_bound;
+use crate::check::check_bound;
 use crate::{Cells, SwdError};
 
 /// Spacings summed together, in a fixed order: the same bound on any number of threads.

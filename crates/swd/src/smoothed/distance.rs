@@ -42,7 +42,7 @@ pub fn smoothed_distance_and_gradient(
     target: &NoisyProjections,
 ) -> Result<(f64, Vec<f32>), SwdError> {
     let slices = target.slices();
-    crate::cells::check_shape("particles", particles.len(), slices.dim())?;
+    crate::check::check_shape("particles", particles.len(), slices.dim())?;
     let cells = target.cells(particles.len() / slices.dim())?;
     let (gradient, distance) =
         shifted_cotangents_and_distance(particles, Some(smoothing), slices, &cells)?;

@@ -49,7 +49,7 @@ pub mod paper;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;
 
-use crate::{Region, Slices, SwdError, Unreleased};
+use crate::{Region, SensitiveVector, Slices, SwdError};
 
 /// The relative amount added to every sensitivity for rounding: projections are computed in `f64`
 /// from rows that exceed the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
@@ -62,16 +62,16 @@ pub(crate) const ROUNDING: f64 = 1e-9;
 ///
 /// # Formal guarantee
 /// For any two sets of `n` rows of any values that differ in one row, the results are at most
-/// [`Unreleased::l2_sensitivity_upper`] apart, which is [`projection_sensitivity_upper`].
+/// [`SensitiveVector::l2_sensitivity_upper`] apart, which is [`projection_sensitivity_upper`].
 ///
 /// # Errors
 /// No rows, or a length that is no multiple of `d`: both are public.
 ///
 /// Source: Sebag et al. 2023, arXiv 2312.08227, equation 22.
-pub fn project(rows: &[f32], slices: &Slices, region: Region) -> Result<Unreleased, SwdError> {
+pub fn project(rows: &[f32], slices: &Slices, region: Region) -> Result<SensitiveVector, SwdError> {
     let values = region.project(rows, slices)?;
     let sensitivity = projection_sensitivity_upper(slices, region.radius())?;
-    Ok(Unreleased::new(values, sensitivity))
+    Ok(SensitiveVector::new(values, sensitivity))
 }
 
 /// How far the projections of rows of norm at most `radius` move when one row is replaced:

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::cells::{check_shape, quantile_cells, within_cell_variance, write_quantile_cells};
+use crate::cells::{quantile_cells, within_cell_variance, write_quantile_cells};
+use crate::check::check_shape;
 use crate::sort::check_rows;
 use crate::{Cells, FlowTarget, Slices, SwdError};
 
@@ -33,7 +34,7 @@ impl NoisyProjections {
         slices: Slices,
         deviation: f64,
     ) -> Result<Self, SwdError> {
-        crate::sensitivity::check_bound("deviation of the noise", deviation)?;
+        crate::check::check_bound("deviation of the noise", deviation)?;
         check_shape("released projections", released.len(), slices.count())?;
         let rows = released.len() / slices.count();
         check_rows(released.len(), rows)?;

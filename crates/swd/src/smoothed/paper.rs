@@ -60,7 +60,7 @@ pub fn paper_bernstein(k: usize, d: usize, delta: f64) -> Result<ProbableNorm, S
 }
 
 /// The CLT form: `w = k/d + (z/d) sqrt(2 k (d-1)/(d+2))`, `z` the `1 - delta` quantile of the normal
-/// law. **No bound**: the sum of `k` beta variables has a heavier tail than its normal limit.
+/// distribution. **No bound**: the sum of `k` beta variables has a heavier tail than its normal limit.
 ///
 /// # Errors
 /// `k` or `d` is zero, or `delta` is not strictly between 0 and 1/2.

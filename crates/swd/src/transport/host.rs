@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::cells::check_points;
+use crate::check::check_points;
 use crate::region::{add_projection, columns};
 use crate::sort::{Sorter, check_rows, index};
 use crate::{Cells, Slices, SwdError};
@@ -100,7 +100,7 @@ pub(crate) fn shifted_cotangents_and_distance(
 ) -> Result<(Vec<f32>, f64), SwdError> {
     let residuals = sliced_residuals(u, shifts, slices, cells)?;
     let squares: f64 = residuals.iter().map(|rho| rho * rho).sum();
-    let distance = squares / residuals.len() as f64 + cells.within_mean();
+    let distance = squares / residuals.len() as f64 + cells.mean_within_cell_variance();
     Ok((average(&residuals, slices, cells.n()), distance))
 }
 
@@ -195,7 +195,7 @@ mod tests {
     fn sliced_cotangents_reference(u: &[f32], slices: &Slices, cells: &Cells) -> (Vec<f64>, f64) {
         let (d, k, n) = (slices.dim(), slices.count(), cells.n());
         let mut cotangents = vec![0.0; n * d];
-        let mut distance = cells.within_mean();
+        let mut distance = cells.mean_within_cell_variance();
         for l in 0..k {
             let projected: Vec<f64> = (0..n)
                 .map(|i| (0..d).map(move |a| f64::from(u[i * d + a]) * slices.direction(l)[a]))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn::tensor::Tensor;
 use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
 use swd::transport::host::sliced_cotangents_and_distance;
-use swd::transport::tensor::{cotangent_rounding, cotangents_of_sides};
+use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
 use swd::{Cells, Slices};
 
 use crate::error::same;
@@ -210,7 +210,7 @@ impl Between {
         for pair in &self.pairs {
             let [first, second] = pair.groups;
             let [x, y] = pair.groups.map(|group| rows(&groups[group]));
-            let (in_first, in_second, distance) = cotangents_of_sides(x, y, slices.clone())?;
+            let (in_first, in_second, distance) = two_sample_gradients(x, y, slices.clone())?;
             let shrunk = match clipping {
                 Some(clipping) => self.shrunk(pair, clipping)?,
                 None => 1.0,

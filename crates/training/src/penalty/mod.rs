@@ -19,7 +19,7 @@ use crate::{Clipping, TrainingError};
 
 /// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`.
 ///
-/// - [`Penalty::to`]: of each group's activations to a public law, weighted by the sizes of groups;
+/// - [`Penalty::to`]: of each group's activations to a public distribution, weighted by the sizes of groups;
 /// - [`Penalty::between_groups`], [`Penalty::between_classes`], [`Penalty::between`]: between groups of
 ///   private records, both of which are trained. Groups may come from two private data sets.
 ///
@@ -70,7 +70,7 @@ impl Penalty {
         }
     }
 
-    /// The distance of each group's activations to a public law.
+    /// The distance of each group's activations to a public distribution.
     pub fn to(prior: Prior) -> Self {
         Self::of(Kind::Prior(prior))
     }
@@ -183,21 +183,21 @@ impl Penalty {
     }
 }
 
-/// The exact cells of public laws for each dimension and size, computed once for a whole run.
+/// The exact cells of public distributions for each dimension and size, computed once for a whole run.
 #[derive(Debug, Clone, Default)]
 pub struct ExactCells(std::collections::BTreeMap<(&'static str, usize, usize), Arc<Cells>>);
 
 impl ExactCells {
     pub(crate) fn get(
         &mut self,
-        law: (&'static str, usize, usize),
+        distribution: (&'static str, usize, usize),
         cells: impl FnOnce() -> Result<Cells, swd::SwdError>,
     ) -> Result<Arc<Cells>, TrainingError> {
-        if let Some(cells) = self.0.get(&law) {
+        if let Some(cells) = self.0.get(&distribution) {
             return Ok(cells.clone());
         }
         let cells = Arc::new(cells()?);
-        self.0.insert(law, cells.clone());
+        self.0.insert(distribution, cells.clone());
         Ok(cells)
     }
 }
@@ -205,7 +205,7 @@ impl ExactCells {
 /// What activations are compared with in one step; everything in it is public.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// A public law.
+    /// A public distribution.
     Prior(Matching),
     /// Each other.
     Between(Between),
@@ -268,7 +268,7 @@ impl DrawnPenalty {
         })
     }
 
-    /// The published bound for the same: `12 M L / n` towards a public law
+    /// The published bound for the same: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
     /// (corollary C.1).
     pub fn published_sensitivity_upper(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! A public law that activations are pulled to.
+//! A public distribution that activations are pulled to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::ExactCells;
 use crate::error::same;
 use crate::{Clipping, TrainingError};
 
-/// A public law.
+/// A public distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Prior {
     /// Uniform in the unit ball, by the exact quantile function of its projections: the same in every
@@ -165,7 +165,7 @@ impl Matching {
         for (group, cells) in groups.iter().zip(&self.cells) {
             let u = activations.clone().slice([group.clone(), 0..d]);
             let targets = cells.tensor(&device);
-            let within = cells.within_mean();
+            let within = cells.mean_within_cell_variance();
             let (c, value) =
                 tensor::sliced_cotangents_and_distance(u, slices.clone(), targets, within)?;
             let shrunk = match clipping {

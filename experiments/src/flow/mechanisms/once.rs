@@ -7,7 +7,7 @@ use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
-use swd::{Region, Unreleased};
+use swd::{Region, SensitiveVector};
 
 use crate::spent;
 
@@ -132,7 +132,7 @@ impl Flow<'_> {
     /// Makes the one release, or reads it where the run made it before it was killed.
     pub(super) fn once(
         &mut self,
-        measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<Unreleased>, Failure>,
+        measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<SensitiveVector>, Failure>,
     ) -> Result<Released, Failure> {
         if let Some(released) = stored(&self.folder.file(FILE))? {
             return Ok(released);

@@ -15,7 +15,7 @@ impl Flow<'_> {
         for &n in &self.particles {
             let particles = Particles::gaussian(n, self.groups.dim, 1.0, &mut self.public);
             let mut particles = particles.map_err(Failure::run)?;
-            particles.put_into(sphere);
+            particles.project_onto(sphere);
             starts.push(particles);
         }
         Ok(starts)
@@ -93,7 +93,7 @@ impl Flow<'_> {
         let sphere = Region::sphere(1.0).map_err(Failure::run)?;
         let mut rows = Vec::new();
         for particles in groups {
-            particles.put_into(sphere);
+            particles.project_onto(sphere);
             rows.extend(particles.rows());
         }
         Ok(Generated {

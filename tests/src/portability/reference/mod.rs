@@ -1,5 +1,5 @@
 //! What the cases are compared with: slow, in `f64`, and without a line of what it checks but public
-//! geometry (slices, the cells of a law).
+//! geometry (slices, the cells of a distribution).
 
 mod network;
 mod step;

@@ -14,7 +14,7 @@ use super::{Settings, lenet};
 use crate::evaluate::EvaluateError;
 
 /// The first line of a file. The number goes up when training changes, and old files are not found.
-const FORMAT: &[u8] = b"sliver classifier 1\n";
+const FORMAT: &[u8] = b"sliver classifier 2\n";
 /// Bytes of a SHA-256.
 const DIGEST: usize = 32;
 

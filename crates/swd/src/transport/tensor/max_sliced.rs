@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::distance::{check_samples, sliced_w2_squared};
-use super::sides::residuals_of_sides;
+use super::two_samples::residuals_of_sides;
 use crate::{Slices, SwdError};
 
 /// The squared max-sliced 2-Wasserstein distance between two empirical measures, and its direction.

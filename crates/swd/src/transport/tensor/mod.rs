@@ -6,16 +6,16 @@
 
 mod distance;
 mod max_sliced;
-mod sides;
 mod sphere;
+mod two_samples;
 mod weighted;
 
 use burn::tensor::Tensor;
 
 pub use distance::{sliced_w2_squared, w2_squared, w2_squared_by_slice};
 pub use max_sliced::max_sliced_w2_squared;
-pub use sides::cotangents_of_sides;
 pub use sphere::{sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform};
+pub use two_samples::two_sample_gradients;
 pub use weighted::{w2_squared_1d, wp_power_1d};
 
 use crate::{SwdError, device};
@@ -84,7 +84,7 @@ fn average(residuals: Tensor<2>, slices: Tensor<2>) -> Tensor<2> {
     Tensor::cat(columns, 0).transpose() * (2.0 / (n as f64 * k as f64))
 }
 
-/// How far a cotangent of [`sliced_cotangents_and_distance`] or of [`cotangents_of_sides`] may be from the
+/// How far a cotangent of [`sliced_cotangents_and_distance`] or of [`two_sample_gradients`] may be from the
 /// exact one, times `n / 2`: `(k + d + 16) 2^-24 (M + Q)` for `k` slices of `d` dimensions, activations at
 /// most `M` and cells at most `Q`. The exact one is that of the same ranks: projections that are equal but
 /// for rounding may stand in the other order, which is an order like any other, a record's keys being its own.

@@ -6,7 +6,7 @@ use super::distance::check_sizes;
 use super::fits;
 use crate::{GreatCircles, SwdError, device};
 
-/// The squared spherical sliced 2-Wasserstein distance between points and the uniform law of the sphere.
+/// The squared spherical sliced 2-Wasserstein distance between points and the uniform distribution of the sphere.
 ///
 /// The mean over `k` great circles of `W_2^2(t, U) = (1/n) sum_i (e_i - mean e)^2 + 1/(12 n^2)` with
 /// `e_i = t_(i) - (i - 1/2)/n` for the projections `t` on the circle in turns, sorted from wherever it is

@@ -22,7 +22,7 @@ use crate::{SwdError, device};
 /// As [`super::sliced_w2_squared`].
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2.
-pub fn cotangents_of_sides(
+pub fn two_sample_gradients(
     x: Tensor<2>,
     y: Tensor<2>,
     slices: Tensor<2>,

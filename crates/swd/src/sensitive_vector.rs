@@ -5,12 +5,12 @@
 /// The two travel together, so that the noise fits the values. Nothing here is private yet: only
 /// what a mechanism returns for it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unreleased {
+pub struct SensitiveVector {
     values: Vec<f64>,
     l2_sensitivity_upper: f64,
 }
 
-impl Unreleased {
+impl SensitiveVector {
     pub(crate) fn new(values: Vec<f64>, l2_sensitivity_upper: f64) -> Self {
         Self {
             values,

@@ -1,7 +1,11 @@
+mod split;
+mod table;
+
 use std::path::PathBuf;
 
-use crate::split::SplitError;
-use crate::table::TableError;
+pub(crate) use split::NOTE;
+pub use split::SplitError;
+pub use table::TableError;
 
 /// What can be wrong with a data file, a download, or a request for data.
 ///

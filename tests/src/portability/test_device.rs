@@ -6,29 +6,29 @@ use lab::backend::{Backend, Choice, devices};
 use private_training::Engine;
 
 /// A device, and the engine of its private steps.
-pub struct Place {
+pub struct TestDevice {
     /// Backend and device, for people.
     pub name: String,
     /// The backend.
     pub backend: Backend,
     /// The device.
     pub device: Device,
-    /// On tensors, but for one place with the host kernels.
+    /// On tensors, but for one test device with the host kernels.
     pub engine: Engine,
 }
 
-impl Place {
+impl TestDevice {
     /// Whether its products are exact enough for private steps.
     pub fn private(&self) -> bool {
         Rounding::of(&self.device).is_ok()
     }
 }
 
-/// Every place that this build and this machine have, and the backends that are missing with the reason.
+/// Every test device that this build and this machine have, and the backends that are missing with the reason.
 ///
 /// A software GPU (SwiftShader, llvmpipe) has no memory for burn's throughput probes, which only
 /// the full level of autotuning leaves out: it is missing unless `CUBECL_AUTOTUNE_LEVEL=full`.
-pub fn places() -> (Vec<Place>, Vec<(String, String)>) {
+pub fn test_devices() -> (Vec<TestDevice>, Vec<(String, String)>) {
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     let full = std::env::var("CUBECL_AUTOTUNE_LEVEL").is_ok_and(|level| level == "full");
     for listed in devices() {
@@ -60,14 +60,14 @@ pub fn places() -> (Vec<Place>, Vec<(String, String)>) {
                 continue;
             };
             if listed.backend == Backend::Flex {
-                found.push(Place {
+                found.push(TestDevice {
                     name: format!("{name}, host kernels"),
                     backend: listed.backend,
                     device: chosen.device.clone(),
                     engine: Engine::Host { chunk: 5 },
                 });
             }
-            found.push(Place {
+            found.push(TestDevice {
                 name,
                 backend: listed.backend,
                 device: chosen.device,
@@ -76,4 +76,17 @@ pub fn places() -> (Vec<Place>, Vec<(String, String)>) {
         }
     }
     (found, missing)
+}
+
+/// The test devices of [`test_devices`]; each backend that is missing is reported as skipped.
+///
+/// # Panics
+///
+/// As [`test_support::skipped`].
+pub fn available_devices() -> Vec<TestDevice> {
+    let (test_devices, missing) = test_devices();
+    for (backend, why) in missing {
+        test_support::skipped(&backend, &why);
+    }
+    test_devices
 }

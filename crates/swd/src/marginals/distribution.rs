@@ -1,11 +1,11 @@
-//! Laws with a constant density in each bin, and the exact cells of their quantile functions.
+//! Distributions with a constant density in each bin, and the exact cells of their quantile functions.
 
 use rayon::prelude::*;
 
 use crate::cells::make_monotone;
 use crate::{Cells, FlowTarget, Slices, SwdError};
 
-/// A law on the line whose distribution function is linear between edges.
+/// A distribution on the line whose distribution function is linear between edges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PiecewiseUniform {
     /// Bins with mass: left edge, width, distribution function at both ends.
@@ -97,16 +97,19 @@ impl Cell for f32 {
     }
 }
 
-/// A law on every slice, cleaned from a release: public, and the target of particles.
+/// A distribution on every slice, cleaned from a release: public, and the target of particles.
 #[derive(Debug, Clone)]
 pub struct SlicedMarginals {
     slices: Slices,
-    laws: Vec<PiecewiseUniform>,
+    distributions: Vec<PiecewiseUniform>,
 }
 
 impl SlicedMarginals {
-    pub(super) fn new(slices: Slices, laws: Vec<PiecewiseUniform>) -> Self {
-        Self { slices, laws }
+    pub(super) fn new(slices: Slices, distributions: Vec<PiecewiseUniform>) -> Self {
+        Self {
+            slices,
+            distributions,
+        }
     }
 
     /// The slices.
@@ -127,15 +130,15 @@ impl SlicedMarginals {
                 what: "number of cells",
             });
         }
-        let mut values = vec![0.0; self.laws.len() * n];
+        let mut values = vec![0.0; self.distributions.len() * n];
         let within: Vec<f64> = values
             .par_chunks_mut(n)
-            .zip(&self.laws)
-            .map(|(row, law)| {
-                law.add_cells(row);
+            .zip(&self.distributions)
+            .map(|(row, distribution)| {
+                distribution.add_cells(row);
                 make_monotone(row);
                 let squares: f64 = row.iter().map(|q| q * q).sum();
-                (law.second_moment() - squares / n as f64).max(0.0)
+                (distribution.second_moment() - squares / n as f64).max(0.0)
             })
             .collect();
         Cells::from_rows(n, values, within)
@@ -153,7 +156,7 @@ impl FlowTarget for SlicedMarginals {
 
     fn write_cells(&self, l: usize, cells: &mut [f32]) {
         cells.fill(0.0);
-        self.laws[l].add_cells(cells);
+        self.distributions[l].add_cells(cells);
     }
 }
 
@@ -169,7 +172,7 @@ mod tests {
         edges[bin] + (edges[bin + 1] - edges[bin]) * (p - below[bin]) / mass
     }
 
-    fn law() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    fn distribution() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
         let steps =
             prop::collection::vec((0.1_f64..1.0, prop_oneof![0.0_f64..1.0, Just(0.0)]), 2..20);
         steps.prop_filter_map("no mass", |steps| {
@@ -194,10 +197,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cells_match_numeric_integration((edges, below) in law(), n in 1_usize..50) {
+        fn cells_match_numeric_integration((edges, below) in distribution(), n in 1_usize..50) {
             let slices = Slices::from_directions(1, &[1.0]).unwrap();
-            let law = PiecewiseUniform::new(&edges, &below);
-            let marginals = SlicedMarginals::new(slices, vec![law]);
+            let distribution = PiecewiseUniform::new(&edges, &below);
+            let marginals = SlicedMarginals::new(slices, vec![distribution]);
             let cells = marginals.cells(n).unwrap();
             let steps = 400;
             let (mut squares, mut single) = (0.0, vec![f32::NAN; n]);
@@ -214,7 +217,7 @@ mod tests {
                 prop_assert!((f64::from(single[r]) - q).abs() < 1e-5);
                 squares += values.iter().map(|x| (x - q).powi(2)).sum::<f64>() / f64::from(steps);
             }
-            prop_assert!((cells.within_mean() - squares / n as f64).abs() < 0.1);
+            prop_assert!((cells.mean_within_cell_variance() - squares / n as f64).abs() < 0.1);
         }
     }
 
@@ -222,14 +225,14 @@ mod tests {
     #[test]
     fn cells_of_two_bins() {
         let slices = Slices::from_directions(1, &[1.0]).unwrap();
-        let law = PiecewiseUniform::new(&[-1.0, 0.0, 1.0, 2.0], &[0.0, 0.25, 0.25, 1.0]);
-        let marginals = SlicedMarginals::new(slices, vec![law]);
+        let distribution = PiecewiseUniform::new(&[-1.0, 0.0, 1.0, 2.0], &[0.0, 0.25, 0.25, 1.0]);
+        let marginals = SlicedMarginals::new(slices, vec![distribution]);
         let close = |n: usize, expected: &[f64], within: f64| {
             let cells = marginals.cells(n).unwrap();
             for (q, expected) in cells.row(0).iter().zip(expected) {
                 assert!((q - expected).abs() < 1e-14, "{q} for {expected}");
             }
-            assert!((cells.within_mean() - within).abs() < 1e-14);
+            assert!((cells.mean_within_cell_variance() - within).abs() < 1e-14);
         };
         close(
             1,

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use super::NOTE;
+/// What the name of a note of a use ends in.
+pub(crate) const NOTE: &str = ".use.json";
 
 /// Why a data set's public half cannot be had.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

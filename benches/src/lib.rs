@@ -1,1 +1,0 @@
-//! Benches; see the folder beside this one.

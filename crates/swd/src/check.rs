@@ -1,0 +1,40 @@
+//! What input has to be before anything is computed from it.
+
+use crate::SwdError;
+
+/// Checks the length of a matrix of points, one a row, for being there and whole.
+pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<(), SwdError> {
+    if len == 0 {
+        return Err(SwdError::Empty { what });
+    }
+    if !len.is_multiple_of(d) {
+        return Err(SwdError::Length {
+            what,
+            found: len,
+            expected: len.checked_div(d).unwrap_or(0) * d,
+        });
+    }
+    Ok(())
+}
+
+/// Checks a matrix of points, one a row, for being there, whole and finite.
+pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
+    check_shape(what, points.len(), d)?;
+    if let Some(place) = points.iter().position(|value| !value.is_finite()) {
+        return Err(SwdError::NotFinite {
+            what,
+            row: place / d,
+            index: place % d,
+            value: f64::from(points[place]),
+        });
+    }
+    Ok(())
+}
+
+/// A bound must be a finite number that is not negative: NaN would vanish in a maximum.
+pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(SwdError::NotABound { what, value })
+}
