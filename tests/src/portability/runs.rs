@@ -3,8 +3,8 @@
 use burn::module::Module;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
-use burn::tensor::activation::sigmoid;
 use burn::optim::{AdamConfig, SgdConfig};
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
 use dp_core::DpError;

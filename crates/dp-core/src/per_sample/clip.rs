@@ -1,11 +1,11 @@
 //! Clipping from Gram matrices alone.
 //!
-//! Inner clipping (paper 004, section 5.1) replaces the Jacobian `J` (`d x r`) of a record by its
+//! Inner clipping (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, section 5.1) replaces the Jacobian `J` (`d x r`) of a record by its
 //! projection onto matrices of spectral norm at most `L`, then applies the cotangent `c`. Both
 //! forms below are maps `c -> c'` with `||J^T c'|| <= L ||c||`, computed from `G = J J^T`:
 //!
 //! - `rows`: each row is clipped to `L / sqrt(d)`, so `c'_r = min(1, L / (sqrt(d) sqrt(G_rr))) c_r`
-//!   (paper 004, remark A.2);
+//!   (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, remark A.2);
 //! - `spectral`: each singular value is clipped to `L`, so `c' = f(G) c` with
 //!   `f(e) = min(1, L / sqrt(e))` on the eigenvalues of `G`.
 //!

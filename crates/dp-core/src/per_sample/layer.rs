@@ -37,7 +37,7 @@ pub struct Needs {
 
 /// What a layer is to its neighbours, whose host kernels may take its work over.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Role {
+pub enum FusionHint {
     /// Nothing that a neighbour could take over.
     Other,
     /// `y = x` for `x > 0`, else `slope x`.
@@ -80,8 +80,8 @@ pub trait Layer {
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>>;
 
     /// What this layer is to its neighbours.
-    fn role(&self) -> Role {
-        Role::Other
+    fn fusion_hint(&self) -> FusionHint {
+        FusionHint::Other
     }
 
     /// The layers, this one or those inside it, that have no formulas and form gradients record by record.
@@ -97,8 +97,8 @@ pub trait Layer {
     /// Host kernels for this layer and the layers that follow it, as many as it takes over: with
     /// their number.
     ///
-    /// - `next`: the roles of all layers behind this one.
-    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+    /// - `next`: the hints of all layers behind this one.
+    fn host_fused(&self, next: &[FusionHint]) -> Option<(Box<dyn HostLayer>, usize)> {
         let _ = next;
         Some((self.host()?, 0))
     }

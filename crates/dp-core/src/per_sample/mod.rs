@@ -7,7 +7,7 @@
 //! weight-gradient pass, so the per-record gradients of a batch never exist together.
 //!
 //! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
-//! octets of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
+//! groups of eight lanes of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
 //!
 //! [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any module one
 //! record at a time, by autodiff: slow, obvious, and what every layer is tested against.
@@ -23,8 +23,10 @@ mod stack;
 
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights};
 pub use device::finite_rows;
-pub use host::{Buffer, HostActivations, HostLayer, HostPullBack, HostStack, LANES, Octet, Seen};
-pub use layer::{Layer, Needs, ParameterSlot, Role};
+pub use host::{
+    Buffer, HostActivations, HostLayer, HostPullBack, HostStack, LANES, Lanes8, SavedActivations,
+};
+pub use layer::{FusionHint, Layer, Needs, ParameterSlot};
 pub use reference::{Reference, Rows, parameters_of, refuse_mixing};
 pub use rounding::Rounding;
 pub use stack::{Activations, PullBack, Stack};

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use burn::tensor::Tensor;
 
-use super::{HostLayer, HostStack, Layer, Needs, ParameterSlot, Role};
+use super::{FusionHint, HostLayer, HostStack, Layer, Needs, ParameterSlot};
 use crate::DpError;
 
 /// Layers applied one after the other.
@@ -171,14 +171,18 @@ impl<'a> Stack<'a> {
     ///
     /// [`DpError::NoHostKernels`] names the first layer that offers none.
     pub fn host(&self) -> Result<HostStack, DpError> {
-        let roles: Vec<Role> = self.layers.iter().map(|layer| layer.role()).collect();
+        let hints: Vec<FusionHint> = self
+            .layers
+            .iter()
+            .map(|layer| layer.fusion_hint())
+            .collect();
         let mut layers: Vec<Box<dyn HostLayer>> = Vec::new();
         let mut index = 0;
         while index < self.layers.len() {
             let layer = &self.layers[index];
             let (host, taken) =
                 layer
-                    .host_with(&roles[index + 1..])
+                    .host_fused(&hints[index + 1..])
                     .ok_or_else(|| DpError::NoHostKernels {
                         layer: layer.name().to_string(),
                     })?;

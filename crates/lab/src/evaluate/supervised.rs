@@ -5,9 +5,9 @@
 //! parallel and are added in order, so the result does not depend on the number of threads.
 
 use burn::module::Module;
-use dp_core::DpError;
 use burn::optim::{AdamConfig, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
 use dp_core::per_sample::{HostStack, Needs, Stack};
 use model::{ModelError, weights};
 use rand::Rng;

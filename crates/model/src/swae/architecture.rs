@@ -190,7 +190,7 @@ pub struct Swae {
 
 impl Swae {
     /// The encoder, and the decoder that sees labels beside what it encoded.
-    fn stages(&self) -> Result<Layers<'_>, DpError> {
+    fn encoder_and_head(&self) -> Result<Layers<'_>, DpError> {
         let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
         Ok(Layers::tapped(encoder, decoder).beside(self.classes))
     }
@@ -270,6 +270,6 @@ impl Network<2> for Swae {
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        self.stages().map(Some)
+        self.encoder_and_head().map(Some)
     }
 }

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
 
-use super::{Engine, Pass, Stages, StepLosses, read, upload};
+use super::{EncoderAndHead, Engine, Pass, StepLosses, read, upload};
 use crate::TrainingError;
 
 /// What the losses are at the network's activation.
@@ -24,7 +24,7 @@ struct Below {
 impl Pass<'_, 2> {
     pub(super) fn on_device(
         &self,
-        stages: &Stages,
+        stages: &EncoderAndHead,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {

@@ -8,7 +8,7 @@ use dp_core::per_sample::{HostActivations, HostStack, Needs};
 use rayon::prelude::*;
 
 use super::weights::{Norms, project_to_ball};
-use super::{Engine, Pass, Stages, StepLosses, identities, read};
+use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read};
 use crate::TrainingError;
 
 /// Partial sums of a batch's gradient on the host: each is as large as the network, and no more than
@@ -73,7 +73,7 @@ type Part = (Vec<f32>, Vec<f64>);
 impl Pass<'_, 2> {
     pub(super) fn on_host(
         &self,
-        stages: &Stages,
+        stages: &EncoderAndHead,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
@@ -157,7 +157,7 @@ impl Pass<'_, 2> {
         Ok((gradient, self.losses(&sums, distances)))
     }
 
-    fn host(&self, stages: &Stages) -> Result<Host, TrainingError> {
+    fn host(&self, stages: &EncoderAndHead) -> Result<Host, TrainingError> {
         let features = self.features(stages)?;
         let beside = stages.beside;
         let rows = read(self.batch.inputs().clone())?;

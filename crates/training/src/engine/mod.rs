@@ -50,7 +50,7 @@ pub(crate) struct Pass<'a, const D: usize> {
 }
 
 /// A network as the pass needs it.
-struct Stages<'a> {
+struct EncoderAndHead<'a> {
     /// Up to the penalised activation.
     encoder: Stack<'a>,
     /// From there to the output; none where that is the activation itself.
@@ -120,7 +120,7 @@ fn refuse_shared(slots: &[ParameterSlot]) -> Result<(), TrainingError> {
     }
 }
 
-impl Stages<'_> {
+impl EncoderAndHead<'_> {
     /// All parameters, the encoder's first.
     fn parameters(&self) -> Vec<ParameterSlot> {
         let mut slots = self.encoder.parameters();
@@ -143,15 +143,15 @@ impl Pass<'_, 2> {
             head,
             beside,
         } = layers;
-        let stages = Stages {
+        let parts = EncoderAndHead {
             encoder,
             head,
             beside,
         };
         match engine {
-            Engine::Host { .. } => self.on_host(&stages, engine, device),
+            Engine::Host { .. } => self.on_host(&parts, engine, device),
             _ => self
-                .on_device(&stages, engine, device)
+                .on_device(&parts, engine, device)
                 .map_err(|error| match error {
                     TrainingError::Device { message, .. } => TrainingError::Device {
                         chunk: engine.chunk(),
@@ -163,17 +163,17 @@ impl Pass<'_, 2> {
     }
 
     /// Features of one record that the encoder sees.
-    fn features(&self, stages: &Stages) -> Result<usize, TrainingError> {
+    fn features(&self, parts: &EncoderAndHead) -> Result<usize, TrainingError> {
         let all = self.batch.inputs().dims()[1];
-        if stages.beside < all {
-            return Ok(all - stages.beside);
+        if parts.beside < all {
+            return Ok(all - parts.beside);
         }
         same(
             "features of a record, besides those that pass by",
-            stages.beside + 1,
+            parts.beside + 1,
             all,
         )?;
-        Ok(all - stages.beside)
+        Ok(all - parts.beside)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use super::octet::{LANES, Octet};
+use super::lanes::{LANES, Lanes8};
 
 /// Octets that may wait here: 256 MiB.
 const LIMIT: usize = 1 << 23;
@@ -16,33 +16,33 @@ const LIMIT: usize = 1 << 23;
 /// Buffers that wait, by length.
 #[derive(Default)]
 struct Spares {
-    by_length: BTreeMap<usize, Vec<Vec<Octet>>>,
-    octets: usize,
+    by_length: BTreeMap<usize, Vec<Vec<Lanes8>>>,
+    groups: usize,
 }
 
 static SPARES: LazyLock<Mutex<Spares>> = LazyLock::new(Mutex::default);
 
-/// A buffer of octets that goes back to the spare ones when it is dropped.
+/// A buffer of groups of eight lanes that goes back to the spare ones when it is dropped.
 #[derive(Debug, Default)]
-pub struct Buffer(Vec<Octet>);
+pub struct Buffer(Vec<Lanes8>);
 
 impl Buffer {
     /// `length` zeros.
     pub fn zeros(length: usize) -> Self {
         let mut buffer = Self::take(length);
-        buffer.fill(Octet::default());
+        buffer.fill(Lanes8::default());
         buffer
     }
 
-    /// `length` octets that the caller overwrites, all of them, before it reads any: they hold
+    /// `length` groups of eight lanes that the caller overwrites, all of them, before it reads any: they hold
     /// whatever their last user left.
     ///
-    /// With debug assertions they hold NaN, so that a reader of an octet that was not written fails
+    /// With debug assertions they hold NaN, so that a reader of a group of eight lanes that was not written fails
     /// every test.
-    pub fn to_fill(length: usize) -> Self {
+    pub fn scratch(length: usize) -> Self {
         let mut buffer = Self::take(length);
         if cfg!(debug_assertions) {
-            buffer.fill(Octet([f32::NAN; LANES]));
+            buffer.fill(Lanes8([f32::NAN; LANES]));
         }
         buffer
     }
@@ -51,10 +51,10 @@ impl Buffer {
         let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = spares.by_length.get_mut(&length).and_then(Vec::pop);
         if spare.is_some() {
-            spares.octets -= length;
+            spares.groups -= length;
         }
         drop(spares);
-        Self(spare.unwrap_or_else(|| vec![Octet::default(); length]))
+        Self(spare.unwrap_or_else(|| vec![Lanes8::default(); length]))
     }
 }
 
@@ -65,8 +65,8 @@ impl Drop for Buffer {
             return;
         }
         let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.octets + buffer.len() <= LIMIT {
-            spares.octets += buffer.len();
+        if spares.groups + buffer.len() <= LIMIT {
+            spares.groups += buffer.len();
             spares
                 .by_length
                 .entry(buffer.len())
@@ -77,15 +77,15 @@ impl Drop for Buffer {
 }
 
 impl Deref for Buffer {
-    type Target = [Octet];
+    type Target = [Lanes8];
 
-    fn deref(&self) -> &[Octet] {
+    fn deref(&self) -> &[Lanes8] {
         &self.0
     }
 }
 
 impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [Octet] {
+    fn deref_mut(&mut self) -> &mut [Lanes8] {
         &mut self.0
     }
 }
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_buffer_of_zeros_is_zero_whatever_was_there() {
-        Buffer::to_fill(12_345).fill(Octet([1.0; LANES]));
+        Buffer::scratch(12_345).fill(Lanes8([1.0; LANES]));
         let again = Buffer::zeros(12_345);
         assert_eq!(again.len(), 12_345);
-        assert!(again.iter().all(|octet| *octet == Octet::default()));
+        assert!(again.iter().all(|group| *group == Lanes8::default()));
     }
 }

@@ -1,21 +1,21 @@
 //! What a layer must offer to run on the host.
 
-use super::Octet;
+use super::Lanes8;
 
 /// What a forward pass kept of one layer.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     /// The signs that the layer asked to keep, `[blocks, signs]`: a bit for each lane.
     pub signs: &'a [u8],
     /// The layer's output, `[blocks, d_out]`.
-    pub output: &'a [Octet],
+    pub output: &'a [Lanes8],
 }
 
 /// A layer as host kernels over a snapshot of its weights.
 ///
-/// The same mathematics as [`Layer`](crate::per_sample::Layer); a buffer holds one [`Octet`] for each feature
+/// The same mathematics as [`Layer`](crate::per_sample::Layer); a buffer holds one [`Lanes8`] for each feature
 /// of the eight records of a block, block after block.
 pub trait HostLayer: Send + Sync {
     /// Features of one record at the input.
@@ -35,10 +35,10 @@ pub trait HostLayer: Send + Sync {
 
     /// `output [blocks, d_out]` for `input [blocks, d_in]`; fills `signs [blocks, signs]`, one byte
     /// for the eight records of a block.
-    fn forward(&self, input: &[Octet], signs: &mut [u8], output: &mut [Octet]);
+    fn forward(&self, input: &[Lanes8], signs: &mut [u8], output: &mut [Lanes8]);
 
     /// `below [blocks, g, d_in]` for `delta [blocks, g, d_out]`. Overwrites `below`.
-    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]);
+    fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]);
 
     /// The length of the rows of `J_i` that [`HostLayer::gram`] forms: all the layer's parameters,
     /// or 0 where the Gram matrix needs no rows.
@@ -48,19 +48,26 @@ pub trait HostLayer: Send + Sync {
 
     /// Adds this layer's part of `G_i = J_i J_i^T` to `gram [blocks, g, g]`, and fills
     /// `rows [blocks, g, row_length]` with the layer's part of `J_i`.
-    fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]);
+    fn gram(
+        &self,
+        g: usize,
+        saved: &SavedActivations,
+        delta: &[Lanes8],
+        rows: &mut [Lanes8],
+        gram: &mut [Lanes8],
+    );
 
     /// Adds `sum_i J_i^T w_i` for `weights [blocks, g]` and the `rows` that [`HostLayer::gram`]
     /// filled. A weight of zero contributes exact zeros, whatever its row holds.
     ///
     /// Only for a layer with a [`HostLayer::row_length`].
-    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
         let _ = (g, weights, rows, gradient);
     }
 
     /// Adds the gradient summed over records for one cotangent a record, `delta [blocks, d_out]`.
     ///
-    /// A lane without a record, or whose record must not count, is zero in `seen.input` and in
+    /// A lane without a record, or whose record must not count, is zero in `saved.input` and in
     /// `delta`.
-    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]);
+    fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]);
 }

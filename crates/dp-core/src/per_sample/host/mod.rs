@@ -2,13 +2,13 @@
 
 mod buffer;
 mod kernels;
+mod lanes;
 mod layer;
 pub(super) mod layers;
-mod octet;
 mod stack;
 
 pub use buffer::Buffer;
 pub(super) use kernels::Plane;
-pub use layer::{HostLayer, Seen};
-pub use octet::{LANES, Octet};
+pub use lanes::{LANES, Lanes8};
+pub use layer::{HostLayer, SavedActivations};
 pub use stack::{HostActivations, HostPullBack, HostStack};

@@ -1,11 +1,11 @@
-//! The per-record passes on octets, for the CPU.
+//! The per-record passes in lanes of eight, for the CPU.
 //!
 //! A chunk of records goes through all layers on one core while its activations are in cache; the
 //! caller runs chunks in parallel and adds their gradients in the order of the chunks, so that the
 //! result does not depend on the number of threads.
 
-use super::octet::{LANES, Octet, blocks, interleave, separate};
-use super::{Buffer, HostLayer, Seen};
+use super::lanes::{LANES, Lanes8, blocks, interleave, separate};
+use super::{Buffer, HostLayer, SavedActivations};
 use crate::per_sample::Needs;
 
 /// Host layers applied one after the other.
@@ -33,8 +33,8 @@ impl HostActivations {
     }
 
     /// What the forward pass kept of one block of the layer at `index`.
-    fn seen(&self, index: usize, block: usize) -> Seen<'_> {
-        Seen {
+    fn saved(&self, index: usize, block: usize) -> SavedActivations<'_> {
+        SavedActivations {
             input: part(&self.values[index], self.n, block),
             signs: part(&self.signs[index], self.n, block),
             output: part(&self.values[index + 1], self.n, block),
@@ -115,7 +115,7 @@ impl HostStack {
         let mut signs = Vec::with_capacity(self.layers.len());
         values.push(interleave(n, self.inputs(), input));
         for layer in &self.layers {
-            let mut output = Buffer::to_fill(blocks(n) * layer.outputs());
+            let mut output = Buffer::scratch(blocks(n) * layer.outputs());
             let mut keep = vec![0; blocks(n) * layer.signs()];
             layer.forward(&values[values.len() - 1], &mut keep, &mut output);
             values.push(output);
@@ -146,9 +146,9 @@ impl HostStack {
             .map(|layer| match (layer.parameters(), layer.row_length()) {
                 (0, _) => Part::None,
                 (_, 1..) if needs.gram => {
-                    Part::Rows(Buffer::to_fill(blocks(n) * g * layer.row_length()))
+                    Part::Rows(Buffer::scratch(blocks(n) * g * layer.row_length()))
                 }
-                _ => Part::Delta(Buffer::to_fill(blocks(n) * g * layer.outputs())),
+                _ => Part::Delta(Buffer::scratch(blocks(n) * g * layer.outputs())),
             })
             .collect();
         // Below the first layer with parameters nothing is owed unless the caller wants the
@@ -160,7 +160,7 @@ impl HostStack {
             .unwrap_or(0);
         let last = if needs.input { 0 } else { first };
         let delta = interleave(n, g * self.outputs(), delta);
-        let mut input = Buffer::to_fill(if needs.input {
+        let mut input = Buffer::scratch(if needs.input {
             blocks(n) * g * self.inputs()
         } else {
             0
@@ -168,28 +168,28 @@ impl HostStack {
         // Block by block, so that the cotangents of all rows stay in cache.
         let widest = self.layers.iter().map(|l| l.inputs().max(l.outputs()));
         let widest = g * widest.max().unwrap_or(0);
-        let (mut current, mut below) = (Buffer::to_fill(widest), Buffer::to_fill(widest));
+        let (mut current, mut below) = (Buffer::scratch(widest), Buffer::scratch(widest));
         for block in 0..blocks(n) {
             let start = part(&delta, n, block);
             current[..start.len()].copy_from_slice(start);
             for (index, layer) in self.layers.iter().enumerate().skip(last).rev() {
-                let seen = activations.seen(index, block);
+                let saved = activations.saved(index, block);
                 let delta = &current[..g * layer.outputs()];
                 match &mut parts[index] {
                     Part::None => {}
                     Part::Delta(kept) => {
                         part_mut(kept, n, block).copy_from_slice(delta);
                         if needs.gram {
-                            layer.gram(g, &seen, delta, &mut [], part_mut(&mut gram, n, block));
+                            layer.gram(g, &saved, delta, &mut [], part_mut(&mut gram, n, block));
                         }
                     }
                     Part::Rows(rows) => {
                         let rows = part_mut(rows, n, block);
-                        layer.gram(g, &seen, delta, rows, part_mut(&mut gram, n, block));
+                        layer.gram(g, &saved, delta, rows, part_mut(&mut gram, n, block));
                     }
                 }
                 if needs.input || index > first {
-                    layer.backward(g, &seen, delta, &mut below[..g * layer.inputs()]);
+                    layer.backward(g, &saved, delta, &mut below[..g * layer.inputs()]);
                     std::mem::swap(&mut current, &mut below);
                 }
             }
@@ -243,12 +243,12 @@ impl HostStack {
                         add_combination(w, delta, sums);
                     }
                     let input = without_dead(&activations.values[index], &weights, g);
-                    let seen = Seen {
+                    let saved = SavedActivations {
                         input: &input,
                         signs: &activations.signs[index],
                         output: &activations.values[index + 1],
                     };
-                    layer.gradient(&seen, &combined, part);
+                    layer.gradient(&saved, &combined, part);
                 }
             }
             offset += length;
@@ -257,7 +257,7 @@ impl HostStack {
 }
 
 /// Adds `sum_r w_r rows_r` to `sums`, lane by lane; rows of weight zero are passed over.
-fn add_combination(weights: &[Octet], rows: &[Octet], sums: &mut [Octet]) {
+fn add_combination(weights: &[Lanes8], rows: &[Lanes8], sums: &mut [Lanes8]) {
     for (w, row) in weights.iter().zip(rows.chunks_exact(sums.len().max(1))) {
         for (sum, value) in sums.iter_mut().zip(row) {
             for lane in 0..LANES {
@@ -270,11 +270,11 @@ fn add_combination(weights: &[Octet], rows: &[Octet], sums: &mut [Octet]) {
 
 /// `input [blocks, features]` with zeros in the lanes all of whose `g` weights are zero.
 fn without_dead<'a>(
-    input: &'a [Octet],
-    weights: &[Octet],
+    input: &'a [Lanes8],
+    weights: &[Lanes8],
     g: usize,
-) -> std::borrow::Cow<'a, [Octet]> {
-    let dead = |w: &[Octet], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
+) -> std::borrow::Cow<'a, [Lanes8]> {
+    let dead = |w: &[Lanes8], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
     let any = weights
         .chunks_exact(g)
         .any(|w| (0..LANES).any(|lane| dead(w, lane)));
@@ -288,8 +288,8 @@ fn without_dead<'a>(
         .zip(input.chunks_exact_mut(features))
     {
         for lane in (0..LANES).filter(|&lane| dead(w, lane)) {
-            for octet in block.iter_mut() {
-                octet.0[lane] = 0.0;
+            for group in block.iter_mut() {
+                group.0[lane] = 0.0;
             }
         }
     }

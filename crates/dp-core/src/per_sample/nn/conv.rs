@@ -13,7 +13,7 @@ use crate::per_sample::host::Plane;
 use crate::per_sample::host::layers::{
     HostConv, HostConvPool, HostConvolution, Parameters, Sliding,
 };
-use crate::per_sample::{HostLayer, Layer, ParameterSlot, Role};
+use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
 
 /// A convolution with stride, padding, dilation and groups.
 ///
@@ -225,9 +225,9 @@ impl Layer for Conv {
         Some(Box::new(conv))
     }
 
-    fn host_with(&self, next: &[Role]) -> Option<(Box<dyn HostLayer>, usize)> {
+    fn host_fused(&self, next: &[FusionHint]) -> Option<(Box<dyn HostLayer>, usize)> {
         let even = self.window.size.iter().all(|side| side.is_multiple_of(2));
-        if let [Role::LeakyRelu { slope }, Role::AvgPool, ..] = *next
+        if let [FusionHint::LeakyRelu { slope }, FusionHint::AvgPool, ..] = *next
             && even
             && let Some(conv) = self.same_on_host()
         {

@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, activation};
 
 use super::pull::gradient_at;
 use crate::per_sample::host::layers::{Function, HostLeakyRelu, HostPointwise, Slope};
-use crate::per_sample::{HostLayer, Layer, ParameterSlot, Role};
+use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
 
 type SlopeOnTensors = Box<dyn Fn(&Tensor<2>, &Tensor<2>) -> Tensor<2>>;
 type OnTensors = Box<dyn Fn(Tensor<2>) -> Tensor<2>>;
@@ -186,10 +186,10 @@ impl Layer for Pointwise {
         Vec::new()
     }
 
-    fn role(&self) -> Role {
+    fn fusion_hint(&self) -> FusionHint {
         match self.on_host {
-            Some(OnHost::LeakyRelu { slope }) => Role::LeakyRelu { slope },
-            _ => Role::Other,
+            Some(OnHost::LeakyRelu { slope }) => FusionHint::LeakyRelu { slope },
+            _ => FusionHint::Other,
         }
     }
 

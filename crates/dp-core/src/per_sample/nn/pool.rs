@@ -6,7 +6,7 @@ use burn::tensor::{Device, Slice, Tensor, TensorData};
 use super::geometry::{Reason, Window};
 use super::pull::pulled;
 use crate::per_sample::host::layers::{Along, HostMaxPool, HostPlanes};
-use crate::per_sample::{HostLayer, Layer, ParameterSlot, Role};
+use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
 
 /// The largest value of each window.
 pub(super) struct MaxPool {
@@ -156,7 +156,7 @@ pub(super) struct Planes {
     forward: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
     /// What the map does along each axis, where that is known.
     along: Option<[Along; 2]>,
-    role: Role,
+    fusion_hint: FusionHint,
 }
 
 impl Planes {
@@ -175,7 +175,7 @@ impl Planes {
             shape: [channels, height, width],
             forward: Box::new(forward),
             along: None,
-            role: Role::Other,
+            fusion_hint: FusionHint::Other,
         }
     }
 
@@ -186,13 +186,15 @@ impl Planes {
             size.is_multiple_of(2) && *along == (0..size / 2).map(pair).collect::<Along>()
         };
         let [_, height, width] = self.shape;
-        let role = match &along {
-            Some([down, across]) if halves(down, height) && halves(across, width) => Role::AvgPool,
-            _ => Role::Other,
+        let fusion_hint = match &along {
+            Some([down, across]) if halves(down, height) && halves(across, width) => {
+                FusionHint::AvgPool
+            }
+            _ => FusionHint::Other,
         };
         Self {
             along,
-            role,
+            fusion_hint,
             ..self
         }
     }
@@ -233,8 +235,8 @@ impl Layer for Planes {
         Vec::new()
     }
 
-    fn role(&self) -> Role {
-        self.role
+    fn fusion_hint(&self) -> FusionHint {
+        self.fusion_hint
     }
 
     fn host(&self) -> Option<Box<dyn HostLayer>> {

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     _mm256_set1_ps, _mm256_setr_epi32, _mm256_setzero_ps, _mm256_store_ps, _mm256_storeu_ps,
 };
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use super::{Kernel, Lanes};
 
@@ -51,14 +51,14 @@ impl Lanes for Wide {
     }
 
     #[inline(always)]
-    fn load(from: &Octet) -> Self {
-        // SAFETY: see `Wide`; an octet is eight floats, aligned to 32 bytes.
+    fn load(from: &Lanes8) -> Self {
+        // SAFETY: see `Wide`; a group of eight lanes is eight floats, aligned to 32 bytes.
         Self(unsafe { _mm256_load_ps(from.0.as_ptr()) })
     }
 
     #[inline(always)]
-    fn store(self, to: &mut Octet) {
-        // SAFETY: see `Wide`; an octet is eight floats, aligned to 32 bytes.
+    fn store(self, to: &mut Lanes8) {
+        // SAFETY: see `Wide`; a group of eight lanes is eight floats, aligned to 32 bytes.
         unsafe { _mm256_store_ps(to.0.as_mut_ptr(), self.0) }
     }
 

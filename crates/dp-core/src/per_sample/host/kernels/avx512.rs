@@ -1,4 +1,4 @@
-//! The kernels for AVX-512: two octets in a register.
+//! The kernels for AVX-512: two groups of eight lanes in a register.
 //!
 //! `unsafe` for the same reasons as in [`avx2`](super::avx2): calls into code compiled for AVX-512,
 //! behind [`available`], and the vector instructions themselves.
@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps,
 };
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::avx2::Wide;
 use super::{Span, SpanKernel, avx2};
@@ -37,13 +37,13 @@ fn run_with_features<K: SpanKernel>(kernel: K) {
     kernel.run::<Wide, Pair>();
 }
 
-/// Two octets in one 512-bit register. Private to this file, and named only by
+/// Two groups of eight lanes in one 512-bit register. Private to this file, and named only by
 /// [`run_with_features`], so every method below runs on a processor with AVX-512.
 #[derive(Clone, Copy)]
 struct Pair(__m512);
 
 impl Span<Wide> for Pair {
-    const OCTETS: usize = 2;
+    const GROUPS: usize = 2;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -52,16 +52,16 @@ impl Span<Wide> for Pair {
     }
 
     #[inline(always)]
-    fn load(from: &[Octet]) -> Self {
-        let pair: &[Octet; 2] = from[..2].try_into().expect("two octets");
-        // SAFETY: see `Pair`; two octets are sixteen floats, and the load needs no alignment.
+    fn load(from: &[Lanes8]) -> Self {
+        let pair: &[Lanes8; 2] = from[..2].try_into().expect("two groups");
+        // SAFETY: see `Pair`; two groups of eight lanes are sixteen floats, and the load needs no alignment.
         Self(unsafe { _mm512_loadu_ps(pair.as_ptr().cast()) })
     }
 
     #[inline(always)]
-    fn load_two(from: &[Octet], at: [usize; 2]) -> Self {
+    fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self {
         let [low, high] = at.map(|at| from[at].0.as_ptr());
-        // SAFETY: see `Pair`; an octet is eight floats, and the loads need no alignment.
+        // SAFETY: see `Pair`; a group of eight lanes is eight floats, and the loads need no alignment.
         Self(unsafe {
             let low = _mm512_castps256_ps512(_mm256_loadu_ps(low));
             _mm512_insertf32x8::<1>(low, _mm256_loadu_ps(high))
@@ -69,14 +69,14 @@ impl Span<Wide> for Pair {
     }
 
     #[inline(always)]
-    fn splat_octet(from: &Octet) -> Self {
-        // SAFETY: see `Pair`; an octet is eight floats, and the load needs no alignment.
+    fn splat_group(from: &Lanes8) -> Self {
+        // SAFETY: see `Pair`; a group of eight lanes is eight floats, and the load needs no alignment.
         Self(unsafe { _mm512_broadcast_f32x8(_mm256_loadu_ps(from.0.as_ptr())) })
     }
 
     #[inline(always)]
-    fn store_two(self, to: &mut [Octet], at: [usize; 2]) {
-        // SAFETY: see `Pair`; an octet is eight floats, and the stores need no alignment.
+    fn store_two(self, to: &mut [Lanes8], at: [usize; 2]) {
+        // SAFETY: see `Pair`; a group of eight lanes is eight floats, and the stores need no alignment.
         unsafe {
             let (low, high) = (
                 _mm512_castps512_ps256(self.0),
@@ -88,9 +88,9 @@ impl Span<Wide> for Pair {
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [Octet]) {
-        let pair: &mut [Octet; 2] = (&mut to[..2]).try_into().expect("two octets");
-        // SAFETY: see `Pair`; two octets are sixteen floats, and the store needs no alignment.
+    fn store(self, to: &mut [Lanes8]) {
+        let pair: &mut [Lanes8; 2] = (&mut to[..2]).try_into().expect("two groups");
+        // SAFETY: see `Pair`; two groups of eight lanes are sixteen floats, and the store needs no alignment.
         unsafe { _mm512_storeu_ps(pair.as_mut_ptr().cast(), self.0) }
     }
 

@@ -3,7 +3,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use super::{Kernel, Lanes, dispatch};
 
@@ -16,9 +16,9 @@ const SPAN: usize = 512;
 pub struct Combine<'a> {
     pub g: usize,
     /// `[blocks, g]`.
-    pub weights: &'a [Octet],
+    pub weights: &'a [Lanes8],
     /// `[blocks, g, length]`.
-    pub rows: &'a [Octet],
+    pub rows: &'a [Lanes8],
     /// `[length]`.
     pub gradient: &'a mut [f32],
 }
@@ -34,11 +34,11 @@ impl Kernel for Combine<'_> {
     fn run<L: Lanes>(self) {
         let length = self.gradient.len();
         debug_assert_eq!(self.weights.len() % self.g, 0);
-        let mut sums = [Octet::default(); SPAN];
+        let mut sums = [Lanes8::default(); SPAN];
         for (index, totals) in self.gradient.chunks_mut(SPAN).enumerate() {
             // A few entries of all rows: their sums stay in the nearest cache.
             let (start, sums) = (index * SPAN, &mut sums[..totals.len()]);
-            sums.fill(Octet::default());
+            sums.fill(Lanes8::default());
             for (w, row) in self.weights.iter().zip(self.rows.chunks_exact(length)) {
                 let w = L::load(w);
                 let alive = w.non_zero();

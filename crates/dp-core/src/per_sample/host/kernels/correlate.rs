@@ -3,7 +3,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
 
@@ -44,12 +44,12 @@ impl Taps {
 pub struct Correlate<'a> {
     pub plane: Plane,
     /// Zero-bordered planes `[c_in, padded]`.
-    pub padded: &'a [Octet],
+    pub padded: &'a [Lanes8],
     pub taps: &'a Taps,
     /// `[c_out]`, or empty.
     pub bias: &'a [f32],
     /// `[c_out, h, w]`, overwritten.
-    pub output: &'a mut [Octet],
+    pub output: &'a mut [Lanes8],
 }
 
 impl Correlate<'_> {
@@ -106,18 +106,18 @@ impl SpanKernel for Correlate<'_> {
 #[inline(always)]
 fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
     plane: &Plane,
-    padded: &[Octet],
+    padded: &[Lanes8],
     taps: &[[f32; O]],
     start: [f32; O],
-    output: &mut [Octet],
+    output: &mut [Lanes8],
 ) {
     let width = plane.width;
     for y in 0..plane.height {
         let mut x = 0;
         while x < width {
             // A pixel alone at the end is done with the one before it, again.
-            x -= if width - x < S::OCTETS && width > 1 {
-                S::OCTETS - 1
+            x -= if width - x < S::GROUPS && width > 1 {
+                S::GROUPS - 1
             } else {
                 0
             };
@@ -131,18 +131,18 @@ fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
                 at,
                 output: &mut *output,
             };
-            let registers = left.div_ceil(S::OCTETS);
-            x += if width < S::OCTETS {
+            let registers = left.div_ceil(S::GROUPS);
+            x += if width < S::GROUPS {
                 tile.run::<L, One<L>, K, 1>(left)
             } else if O == 1 {
                 match registers {
                     7.. => tile.run::<L, S, K, 7>(left),
-                    4.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    4.. if S::GROUPS > 1 => tile.run::<L, S, K, 4>(left),
                     _ => tile.run::<L, S, K, 1>(left),
                 }
             } else {
                 match registers {
-                    4 | 7.. if S::OCTETS > 1 => tile.run::<L, S, K, 4>(left),
+                    4 | 7.. if S::GROUPS > 1 => tile.run::<L, S, K, 4>(left),
                     3 | 5.. => tile.run::<L, S, K, 3>(left),
                     2 | 4 => tile.run::<L, S, K, 2>(left),
                     _ => tile.run::<L, S, K, 1>(left),
@@ -155,18 +155,18 @@ fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
 /// Pixels of `O` output planes from `at.0` on, whose windows start at `at.1`.
 struct Tile<'a, const O: usize> {
     plane: &'a Plane,
-    padded: &'a [Octet],
+    padded: &'a [Lanes8],
     taps: &'a [[f32; O]],
     start: &'a [f32; O],
     at: (usize, usize),
-    output: &'a mut [Octet],
+    output: &'a mut [Lanes8],
 }
 
 impl<const O: usize> Tile<'_, O> {
     /// `P` registers of the `left` pixels of the line; answers how many pixels that are.
     #[inline(always)]
     fn run<L: Lanes, S: Span<L>, const K: usize, const P: usize>(self, left: usize) -> usize {
-        if left < P * S::OCTETS {
+        if left < P * S::GROUPS {
             self.registers::<L, S, K, P, 1>()
         } else {
             self.registers::<L, S, K, P, 0>()
@@ -178,8 +178,8 @@ impl<const O: usize> Tile<'_, O> {
     fn registers<L: Lanes, S: Span<L>, const K: usize, const P: usize, const BACK: usize>(
         self,
     ) -> usize {
-        let pixels = P * S::OCTETS - BACK;
-        let x = |p: usize| p * S::OCTETS - if p + 1 == P { BACK } else { 0 };
+        let pixels = P * S::GROUPS - BACK;
+        let x = |p: usize| p * S::GROUPS - if p + 1 == P { BACK } else { 0 };
         let (to, from) = self.at;
         let mut sums = [[S::splat(0.0); P]; O];
         for o in 0..O {

@@ -6,7 +6,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::product::{OUTPUTS, Weights};
 use super::{Lanes, One, RUN, Span, SpanKernel, dispatch_spans};
@@ -23,8 +23,8 @@ pub struct GatherProduct<'a> {
     pub to: &'a [u32],
     /// From one output to the next.
     pub step: usize,
-    pub input: &'a [Octet],
-    pub output: &'a mut [Octet],
+    pub input: &'a [Lanes8],
+    pub output: &'a mut [Lanes8],
 }
 
 impl GatherProduct<'_> {
@@ -47,9 +47,9 @@ impl GatherProduct<'_> {
         while p < self.from.len() {
             let left = self.from.len() - p;
             let at = (p, first);
-            // Twelve accumulators of one octet, or sixteen of two where there are 32 registers.
-            p += match left / S::OCTETS {
-                4.. if S::OCTETS > 1 || O == 1 => self.tile::<L, S, O, 4>(weights, start, at),
+            // Twelve accumulators of one group of eight lanes, or sixteen of two where there are 32 registers.
+            p += match left / S::GROUPS {
+                4.. if S::GROUPS > 1 || O == 1 => self.tile::<L, S, O, 4>(weights, start, at),
                 3.. => self.tile::<L, S, O, 3>(weights, start, at),
                 2 => self.tile::<L, S, O, 2>(weights, start, at),
                 1 => self.tile::<L, S, O, 1>(weights, start, at),
@@ -66,7 +66,7 @@ impl GatherProduct<'_> {
         start: [f32; O],
         (place, first): (usize, usize),
     ) -> usize {
-        let pair = |p: usize| [place + p * S::OCTETS, place + (p + 1) * S::OCTETS - 1];
+        let pair = |p: usize| [place + p * S::GROUPS, place + (p + 1) * S::GROUPS - 1];
         let mut from = [[0; 2]; P];
         for p in 0..P {
             from[p] = pair(p).map(|place| self.from[place] as usize);
@@ -93,7 +93,7 @@ impl GatherProduct<'_> {
                 sums[o][p].store_two(self.output, to.map(|to| to + (first + o) * self.step));
             }
         }
-        P * S::OCTETS
+        P * S::GROUPS
     }
 }
 
@@ -118,11 +118,11 @@ impl SpanKernel for GatherProduct<'_> {
 pub struct GatherRows<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     /// `[outputs, places]`.
-    pub delta: &'a [Octet],
+    pub delta: &'a [Lanes8],
     /// `[outputs, taps]`.
-    pub rows: &'a mut [Octet],
+    pub rows: &'a mut [Lanes8],
 }
 
 impl GatherRows<'_> {
@@ -136,8 +136,8 @@ impl GatherRows<'_> {
         let mut t = 0;
         while t < self.taps.len() {
             let at = (first, t);
-            t += match (self.taps.len() - t) / S::OCTETS {
-                4.. if S::OCTETS > 1 || O == 1 => self.tile::<L, S, O, 4>(at),
+            t += match (self.taps.len() - t) / S::GROUPS {
+                4.. if S::GROUPS > 1 || O == 1 => self.tile::<L, S, O, 4>(at),
                 3.. => self.tile::<L, S, O, 3>(at),
                 2 => self.tile::<L, S, O, 2>(at),
                 1 => self.tile::<L, S, O, 1>(at),
@@ -153,7 +153,7 @@ impl GatherRows<'_> {
         (first, tap): (usize, usize),
     ) -> usize {
         let (places, length) = (self.from.len(), self.taps.len());
-        let pair = |t: usize| [tap + t * S::OCTETS, tap + (t + 1) * S::OCTETS - 1];
+        let pair = |t: usize| [tap + t * S::GROUPS, tap + (t + 1) * S::GROUPS - 1];
         let mut taps = [[0; 2]; T];
         for t in 0..T {
             taps[t] = pair(t).map(|tap| self.taps[tap] as usize);
@@ -171,7 +171,7 @@ impl GatherRows<'_> {
                     inputs[t] = S::load_two(self.input, taps[t].map(|tap| from as usize + tap));
                 }
                 for o in 0..O {
-                    let d = S::splat_octet(&cotangents[o][at]);
+                    let d = S::splat_group(&cotangents[o][at]);
                     for t in 0..T {
                         sums[o][t] = d.mul_add(inputs[t], sums[o][t]);
                     }
@@ -186,7 +186,7 @@ impl GatherRows<'_> {
                 }
             }
         }
-        T * S::OCTETS
+        T * S::GROUPS
     }
 }
 

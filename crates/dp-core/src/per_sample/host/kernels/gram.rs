@@ -3,7 +3,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, RUN, dispatch};
 
@@ -13,9 +13,9 @@ const SIDE: usize = 3;
 /// Adds `scale * rows rows^T` to `gram [g, g]` for `rows [g, length]`, one block.
 pub struct Gram<'a> {
     pub g: usize,
-    pub rows: &'a [Octet],
-    pub scale: Octet,
-    pub gram: &'a mut [Octet],
+    pub rows: &'a [Lanes8],
+    pub scale: Lanes8,
+    pub gram: &'a mut [Lanes8],
 }
 
 impl Gram<'_> {
@@ -57,12 +57,12 @@ impl Kernel for Gram<'_> {
 /// Rows `r .. r + R` against rows `s .. s + S`, and the mirror image off the diagonal.
 #[inline(always)]
 fn tile<L: Lanes, const R: usize, const S: usize>(
-    rows: &[Octet],
+    rows: &[Lanes8],
     g: usize,
     run: std::ops::Range<usize>,
     (r, s): (usize, usize),
     scale: L,
-    gram: &mut [Octet],
+    gram: &mut [Lanes8],
 ) {
     let length = rows.len() / g;
     let mut left = [&rows[..0]; R];

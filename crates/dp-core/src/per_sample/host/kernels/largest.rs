@@ -1,6 +1,6 @@
 //! The largest value of each window.
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, dispatch};
 
@@ -9,10 +9,10 @@ pub struct Largest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     /// `[c, plane]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     pub plane: usize,
     /// `[c, places]`, overwritten.
-    pub output: &'a mut [Octet],
+    pub output: &'a mut [Lanes8],
 }
 
 impl Largest<'_> {
@@ -42,14 +42,14 @@ pub struct ToLargest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     /// `[c, plane]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     pub plane: usize,
     /// `[c, places]`, what [`Largest`] answered.
-    pub output: &'a [Octet],
+    pub output: &'a [Lanes8],
     /// `[g, c, places]`.
-    pub delta: &'a [Octet],
+    pub delta: &'a [Lanes8],
     /// `[g, c, plane]`.
-    pub below: &'a mut [Octet],
+    pub below: &'a mut [Lanes8],
 }
 
 impl ToLargest<'_> {

@@ -43,7 +43,7 @@ pub(super) use product::{OuterProduct, Product, Weights};
 pub(super) use rows::WeightRows;
 pub(super) use sparse::{Sparse, SparseProduct};
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use span::{Narrow, One, Span, SpanKernel};
 
@@ -54,8 +54,8 @@ const RUN: usize = 48;
 trait Lanes: Copy {
     fn zero() -> Self;
     fn splat(value: f32) -> Self;
-    fn load(from: &Octet) -> Self;
-    fn store(self, to: &mut Octet);
+    fn load(from: &Lanes8) -> Self;
+    fn store(self, to: &mut Lanes8);
     fn load_eight(from: &[f32; LANES]) -> Self;
     fn store_eight(self, to: &mut [f32; LANES]);
     fn add(self, other: Self) -> Self;

@@ -1,6 +1,6 @@
 //! The sizes of an image plane and of its copy with zero borders.
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 /// A plane of `height x width` under a `kernel x kernel` window, `kernel` odd.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ impl Plane {
     /// Copies planes `[c, h, w]` into zero-bordered planes `[c, padded]`.
     ///
     /// The borders of `padded` must be zero at the first call; they are never written.
-    pub fn pad(&self, planes: &[Octet], padded: &mut [Octet]) {
+    pub fn pad(&self, planes: &[Lanes8], padded: &mut [Lanes8]) {
         let (stride, border) = (self.stride(), (self.kernel - 1) / 2);
         for (plane, target) in planes
             .chunks_exact(self.pixels())

@@ -8,7 +8,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, Plane, RUN, dispatch};
 
@@ -16,11 +16,11 @@ use super::{Kernel, Lanes, Plane, RUN, dispatch};
 pub struct Pool<'a> {
     pub plane: Plane,
     pub slope: f32,
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     /// `[c, h, w]`, overwritten.
     pub signs: &'a mut [u8],
     /// Overwritten.
-    pub output: &'a mut [Octet],
+    pub output: &'a mut [Lanes8],
 }
 
 impl Pool<'_> {
@@ -57,7 +57,7 @@ pub struct Slopes<'a> {
     pub slope: f32,
     pub signs: &'a [u8],
     /// As long as `signs`, overwritten.
-    pub slopes: &'a mut [Octet],
+    pub slopes: &'a mut [Lanes8],
 }
 
 impl Slopes<'_> {
@@ -80,10 +80,10 @@ impl Kernel for Slopes<'_> {
 pub struct Spread<'a> {
     pub plane: Plane,
     /// `[c, h, w]`.
-    pub slopes: &'a [Octet],
-    pub delta: &'a [Octet],
+    pub slopes: &'a [Lanes8],
+    pub delta: &'a [Lanes8],
     /// Planes with the borders of `plane`, which are not written: `[c, padded]`.
-    pub target: &'a mut [Octet],
+    pub target: &'a mut [Lanes8],
 }
 
 impl Spread<'_> {
@@ -121,13 +121,13 @@ impl Kernel for Spread<'_> {
 pub struct PooledRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
-    pub padded: &'a [Octet],
+    pub padded: &'a [Lanes8],
     /// `[c_out, h, w]`.
-    pub slopes: &'a [Octet],
+    pub slopes: &'a [Lanes8],
     /// `[g, c_out, h/2, w/2]`.
-    pub delta: &'a [Octet],
+    pub delta: &'a [Lanes8],
     /// `[g, stride]`, of which the first `c_out c_in K K` of each are overwritten.
-    pub rows: &'a mut [Octet],
+    pub rows: &'a mut [Lanes8],
     pub stride: usize,
 }
 
@@ -142,7 +142,7 @@ impl PooledRows<'_> {
         let g = self.rows.len() / self.stride;
         let c_in = self.padded.len() / self.plane.padded();
         let per_row = self.delta.len() / g;
-        let mut sums = vec![[Octet::default(); K]; quarter];
+        let mut sums = vec![[Lanes8::default(); K]; quarter];
         for (co, slopes) in self.slopes.chunks_exact(self.plane.pixels()).enumerate() {
             let delta = &self.delta[co * quarter..];
             for (ci, channel) in self.padded.chunks_exact(self.plane.padded()).enumerate() {
@@ -184,9 +184,9 @@ impl Kernel for PooledRows<'_> {
 #[inline(always)]
 fn block_sums<L: Lanes, const K: usize>(
     plane: &Plane,
-    slopes: &[Octet],
-    channel: &[Octet],
-    sums: &mut [[Octet; K]],
+    slopes: &[Lanes8],
+    channel: &[Lanes8],
+    sums: &mut [[Lanes8; K]],
 ) {
     let (width, stride) = (plane.width, plane.stride());
     for (y, line) in sums.chunks_exact_mut(width / 2).enumerate() {
@@ -213,10 +213,10 @@ fn block_sums<L: Lanes, const K: usize>(
 /// `R` rows against `K` taps; answers `R`.
 #[inline(always)]
 fn products<L: Lanes, const K: usize, const R: usize>(
-    sums: &[[Octet; K]],
-    (delta, per_row): (&[Octet], usize),
+    sums: &[[Lanes8; K]],
+    (delta, per_row): (&[Lanes8], usize),
     stride: usize,
-    rows: &mut [Octet],
+    rows: &mut [Lanes8],
 ) -> usize {
     let mut totals = [[L::zero(); K]; R];
     for start in (0..sums.len()).step_by(RUN) {

@@ -1,6 +1,6 @@
 //! The kernels for any processor.
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use super::{Kernel, Lanes};
 
@@ -24,12 +24,12 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
-    fn load(from: &Octet) -> Self {
+    fn load(from: &Lanes8) -> Self {
         Self(from.0)
     }
 
     #[inline(always)]
-    fn store(self, to: &mut Octet) {
+    fn store(self, to: &mut Lanes8) {
         to.0 = self.0;
     }
 

@@ -3,7 +3,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use super::{Kernel, Lanes, dispatch};
 
@@ -49,9 +49,9 @@ pub struct Product<'a> {
     /// `[outputs]`, or empty.
     pub bias: &'a [f32],
     /// `[v, inputs]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     /// `[v, outputs]`, overwritten.
-    pub output: &'a mut [Octet],
+    pub output: &'a mut [Lanes8],
 }
 
 impl Product<'_> {
@@ -124,9 +124,9 @@ impl Kernel for Product<'_> {
 fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
     weights: &[[f32; O]],
     start: &[[f32; O]; G],
-    input: &[Octet],
+    input: &[Lanes8],
     (first, outputs): (usize, usize),
-    output: &mut [Octet],
+    output: &mut [Lanes8],
 ) -> usize {
     let inputs = weights.len() / G;
     let mut groups = [&weights[..0]; G];
@@ -172,9 +172,9 @@ pub struct OuterProduct<'a> {
     pub inputs: usize,
     pub outputs: usize,
     /// `[blocks, inputs]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     /// `[blocks, outputs]`.
-    pub delta: &'a [Octet],
+    pub delta: &'a [Lanes8],
     pub gradient: &'a mut [f32],
 }
 
@@ -191,11 +191,11 @@ impl Kernel for OuterProduct<'_> {
         let groups = outputs.div_ceil(LANES);
         let records = self.delta.len() / outputs * LANES;
         // The cotangents with eight outputs side by side: [groups, records].
-        let mut turned = vec![Octet::default(); groups * records];
+        let mut turned = vec![Lanes8::default(); groups * records];
         for (block, delta) in self.delta.chunks_exact(outputs).enumerate() {
-            for (o, octet) in delta.iter().enumerate() {
+            for (o, group) in delta.iter().enumerate() {
                 for lane in 0..LANES {
-                    turned[o / LANES * records + block * LANES + lane].0[o % LANES] = octet.0[lane];
+                    turned[o / LANES * records + block * LANES + lane].0[o % LANES] = group.0[lane];
                 }
             }
         }
@@ -231,7 +231,7 @@ impl Kernel for OuterProduct<'_> {
 #[inline(always)]
 fn outer<L: Lanes, const V: usize>(
     column: &[[f32; OUTPUTS]],
-    delta: &[Octet],
+    delta: &[Lanes8],
     (first, outputs, count): (usize, usize, usize),
     gradient: &mut [f32],
 ) -> usize {

@@ -3,7 +3,7 @@
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, Plane, RUN, dispatch};
 
@@ -14,10 +14,10 @@ const PLANES: usize = 4;
 pub struct WeightRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
-    pub padded: &'a [Octet],
+    pub padded: &'a [Lanes8],
     /// Cotangent planes `[o, h, w]`: those of all rows of `J`, one after the other.
-    pub delta: &'a [Octet],
-    pub rows: &'a mut [Octet],
+    pub delta: &'a [Lanes8],
+    pub rows: &'a mut [Lanes8],
 }
 
 impl WeightRows<'_> {
@@ -70,10 +70,10 @@ impl Kernel for WeightRows<'_> {
 #[inline(always)]
 fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
     plane: &Plane,
-    channel: &[Octet],
-    delta: &[Octet],
+    channel: &[Lanes8],
+    delta: &[Lanes8],
     (at, length): (usize, usize),
-    rows: &mut [Octet],
+    rows: &mut [Lanes8],
 ) {
     let (width, stride, pixels) = (plane.width, plane.stride(), plane.pixels());
     let run = RUN.div_ceil(width);

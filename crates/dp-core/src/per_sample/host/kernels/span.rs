@@ -1,34 +1,34 @@
 //! Octets that lie side by side in one register.
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes};
 
-/// As many neighbouring octets as a register holds: pixels of a line.
+/// As many neighbouring groups of eight lanes as a register holds: pixels of a line.
 pub(super) trait Span<L: Lanes>: Copy {
     /// Octets in a register, 1 or 2.
-    const OCTETS: usize;
+    const GROUPS: usize;
     fn splat(value: f32) -> Self;
-    /// The first octets of `from`.
-    fn load(from: &[Octet]) -> Self;
-    /// The octets at `at`, of which one octet alone takes the first.
-    fn load_two(from: &[Octet], at: [usize; 2]) -> Self;
-    /// The same octet in each place.
-    fn splat_octet(from: &Octet) -> Self;
-    /// To the octets at `at`, of which one octet alone takes the first.
-    fn store_two(self, to: &mut [Octet], at: [usize; 2]);
-    /// To the first octets of `to`.
-    fn store(self, to: &mut [Octet]);
+    /// The first groups of eight lanes of `from`.
+    fn load(from: &[Lanes8]) -> Self;
+    /// The groups of eight lanes at `at`, of which one group of eight lanes alone takes the first.
+    fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self;
+    /// The same group of eight lanes in each place.
+    fn splat_group(from: &Lanes8) -> Self;
+    /// To the groups of eight lanes at `at`, of which one group of eight lanes alone takes the first.
+    fn store_two(self, to: &mut [Lanes8], at: [usize; 2]);
+    /// To the first groups of eight lanes of `to`.
+    fn store(self, to: &mut [Lanes8]);
     /// `self * factor + term`.
     fn mul_add(self, factor: Self, term: Self) -> Self;
 }
 
-/// A [`Kernel`] whose inner loop runs over neighbouring octets.
+/// A [`Kernel`] whose inner loop runs over neighbouring groups of eight lanes.
 pub(super) trait SpanKernel {
     fn run<L: Lanes, S: Span<L>>(self);
 }
 
-/// A kernel on one octet at a time.
+/// A kernel on one group of eight lanes at a time.
 pub(super) struct Narrow<K>(pub(super) K);
 
 impl<K: SpanKernel> Kernel for Narrow<K> {
@@ -38,12 +38,12 @@ impl<K: SpanKernel> Kernel for Narrow<K> {
     }
 }
 
-/// One octet.
+/// one group of eight lanes.
 #[derive(Clone, Copy)]
 pub(super) struct One<L>(L);
 
 impl<L: Lanes> Span<L> for One<L> {
-    const OCTETS: usize = 1;
+    const GROUPS: usize = 1;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -51,27 +51,27 @@ impl<L: Lanes> Span<L> for One<L> {
     }
 
     #[inline(always)]
-    fn load(from: &[Octet]) -> Self {
+    fn load(from: &[Lanes8]) -> Self {
         Self(L::load(&from[0]))
     }
 
     #[inline(always)]
-    fn load_two(from: &[Octet], at: [usize; 2]) -> Self {
+    fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self {
         Self(L::load(&from[at[0]]))
     }
 
     #[inline(always)]
-    fn splat_octet(from: &Octet) -> Self {
+    fn splat_group(from: &Lanes8) -> Self {
         Self(L::load(from))
     }
 
     #[inline(always)]
-    fn store_two(self, to: &mut [Octet], at: [usize; 2]) {
+    fn store_two(self, to: &mut [Lanes8], at: [usize; 2]) {
         self.0.store(&mut to[at[0]]);
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [Octet]) {
+    fn store(self, to: &mut [Lanes8]) {
         self.0.store(&mut to[0]);
     }
 

@@ -1,6 +1,6 @@
 //! Products with a sparse matrix.
 
-use crate::per_sample::Octet;
+use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, dispatch};
 
@@ -46,10 +46,10 @@ impl Sparse {
 pub struct SparseProduct<'a> {
     pub matrix: &'a Sparse,
     /// `[v, columns]`.
-    pub input: &'a [Octet],
+    pub input: &'a [Lanes8],
     pub columns: usize,
     /// `[v, rows]`, overwritten.
-    pub output: &'a mut [Octet],
+    pub output: &'a mut [Lanes8],
 }
 
 impl SparseProduct<'_> {

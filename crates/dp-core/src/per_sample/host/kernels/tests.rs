@@ -1,6 +1,6 @@
 //! Both versions of every kernel, on sizes that leave every kind of remainder.
 
-use crate::per_sample::{LANES, Octet};
+use crate::per_sample::{LANES, Lanes8};
 
 use super::*;
 
@@ -8,13 +8,13 @@ fn wave(n: usize, frequency: f32) -> Vec<f32> {
     (0..n).map(|i| (i as f32 * frequency).sin()).collect()
 }
 
-fn octets(n: usize, frequency: f32) -> Vec<Octet> {
+fn groups(n: usize, frequency: f32) -> Vec<Lanes8> {
     let values = wave(n * LANES, frequency);
     let (eights, _) = values.as_chunks::<LANES>();
-    eights.iter().map(|&eight| Octet(eight)).collect()
+    eights.iter().map(|&eight| Lanes8(eight)).collect()
 }
 
-fn close(a: &[Octet], b: &[Octet]) {
+fn close(a: &[Lanes8], b: &[Lanes8]) {
     for (x, y) in a.iter().flat_map(|o| o.0).zip(b.iter().flat_map(|o| o.0)) {
         assert!((x - y).abs() <= 1e-4 * (1.0 + y.abs()), "{x} {y}");
     }
@@ -23,7 +23,7 @@ fn close(a: &[Octet], b: &[Octet]) {
 /// Runs what `make` builds around a buffer in both versions.
 macro_rules! agree {
     ($length:expr, |$buffer:ident| $make:expr) => {
-        let mut results = [(); 2].map(|()| octets($length, 0.11));
+        let mut results = [(); 2].map(|()| groups($length, 0.11));
         let [fast, plain] = &mut results;
         let $buffer = &mut fast[..];
         avx2::run($make);
@@ -52,8 +52,8 @@ fn the_versions_agree() {
             kernel,
         };
         let (c_in, c_out) = (3, 6);
-        let mut padded = vec![Octet::default(); c_in * plane.padded()];
-        plane.pad(&octets(c_in * plane.pixels(), 0.37), &mut padded);
+        let mut padded = vec![Lanes8::default(); c_in * plane.padded()];
+        plane.pad(&groups(c_in * plane.pixels(), 0.37), &mut padded);
         let taps = Taps::new(&wave(c_out * c_in * kernel * kernel, 0.13), c_out);
         let bias = wave(c_out, 0.3);
         agree!(c_out * plane.pixels(), |output| Narrow(Correlate {
@@ -64,7 +64,7 @@ fn the_versions_agree() {
             output,
         }));
         // AVX-512 gives the same to the last bit: no sum is taken in another order.
-        let mut outputs = [0.11, 0.13].map(|f| octets(c_out * plane.pixels(), f));
+        let mut outputs = [0.11, 0.13].map(|f| groups(c_out * plane.pixels(), f));
         for (index, output) in outputs.iter_mut().enumerate() {
             let kernel = Correlate {
                 plane,
@@ -80,7 +80,7 @@ fn the_versions_agree() {
             }
         }
         assert_eq!(outputs[0], outputs[1]);
-        let delta = octets(c_out * plane.pixels(), 0.71);
+        let delta = groups(c_out * plane.pixels(), 0.71);
         agree!(c_out * c_in * kernel * kernel, |rows| WeightRows {
             plane,
             padded: &padded,
@@ -90,8 +90,8 @@ fn the_versions_agree() {
     }
     pooled_versions_agree();
     for g in 1..9 {
-        let rows = octets(g * 53, 0.19);
-        let scale = octets(1, 0.4)[0];
+        let rows = groups(g * 53, 0.19);
+        let scale = groups(1, 0.4)[0];
         agree!(g * g, |gram| Gram {
             g,
             rows: &rows,
@@ -99,7 +99,7 @@ fn the_versions_agree() {
             gram,
         });
         let weights = Weights::new(5, 11, |i, o| (i * 11 + o) as f32 * 0.1);
-        let (input, bias) = (octets(g * 5, 0.23), wave(11, 0.7));
+        let (input, bias) = (groups(g * 5, 0.23), wave(11, 0.7));
         agree!(g * 11, |output| Product {
             weights: &weights,
             bias: &bias,
@@ -118,9 +118,9 @@ fn pooled_versions_agree() {
         };
         let (c_in, c_out, slope) = (2, 3, 0.2);
         let pixels = c_out * plane.pixels();
-        let input = octets(pixels, 0.37);
+        let input = groups(pixels, 0.37);
         let mut kept = [vec![0; pixels], vec![1; pixels]];
-        let mut pooled = [(); 2].map(|()| vec![Octet::default(); pixels / 4]);
+        let mut pooled = [(); 2].map(|()| vec![Lanes8::default(); pixels / 4]);
         let [a, b] = &mut kept;
         let [c, d] = &mut pooled;
         let pool = |signs, output| Pool {
@@ -140,16 +140,16 @@ fn pooled_versions_agree() {
             signs,
             slopes,
         });
-        let slopes = octets(pixels, 0.53);
-        let delta = octets(g * pixels / 4, 0.29);
+        let slopes = groups(pixels, 0.53);
+        let delta = groups(g * pixels / 4, 0.29);
         agree!(c_out * plane.padded(), |target| Spread {
             plane,
             slopes: &slopes,
             delta: &delta[..pixels / 4],
             target,
         });
-        let mut padded = vec![Octet::default(); c_in * plane.padded()];
-        plane.pad(&octets(c_in * plane.pixels(), 0.43), &mut padded);
+        let mut padded = vec![Lanes8::default(); c_in * plane.padded()];
+        plane.pad(&groups(c_in * plane.pixels(), 0.43), &mut padded);
         let stride = c_out * c_in * kernel * kernel + c_out;
         agree!(g * stride, |rows| PooledRows {
             plane,
@@ -166,8 +166,8 @@ fn pooled_versions_agree() {
 #[test]
 fn combinations_are_sums_over_records() {
     let (g, blocks, length) = (3, 2, 5);
-    let mut weights = octets(blocks * g, 0.31);
-    let mut rows = octets(blocks * g * length, 0.17);
+    let mut weights = groups(blocks * g, 0.31);
+    let mut rows = groups(blocks * g * length, 0.17);
     weights[1].0[2] = 0.0;
     rows[length].0[2] = f32::NAN;
     let mut expected = vec![1.0f32; length];
@@ -198,8 +198,8 @@ fn combinations_are_sums_over_records() {
 fn outer_products_are_sums_over_records() {
     let (inputs, outputs, blocks) = (6, 19, 2);
     let (x, d) = (
-        octets(blocks * inputs, 0.31),
-        octets(blocks * outputs, 0.17),
+        groups(blocks * inputs, 0.31),
+        groups(blocks * outputs, 0.17),
     );
     let mut expected = vec![1.0f32; inputs * outputs];
     for b in 0..blocks {

@@ -1,8 +1,8 @@
-//! Activations on octets: the same function of each value.
+//! Activations in lanes of eight: the same function of each value.
 
 use std::sync::Arc;
 
-use crate::per_sample::{HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 /// A function of one value.
 pub type Function = Arc<dyn Fn(f32) -> f32 + Send + Sync>;
@@ -27,9 +27,9 @@ pub struct HostPointwise {
 fn pull_back(
     features: usize,
     g: usize,
-    seen: &Seen,
-    delta: &[Octet],
-    below: &mut [Octet],
+    saved: &SavedActivations,
+    delta: &[Lanes8],
+    below: &mut [Lanes8],
     each: impl Fn(f32, f32, f32) -> f32,
 ) {
     for (index, (below, delta)) in below
@@ -38,7 +38,9 @@ fn pull_back(
         .enumerate()
     {
         let record = index / g * features..(index / g + 1) * features;
-        let values = seen.input[record.clone()].iter().zip(&seen.output[record]);
+        let values = saved.input[record.clone()]
+            .iter()
+            .zip(&saved.output[record]);
         for ((below, delta), (x, y)) in below.iter_mut().zip(delta).zip(values) {
             for lane in 0..LANES {
                 below.0[lane] = each(x.0[lane], y.0[lane], delta.0[lane]);
@@ -60,7 +62,7 @@ impl HostLayer for HostLeakyRelu {
         0
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         for (y, x) in output.iter_mut().zip(input) {
             for lane in 0..LANES {
                 let x = x.0[lane];
@@ -69,15 +71,23 @@ impl HostLayer for HostLeakyRelu {
         }
     }
 
-    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
-        pull_back(self.features, g, seen, delta, below, |x, _, delta| {
+    fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]) {
+        pull_back(self.features, g, saved, delta, below, |x, _, delta| {
             if x > 0.0 { delta } else { self.slope * delta }
         });
     }
 
-    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+    fn gram(
+        &self,
+        _: usize,
+        _: &SavedActivations,
+        _: &[Lanes8],
+        _: &mut [Lanes8],
+        _: &mut [Lanes8],
+    ) {
+    }
 
-    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
 }
 
 impl HostLayer for HostPointwise {
@@ -93,19 +103,27 @@ impl HostLayer for HostPointwise {
         0
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         for (y, x) in output.iter_mut().zip(input) {
-            *y = Octet(x.0.map(&*self.function));
+            *y = Lanes8(x.0.map(&*self.function));
         }
     }
 
-    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
-        pull_back(self.features, g, seen, delta, below, |x, y, delta| {
+    fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]) {
+        pull_back(self.features, g, saved, delta, below, |x, y, delta| {
             delta * (self.slope)(x, y)
         });
     }
 
-    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+    fn gram(
+        &self,
+        _: usize,
+        _: &SavedActivations,
+        _: &[Lanes8],
+        _: &mut [Lanes8],
+        _: &mut [Lanes8],
+    ) {
+    }
 
-    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::per_sample::host::kernels::{Combine, GatherProduct, GatherRows, Gram, Weights};
-use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
 /// are formed twice, a few outputs at a time.
@@ -49,21 +49,21 @@ impl Border {
 
     /// `planes [c, size]`, in `scratch [c, whole]` where there is a border. What `scratch` holds around them is
     /// zero and stays so.
-    fn around<'a>(&self, planes: &'a [Octet], scratch: &'a mut [Octet]) -> &'a [Octet] {
+    fn around<'a>(&self, planes: &'a [Lanes8], scratch: &'a mut [Lanes8]) -> &'a [Lanes8] {
         if self.bare() {
             return planes;
         }
         let [height, width] = self.size;
         let area = self.plane();
         // What lies behind the last window is not read.
-        let seen = width.min(self.whole[1] - self.before[1]);
+        let saved = width.min(self.whole[1] - self.before[1]);
         for (plane, target) in planes
             .chunks_exact(height * width)
             .zip(scratch.chunks_exact_mut(area))
         {
             let lines = target.chunks_exact_mut(self.whole[1]).skip(self.before[0]);
             for (line, values) in lines.zip(plane.chunks_exact(width)) {
-                line[self.before[1]..][..seen].copy_from_slice(&values[..seen]);
+                line[self.before[1]..][..saved].copy_from_slice(&values[..saved]);
             }
         }
         scratch
@@ -318,7 +318,7 @@ impl HostConvolution {
     }
 
     /// Takes each vector of `input` down or up.
-    fn apply(&self, down: bool, bias: &[f32], input: &[Octet], output: &mut [Octet]) {
+    fn apply(&self, down: bool, bias: &[f32], input: &[Lanes8], output: &mut [Lanes8]) {
         let (map, from, to) = if down {
             (&self.down, 0, 1)
         } else {
@@ -361,9 +361,9 @@ impl HostConvolution {
     fn add_rows(
         &self,
         channels: Range<usize>,
-        large: &[Octet],
-        small: &[Octet],
-        rows: &mut [Octet],
+        large: &[Lanes8],
+        small: &[Lanes8],
+        rows: &mut [Lanes8],
     ) {
         let [inputs, outputs] = self.channels.map(|channels| channels / self.groups);
         let (phase, length) = (&self.down.phases[0], self.taps().len());
@@ -386,13 +386,13 @@ impl HostConvolution {
     }
 
     /// Adds the bias's gradient for one vector of cotangents at the output.
-    fn add_bias(&self, delta: &[Octet], row: &mut [Octet]) {
+    fn add_bias(&self, delta: &[Lanes8], row: &mut [Lanes8]) {
         let area = self.areas[usize::from(!self.transposed)];
         for (total, plane) in row.iter_mut().zip(delta.chunks_exact(area)) {
             for run in plane.chunks(LANES * 4) {
-                let mut part = Octet::default();
-                for octet in run {
-                    super::add(&mut part, octet);
+                let mut part = Lanes8::default();
+                for group in run {
+                    super::add(&mut part, group);
                 }
                 super::add(total, &part);
             }
@@ -409,7 +409,7 @@ impl HostConvolution {
     }
 
     /// Which of a layer's values and of its cotangents are the large ones and the small ones.
-    fn sides<'a>(&self, values: &'a [Octet], delta: &'a [Octet]) -> [&'a [Octet]; 2] {
+    fn sides<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
         if self.transposed {
             [delta, values]
         } else {
@@ -431,11 +431,17 @@ impl HostLayer for HostConvolution {
         self.trained().iter().sum()
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         self.apply(!self.transposed, &self.bias, input, output);
     }
 
-    fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(
+        &self,
+        _g: usize,
+        _seen: &SavedActivations,
+        delta: &[Lanes8],
+        below: &mut [Lanes8],
+    ) {
         self.apply(self.transposed, &[], delta, below);
     }
 
@@ -446,28 +452,35 @@ impl HostLayer for HostConvolution {
         }
     }
 
-    fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]) {
+    fn gram(
+        &self,
+        g: usize,
+        saved: &SavedActivations,
+        delta: &[Lanes8],
+        rows: &mut [Lanes8],
+        gram: &mut [Lanes8],
+    ) {
         let (inputs, outputs, length) = (self.inputs(), self.outputs(), self.row_length());
         let [weights, biases] = self.trained();
         let border = self.down.border;
-        let squares = |rows: &[Octet], gram: &mut [Octet]| {
+        let squares = |rows: &[Lanes8], gram: &mut [Lanes8]| {
             Gram {
                 g,
                 rows,
-                scale: Octet([1.0; LANES]),
+                scale: Lanes8([1.0; LANES]),
                 gram,
             }
             .apply();
         };
         let mut scratch = border.scratch(self.channels[0]);
-        let blocks = seen
+        let blocks = saved
             .input
             .chunks_exact(inputs)
             .zip(delta.chunks_exact(g * outputs));
         for (block, ((x, delta), gram)) in blocks.zip(gram.chunks_exact_mut(g * g)).enumerate() {
             if length > 0 {
                 let rows = &mut rows[block * g * length..][..g * length];
-                rows.fill(Octet::default());
+                rows.fill(Lanes8::default());
                 let mut large = &[][..];
                 for (r, delta) in delta.chunks_exact(outputs).enumerate() {
                     let (weight, bias) = rows[r * length..][..length].split_at_mut(weights);
@@ -507,7 +520,7 @@ impl HostLayer for HostConvolution {
         }
     }
 
-    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
         Combine {
             g,
             weights,
@@ -517,16 +530,17 @@ impl HostLayer for HostConvolution {
         .apply();
     }
 
-    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
+    fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
         let (inputs, outputs) = (self.inputs(), self.outputs());
         let (weight, bias) = gradient.split_at_mut(self.trained()[0]);
         let blocks = || {
-            seen.input
+            saved
+                .input
                 .chunks_exact(inputs)
                 .zip(delta.chunks_exact(outputs))
         };
         let mut scratch = self.down.border.scratch(self.channels[0]);
-        let summed = |rows: &[Octet], totals: &mut [f32]| {
+        let summed = |rows: &[Lanes8], totals: &mut [f32]| {
             for (total, sum) in totals.iter_mut().zip(rows) {
                 *total += sum.0.iter().sum::<f32>();
             }

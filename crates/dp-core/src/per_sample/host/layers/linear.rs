@@ -1,6 +1,6 @@
-//! The fully connected layer on octets.
+//! The fully connected layer in lanes of eight.
 
-use crate::per_sample::{HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 use crate::per_sample::host::kernels::{Gram, OuterProduct, Product, Weights};
 
@@ -49,7 +49,7 @@ impl HostLayer for HostLinear {
         (weight * self.inputs + bias) * self.outputs
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         Product {
             weights: &self.forward,
             bias: &self.bias,
@@ -59,7 +59,13 @@ impl HostLayer for HostLinear {
         .apply();
     }
 
-    fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(
+        &self,
+        _g: usize,
+        _seen: &SavedActivations,
+        delta: &[Lanes8],
+        below: &mut [Lanes8],
+    ) {
         Product {
             weights: &self.backward,
             bias: &[],
@@ -72,23 +78,23 @@ impl HostLayer for HostLinear {
     fn gram(
         &self,
         g: usize,
-        seen: &Seen,
-        delta: &[Octet],
-        _rows: &mut [Octet],
-        gram: &mut [Octet],
+        saved: &SavedActivations,
+        delta: &[Lanes8],
+        _rows: &mut [Lanes8],
+        gram: &mut [Lanes8],
     ) {
-        for ((x, rows), gram) in seen
+        for ((x, rows), gram) in saved
             .input
             .chunks_exact(self.inputs)
             .zip(delta.chunks_exact(g * self.outputs))
             .zip(gram.chunks_exact_mut(g * g))
         {
-            let mut squares = [Octet::default()];
+            let mut squares = [Lanes8::default()];
             if self.trained[0] {
                 Gram {
                     g: 1,
                     rows: x,
-                    scale: Octet([1.0; LANES]),
+                    scale: Lanes8([1.0; LANES]),
                     gram: &mut squares,
                 }
                 .apply();
@@ -97,14 +103,14 @@ impl HostLayer for HostLinear {
             Gram {
                 g,
                 rows,
-                scale: Octet(squares[0].0.map(|s| s + one)),
+                scale: Lanes8(squares[0].0.map(|s| s + one)),
                 gram,
             }
             .apply();
         }
     }
 
-    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
+    fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
         let weights = if self.trained[0] {
             self.inputs * self.outputs
         } else {
@@ -115,7 +121,7 @@ impl HostLayer for HostLinear {
             OuterProduct {
                 inputs: self.inputs,
                 outputs: self.outputs,
-                input: seen.input,
+                input: saved.input,
                 delta,
                 gradient: weight,
             }

@@ -1,7 +1,7 @@
-//! The largest value of each window, on octets.
+//! The largest value of each window, in lanes of eight.
 
 use crate::per_sample::host::kernels::{Largest, ToLargest};
-use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 /// Windows over planes, with nothing (`-inf`) around them.
 pub struct HostMaxPool {
@@ -61,13 +61,13 @@ impl HostMaxPool {
         })
     }
 
-    fn around<'a>(&self, planes: &'a [Octet], scratch: &'a mut Buffer) -> &'a [Octet] {
+    fn around<'a>(&self, planes: &'a [Lanes8], scratch: &'a mut Buffer) -> &'a [Lanes8] {
         if self.bare() {
             return planes;
         }
         if scratch.is_empty() {
-            *scratch = Buffer::to_fill(self.channels * self.plane());
-            scratch.fill(Octet([f32::NEG_INFINITY; LANES]));
+            *scratch = Buffer::scratch(self.channels * self.plane());
+            scratch.fill(Lanes8([f32::NEG_INFINITY; LANES]));
         }
         let mut values = planes.chunks_exact(self.size[1]);
         for plane in scratch.chunks_exact_mut(self.plane()) {
@@ -92,7 +92,7 @@ impl HostLayer for HostMaxPool {
         0
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         let mut scratch = Buffer::default();
         for (x, output) in input
             .chunks_exact(self.inputs())
@@ -109,20 +109,20 @@ impl HostLayer for HostMaxPool {
         }
     }
 
-    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]) {
         let (inputs, outputs) = (self.inputs(), self.outputs());
         let mut scratch = Buffer::default();
         let whole = self.channels * self.plane();
-        let mut sums = Buffer::to_fill(if self.bare() { 0 } else { g * whole });
-        let blocks = seen
+        let mut sums = Buffer::scratch(if self.bare() { 0 } else { g * whole });
+        let blocks = saved
             .input
             .chunks_exact(inputs)
-            .zip(seen.output.chunks_exact(outputs))
+            .zip(saved.output.chunks_exact(outputs))
             .zip(delta.chunks_exact(g * outputs))
             .zip(below.chunks_exact_mut(g * inputs));
         for (((input, output), delta), below) in blocks {
             let target = if self.bare() { &mut *below } else { &mut *sums };
-            target.fill(Octet::default());
+            target.fill(Lanes8::default());
             ToLargest {
                 taps: &self.taps,
                 from: &self.from,
@@ -144,7 +144,15 @@ impl HostLayer for HostMaxPool {
         }
     }
 
-    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+    fn gram(
+        &self,
+        _: usize,
+        _: &SavedActivations,
+        _: &[Lanes8],
+        _: &mut [Lanes8],
+        _: &mut [Lanes8],
+    ) {
+    }
 
-    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
 }

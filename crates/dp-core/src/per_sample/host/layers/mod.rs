@@ -16,11 +16,11 @@ pub use planes::{Along, HostPlanes};
 pub use pooled_conv::HostConvPool;
 pub use same_conv::HostConv;
 
-use super::{LANES, Octet};
+use super::{LANES, Lanes8};
 
-/// `total += octet`.
-fn add(total: &mut Octet, octet: &Octet) {
+/// `total += group of eight lanes`.
+fn add(total: &mut Lanes8, group: &Lanes8) {
     for lane in 0..LANES {
-        total.0[lane] += octet.0[lane];
+        total.0[lane] += group.0[lane];
     }
 }

@@ -1,7 +1,7 @@
-//! Linear maps of planes without parameters, on octets: average pools and upsampling.
+//! Linear maps of planes without parameters, in lanes of eight: average pools and upsampling.
 
 use crate::per_sample::host::kernels::{Sparse, SparseProduct};
-use crate::per_sample::{HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 /// What one value along an axis of the output is made of: indices and weights along the input's axis.
 pub type Along = Vec<Vec<(usize, f32)>>;
@@ -50,7 +50,7 @@ impl HostLayer for HostPlanes {
         0
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         SparseProduct {
             matrix: &self.forward,
             input,
@@ -60,7 +60,13 @@ impl HostLayer for HostPlanes {
         .apply();
     }
 
-    fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(
+        &self,
+        _g: usize,
+        _seen: &SavedActivations,
+        delta: &[Lanes8],
+        below: &mut [Lanes8],
+    ) {
         SparseProduct {
             matrix: &self.backward,
             input: delta,
@@ -70,13 +76,21 @@ impl HostLayer for HostPlanes {
         .apply();
     }
 
-    fn gram(&self, _: usize, _: &Seen, _: &[Octet], _: &mut [Octet], _: &mut [Octet]) {}
+    fn gram(
+        &self,
+        _: usize,
+        _: &SavedActivations,
+        _: &[Lanes8],
+        _: &mut [Lanes8],
+        _: &mut [Lanes8],
+    ) {
+    }
 
-    fn gradient(&self, _: &Seen, _: &[Octet], _: &mut [f32]) {}
+    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
 }
 
 /// `scale` times the sum over 2x2 blocks of planes of `width`.
-pub(super) fn block_sums(x: &[Octet], y: &mut [Octet], width: usize, scale: f32) {
+pub(super) fn block_sums(x: &[Lanes8], y: &mut [Lanes8], width: usize, scale: f32) {
     for (pair, line) in x.chunks_exact(2 * width).zip(y.chunks_exact_mut(width / 2)) {
         let (top, bottom) = pair.split_at(width);
         for ((out, t), b) in line

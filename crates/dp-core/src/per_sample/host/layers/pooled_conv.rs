@@ -1,6 +1,6 @@
-//! A convolution, a leaky rectifier and 2x2 average pooling as one layer on octets.
+//! A convolution, a leaky rectifier and 2x2 average pooling as one layer in lanes of eight.
 
-use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 use super::planes::block_sums;
 use super::{HostConv, add};
@@ -16,7 +16,7 @@ pub struct HostConvPool {
 
 impl HostConvPool {
     fn slopes(&self, signs: &[u8]) -> Buffer {
-        let mut slopes = Buffer::to_fill(signs.len());
+        let mut slopes = Buffer::scratch(signs.len());
         Slopes {
             slope: self.slope,
             signs,
@@ -27,9 +27,9 @@ impl HostConvPool {
     }
 
     /// The gradients by the biases, at the end of each of `rows [g, parameters]`.
-    fn bias_rows(&self, slopes: &[Octet], delta: &[Octet], rows: &mut [Octet]) {
+    fn bias_rows(&self, slopes: &[Lanes8], delta: &[Lanes8], rows: &mut [Lanes8]) {
         let (width, weights) = (self.conv.plane.width, self.conv.weights());
-        let mut sums = Buffer::to_fill(slopes.len() / 4);
+        let mut sums = Buffer::scratch(slopes.len() / 4);
         block_sums(slopes, &mut sums, width, 1.0);
         let quarter = self.conv.plane.pixels() / 4;
         for (delta, row) in delta
@@ -44,9 +44,9 @@ impl HostConvPool {
                 let lines = delta
                     .chunks_exact(width / 2)
                     .zip(sums.chunks_exact(width / 2));
-                let mut total = Octet::default();
+                let mut total = Lanes8::default();
                 for (delta, sums) in lines {
-                    let mut part = Octet::default();
+                    let mut part = Lanes8::default();
                     for (d, s) in delta.iter().zip(sums) {
                         for lane in 0..LANES {
                             part.0[lane] += d.0[lane] * s.0[lane];
@@ -77,8 +77,8 @@ impl HostLayer for HostConvPool {
         self.conv.outputs()
     }
 
-    fn forward(&self, input: &[Octet], signs: &mut [u8], output: &mut [Octet]) {
-        let mut convolved = Buffer::to_fill(self.conv.outputs());
+    fn forward(&self, input: &[Lanes8], signs: &mut [u8], output: &mut [Lanes8]) {
+        let mut convolved = Buffer::scratch(self.conv.outputs());
         for ((x, signs), output) in input
             .chunks_exact(self.inputs())
             .zip(signs.chunks_exact_mut(self.signs()))
@@ -96,10 +96,10 @@ impl HostLayer for HostConvPool {
         }
     }
 
-    fn backward(&self, g: usize, seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]) {
         let plane = self.conv.plane;
         let mut padded = Buffer::zeros(self.conv.c_out * plane.padded());
-        for ((signs, delta), below) in seen
+        for ((signs, delta), below) in saved
             .signs
             .chunks_exact(self.signs())
             .zip(delta.chunks_exact(g * self.outputs()))
@@ -133,13 +133,20 @@ impl HostLayer for HostConvPool {
         self.parameters()
     }
 
-    fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]) {
+    fn gram(
+        &self,
+        g: usize,
+        saved: &SavedActivations,
+        delta: &[Lanes8],
+        rows: &mut [Lanes8],
+        gram: &mut [Lanes8],
+    ) {
         let plane = self.conv.plane;
         let mut padded = Buffer::zeros(self.conv.c_in * plane.padded());
-        for ((((x, signs), delta), rows), gram) in seen
+        for ((((x, signs), delta), rows), gram) in saved
             .input
             .chunks_exact(self.inputs())
-            .zip(seen.signs.chunks_exact(self.signs()))
+            .zip(saved.signs.chunks_exact(self.signs()))
             .zip(delta.chunks_exact(g * self.outputs()))
             .zip(rows.chunks_exact_mut(g * self.row_length()))
             .zip(gram.chunks_exact_mut(g * g))
@@ -159,14 +166,14 @@ impl HostLayer for HostConvPool {
             Gram {
                 g,
                 rows,
-                scale: Octet([1.0; LANES]),
+                scale: Lanes8([1.0; LANES]),
                 gram,
             }
             .apply();
         }
     }
 
-    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
         Combine {
             g,
             weights,
@@ -176,19 +183,19 @@ impl HostLayer for HostConvPool {
         .apply();
     }
 
-    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
+    fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
         // Without borders.
         let flat = Plane {
             kernel: 1,
             ..self.conv.plane
         };
-        let mut spread = Buffer::to_fill(self.conv.outputs());
+        let mut spread = Buffer::scratch(self.conv.outputs());
         let mut padded = Buffer::zeros(self.conv.c_in * self.conv.plane.padded());
         let mut row = Buffer::zeros(self.parameters());
-        for ((x, signs), delta) in seen
+        for ((x, signs), delta) in saved
             .input
             .chunks_exact(self.inputs())
-            .zip(seen.signs.chunks_exact(self.signs()))
+            .zip(saved.signs.chunks_exact(self.signs()))
             .zip(delta.chunks_exact(self.outputs()))
         {
             Spread {

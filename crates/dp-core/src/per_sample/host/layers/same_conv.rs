@@ -1,6 +1,6 @@
-//! The convolution on octets.
+//! The convolution in lanes of eight.
 
-use crate::per_sample::{Buffer, HostLayer, LANES, Octet, Seen};
+use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 use crate::per_sample::host::kernels::{Combine, Correlate, Gram, Plane, Taps, WeightRows};
 
@@ -48,7 +48,7 @@ impl HostConv {
     }
 
     /// Adds the gradient for `delta [d_out]` of one block to `row [parameters]`.
-    pub(super) fn add_row(&self, padded: &[Octet], delta: &[Octet], row: &mut [Octet]) {
+    pub(super) fn add_row(&self, padded: &[Lanes8], delta: &[Lanes8], row: &mut [Lanes8]) {
         let (weight, bias) = row.split_at_mut(self.weights());
         WeightRows {
             plane: self.plane,
@@ -59,9 +59,9 @@ impl HostConv {
         .apply();
         for (b, plane) in bias.iter_mut().zip(delta.chunks_exact(self.plane.pixels())) {
             for line in plane.chunks_exact(self.plane.width) {
-                let mut part = Octet::default();
-                for octet in line {
-                    add(&mut part, octet);
+                let mut part = Lanes8::default();
+                for group in line {
+                    add(&mut part, group);
                 }
                 add(b, &part);
             }
@@ -82,7 +82,7 @@ impl HostLayer for HostConv {
         (self.c_in * self.plane.kernel * self.plane.kernel + 1) * self.c_out
     }
 
-    fn forward(&self, input: &[Octet], _signs: &mut [u8], output: &mut [Octet]) {
+    fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
         for (x, output) in input
             .chunks_exact(self.inputs())
@@ -100,7 +100,13 @@ impl HostLayer for HostConv {
         }
     }
 
-    fn backward(&self, _g: usize, _seen: &Seen, delta: &[Octet], below: &mut [Octet]) {
+    fn backward(
+        &self,
+        _g: usize,
+        _seen: &SavedActivations,
+        delta: &[Lanes8],
+        below: &mut [Lanes8],
+    ) {
         let mut padded = Buffer::zeros(self.c_out * self.plane.padded());
         for (d, output) in delta
             .chunks_exact(self.outputs())
@@ -122,10 +128,17 @@ impl HostLayer for HostConv {
         self.parameters()
     }
 
-    fn gram(&self, g: usize, seen: &Seen, delta: &[Octet], rows: &mut [Octet], gram: &mut [Octet]) {
+    fn gram(
+        &self,
+        g: usize,
+        saved: &SavedActivations,
+        delta: &[Lanes8],
+        rows: &mut [Lanes8],
+        gram: &mut [Lanes8],
+    ) {
         let outputs = self.outputs();
         let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
-        for (((x, delta), rows), gram) in seen
+        for (((x, delta), rows), gram) in saved
             .input
             .chunks_exact(self.inputs())
             .zip(delta.chunks_exact(g * outputs))
@@ -133,7 +146,7 @@ impl HostLayer for HostConv {
             .zip(gram.chunks_exact_mut(g * g))
         {
             self.plane.pad(x, &mut padded);
-            rows.fill(Octet::default());
+            rows.fill(Lanes8::default());
             for (delta, row) in delta
                 .chunks_exact(outputs)
                 .zip(rows.chunks_exact_mut(self.row_length()))
@@ -143,14 +156,14 @@ impl HostLayer for HostConv {
             Gram {
                 g,
                 rows,
-                scale: Octet([1.0; LANES]),
+                scale: Lanes8([1.0; LANES]),
                 gram,
             }
             .apply();
         }
     }
 
-    fn combine(&self, g: usize, weights: &[Octet], rows: &[Octet], gradient: &mut [f32]) {
+    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
         Combine {
             g,
             weights,
@@ -160,10 +173,10 @@ impl HostLayer for HostConv {
         .apply();
     }
 
-    fn gradient(&self, seen: &Seen, delta: &[Octet], gradient: &mut [f32]) {
+    fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
         let mut padded = Buffer::zeros(self.c_in * self.plane.padded());
         let mut rows = Buffer::zeros(self.parameters());
-        for (x, delta) in seen
+        for (x, delta) in saved
             .input
             .chunks_exact(self.inputs())
             .zip(delta.chunks_exact(self.outputs()))

@@ -1,6 +1,6 @@
 //! Eight records side by side: the layout of the host kernels.
 //!
-//! Buffers of the host kernels hold one [`Octet`] for each feature of eight records, so that every
+//! Buffers of the host kernels hold one [`Lanes8`] for each feature of eight records, so that every
 //! operation on features is one vector instruction with no remainder, whatever the size of an image
 //! plane or of a layer. The last block of a chunk may have lanes without a record: they hold zeros
 //! at the input, and nothing of them is ever added to a sum over records.
@@ -13,39 +13,39 @@ pub const LANES: usize = 8;
 /// One feature of the [`LANES`] records of a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(32))]
-pub struct Octet(pub [f32; LANES]);
+pub struct Lanes8(pub [f32; LANES]);
 
 /// The number of blocks that hold `n` records.
 pub(super) fn blocks(n: usize) -> usize {
     n.div_ceil(LANES)
 }
 
-/// `[n, features]` in rows to `[blocks, features]` in octets.
+/// `[n, features]` in rows to `[blocks, features]` in groups of eight lanes.
 pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Buffer {
-    let mut octets = Buffer::zeros(blocks(n) * features);
-    for (block, eight) in octets
+    let mut groups = Buffer::zeros(blocks(n) * features);
+    for (block, eight) in groups
         .chunks_exact_mut(features.max(1))
         .zip(rows.chunks((features * LANES).max(1)))
     {
         for (lane, row) in eight.chunks_exact(features).enumerate() {
-            for (octet, &value) in block.iter_mut().zip(row) {
-                octet.0[lane] = value;
+            for (group, &value) in block.iter_mut().zip(row) {
+                group.0[lane] = value;
             }
         }
     }
-    octets
+    groups
 }
 
-/// `[blocks, features]` in octets to `[n, features]` in rows.
-pub(super) fn separate(n: usize, features: usize, octets: &[Octet]) -> Vec<f32> {
+/// `[blocks, features]` in groups of eight lanes to `[n, features]` in rows.
+pub(super) fn separate(n: usize, features: usize, groups: &[Lanes8]) -> Vec<f32> {
     let mut rows = vec![0.0; n * features];
-    for (block, eight) in octets
+    for (block, eight) in groups
         .chunks_exact(features.max(1))
         .zip(rows.chunks_mut((features * LANES).max(1)))
     {
         for (lane, row) in eight.chunks_exact_mut(features).enumerate() {
-            for (value, octet) in row.iter_mut().zip(block) {
-                *value = octet.0[lane];
+            for (value, group) in row.iter_mut().zip(block) {
+                *value = group.0[lane];
             }
         }
     }
@@ -60,9 +60,9 @@ mod tests {
     fn separate_undoes_interleave() {
         for (n, features) in [(1, 3), (8, 1), (13, 5), (16, 2), (0, 4)] {
             let rows: Vec<f32> = (0..n * features).map(|i| i as f32).collect();
-            let octets = interleave(n, features, &rows);
-            assert_eq!(octets.len(), blocks(n) * features);
-            assert_eq!(separate(n, features, &octets), rows);
+            let groups = interleave(n, features, &rows);
+            assert_eq!(groups.len(), blocks(n) * features);
+            assert_eq!(separate(n, features, &groups), rows);
         }
     }
 }
