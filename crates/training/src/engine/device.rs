@@ -24,7 +24,7 @@ struct Below {
 impl Pass<'_, 2> {
     pub(super) fn on_device(
         &self,
-        stages: &EncoderAndHead,
+        network: &EncoderAndHead,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
@@ -33,10 +33,10 @@ impl Pass<'_, 2> {
             true => Rounding::of(device)?,
             false => Rounding::SINGLE,
         };
-        let encoder = &stages.encoder;
+        let encoder = &network.encoder;
         let device = &device.clone().without_autodiff();
         let (k, n) = (self.objective.losses.len(), self.batch.records());
-        let (features, beside) = (self.features(stages)?, stages.beside);
+        let (features, beside) = (self.features(network)?, network.beside);
         let inputs = on(self.batch.inputs(), device);
         let targets = on(self.batch.targets(), device);
         let chunks = engine.chunks(n);
@@ -104,7 +104,7 @@ impl Pass<'_, 2> {
                 }
                 Ok::<_, TrainingError>(Tensor::cat(deltas, 1))
             };
-            let head = match &stages.head {
+            let head = match &network.head {
                 Some(head) if k > 0 => {
                     let mut seen = encoded.output();
                     if beside > 0 {
@@ -169,7 +169,7 @@ impl Pass<'_, 2> {
                 (pulled, losses, Tensor::ones([n, 1], device))
             };
             let mut parts = encoder.gradient(encoded, &pulled, encoder_weights);
-            match (&head, &stages.head) {
+            match (&head, &network.head) {
                 (Some((head, saved, pulled)), _) => {
                     parts.extend(head.gradient(saved, pulled, losses_weights));
                 }
@@ -188,7 +188,7 @@ impl Pass<'_, 2> {
                 sums.into_iter().zip(parts).map(|(a, b)| a + b).collect()
             };
         }
-        let slots = stages.parameters();
+        let slots = network.parameters();
         if sums.is_empty() {
             let zeros = slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
             sums = zeros.collect();

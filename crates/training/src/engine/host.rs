@@ -73,11 +73,11 @@ type Part = (Vec<f32>, Vec<f64>);
 impl Pass<'_, 2> {
     pub(super) fn on_host(
         &self,
-        stages: &EncoderAndHead,
+        layers: &EncoderAndHead,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
-        let host = self.host(stages)?;
+        let host = self.host(layers)?;
         let n = self.batch.records();
         let chunks = engine.chunks(n);
         let forward = |chunk: &Range<usize>| host.encoder.forward(chunk.len(), host.inputs(chunk));
@@ -153,13 +153,13 @@ impl Pass<'_, 2> {
                 *sum += part;
             }
         }
-        let gradient = ParameterGradient::from_host(stages.parameters(), &flat, device)?;
+        let gradient = ParameterGradient::from_host(layers.parameters(), &flat, device)?;
         Ok((gradient, self.losses(&sums, distances)))
     }
 
-    fn host(&self, stages: &EncoderAndHead) -> Result<Host, TrainingError> {
-        let features = self.features(stages)?;
-        let beside = stages.beside;
+    fn host(&self, layers: &EncoderAndHead) -> Result<Host, TrainingError> {
+        let features = self.features(layers)?;
+        let beside = layers.beside;
         let rows = read(self.batch.inputs().clone())?;
         let (inputs, passing) = if beside == 0 {
             (rows, Vec::new())
@@ -173,11 +173,11 @@ impl Pass<'_, 2> {
             }
             (own, other)
         };
-        let encoder = stages.encoder.host()?;
+        let encoder = layers.encoder.host()?;
         crate::error::same("features of a record", encoder.inputs(), features)?;
         Ok(Host {
             encoder,
-            head: stages.head.as_ref().map(|h| h.host()).transpose()?,
+            head: layers.head.as_ref().map(|h| h.host()).transpose()?,
             inputs,
             beside: passing,
             targets: read(self.batch.targets().clone())?,
