@@ -108,8 +108,11 @@ fn a_cell_that_fails_is_named_and_the_others_run() {
     let bad = SWEEP.replace("[2, 5]", "[-1, 5]");
     let output = sweep(folder.path(), &bad, &[]);
     assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stderr);
-    assert!(said.contains("1 of 2 cells failed: epsilon--1_"), "{said}");
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("1 of 2 cells failed: epsilon--1_"),
+        "{message}"
+    );
     assert_eq!(done(folder.path()).len(), 1);
 }
 
@@ -122,7 +125,7 @@ fn mistakes_end_with_code_2() {
     ] {
         let output = sweep(folder.path(), &SWEEP.replace(change, to), &[]);
         assert_eq!(output.status.code(), Some(2));
-        let said = text(&output.stderr);
-        assert!(said.contains(says), "{said}");
+        let message = text(&output.stderr);
+        assert!(message.contains(says), "{message}");
     }
 }

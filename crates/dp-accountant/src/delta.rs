@@ -6,7 +6,7 @@
 use crate::DpError;
 use crate::decimal::{lower, nearest};
 
-/// The share of `1/n` above which a run says what its delta leaves open.
+/// The share of `1/n` above which a run warns of what its delta leaves open.
 const SMALL: f64 = 0.1;
 
 /// Refuses a delta outside of `(0, 1/n)`.
@@ -16,7 +16,7 @@ const SMALL: f64 = 0.1;
 ///
 /// assert!(check_delta(1e-5, 60_000.0).is_ok());
 /// assert!(check_delta(1e-4, 60_000.0).is_err());
-/// // Allowed, and to be told: it is above 0.1/n.
+/// // Allowed, with a warning: it is above 0.1/n.
 /// assert!(loose_delta(1e-5, 60_000.0).is_some());
 /// ```
 ///
@@ -68,18 +68,18 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_near_one_record_is_told() {
-        let told = loose_delta(3.333_333e-5, 30_000.0).expect("told");
+    fn a_delta_near_one_record_is_warned_of() {
+        let warning = loose_delta(3.333_333e-5, 30_000.0).expect("a warning");
         for needle in ["about 1/n for n = 30000", "of about 1.", "3.3333e-6"] {
-            assert!(told.contains(needle), "{told}");
+            assert!(warning.contains(needle), "{warning}");
         }
-        let told = loose_delta(1e-5, 60_000.0).expect("told");
-        assert!(told.contains("0.6/n"), "{told}");
+        let warning = loose_delta(1e-5, 60_000.0).expect("a warning");
+        assert!(warning.contains("0.6/n"), "{warning}");
         // As where releases that may fail were made again.
-        let told = loose_delta(4e-5, 30_000.0).expect("told");
+        let warning = loose_delta(4e-5, 30_000.0).expect("a warning");
         assert!(
-            told.contains("1.2/n") && told.contains("of about 1."),
-            "{told}"
+            warning.contains("1.2/n") && warning.contains("of about 1."),
+            "{warning}"
         );
         assert_eq!(loose_delta(0.1 / 30_000.0, 30_000.0), None);
         assert_eq!(loose_delta(3.3333e-6, 30_000.0), None);

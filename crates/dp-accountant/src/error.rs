@@ -212,7 +212,7 @@ pub enum DpError {
     /// A device that gave no answer; nothing was released.
     #[error("the device gave no answer, and nothing was released: {message}")]
     Device {
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The ledger could not be written, so nothing was released.

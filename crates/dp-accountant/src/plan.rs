@@ -153,11 +153,11 @@ impl TrainingPlan {
         } else {
             &FdpAccountant::default()
         };
-        let law = self.sampler.law();
+        let distribution = self.sampler.distribution();
         let step = |z: f64| {
             let gaussian = gaussian(z);
-            match &law {
-                Some(law) => gaussian.sampled(law.clone()),
+            match &distribution {
+                Some(sampler) => gaussian.sampled(sampler.clone()),
                 None => gaussian,
             }
         };

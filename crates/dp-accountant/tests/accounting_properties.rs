@@ -86,7 +86,7 @@ proptest! {
         z in log_uniform(0.3, 100.0),
         delta in log_uniform(1e-12, 1e-2),
     ) {
-        // Lemma 5.2 of paper 004: epsilon' = ln(1 + p (e^epsilon - 1)) at delta' = p delta.
+        // Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, lemma 5.2: epsilon' = ln(1 + p (e^epsilon - 1)) at delta' = p delta.
         let inner = GaussianAccountant.epsilon(&gaussian(z), (delta / rate).min(1.0)).unwrap();
         let closed = (rate * inner.exp_m1()).ln_1p();
         let event = event(false, rate, z, 1);

@@ -1,4 +1,4 @@
-//! What a ledger has cost beside what its plan promised.
+//! What a ledger has cost, and what its plan promised.
 
 use dp_accountant::accounting::{Event, Neighbours, is_as_planned};
 use dp_accountant::ledger::{Entries, LedgerEntry};
@@ -35,7 +35,7 @@ fn read(releases: &[LedgerEntry]) -> Entries {
     Entries::parse(&text.join("\n")).expect("a ledger")
 }
 
-fn besides(plan: &CheckedPlan) -> LedgerEntry {
+fn other_release(plan: &CheckedPlan) -> LedgerEntry {
     let (_, event) = plan.releases().next().expect("a release");
     release(event, 1)
 }
@@ -46,7 +46,7 @@ fn the_planned_releases_cost_what_was_planned() {
     for epsilon in [0.37, 1.0, 2.9, 10.0] {
         let plan = plan(Noise::TargetEpsilon(epsilon));
         let mut made: Vec<LedgerEntry> = (0..40).map(|_| release(plan.step_event(), 1)).collect();
-        made.insert(7, besides(&plan));
+        made.insert(7, other_release(&plan));
         let spent = plan.epsilon_spent(&read(&made)).expect("an epsilon");
         assert_eq!(spent, plan.epsilon_upper());
         assert!(spent <= epsilon);
@@ -56,7 +56,7 @@ fn the_planned_releases_cost_what_was_planned() {
 #[test]
 fn steps_made_again_cost_more() {
     let plan = plan(Noise::Multiplier(0.8));
-    let made = [release(plan.step_event(), 55), besides(&plan)];
+    let made = [release(plan.step_event(), 55), other_release(&plan)];
     let spent = plan.epsilon_spent(&read(&made)).expect("an epsilon");
     assert!(spent > plan.epsilon_upper() * 1.05, "{spent}");
 }
@@ -73,14 +73,14 @@ fn a_finished_run_never_costs_less_than_planned() {
 /// As many lines as planned, but of another plan: the number of lines says nothing.
 #[test]
 fn a_ledger_with_less_noise_costs_its_own_noise() {
-    let (told, wrote) = (plan(Noise::Multiplier(1.6)), plan(Noise::Multiplier(0.8)));
+    let (promised, wrote) = (plan(Noise::Multiplier(1.6)), plan(Noise::Multiplier(0.8)));
     let mixed = [
         release(wrote.step_event(), 39),
-        release(told.step_event(), 1),
-        besides(&told),
+        release(promised.step_event(), 1),
+        other_release(&promised),
     ];
-    let spent = told.epsilon_spent(&read(&mixed)).expect("an epsilon");
-    assert!(spent > told.epsilon_upper() * 1.2, "{spent}");
+    let spent = promised.epsilon_spent(&read(&mixed)).expect("an epsilon");
+    assert!(spent > promised.epsilon_upper() * 1.2, "{spent}");
     assert!(spent <= wrote.epsilon_upper() * 1.001, "{spent}");
 }
 

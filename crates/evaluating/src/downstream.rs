@@ -1,5 +1,5 @@
 //! What generated samples teach: the accuracy, on real test records, of a classifier trained on
-//! samples and their labels (paper 004, table 1).
+//! samples and their labels (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, table 1).
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -142,7 +142,7 @@ pub fn nearest_neighbour_labels(
         .collect())
 }
 
-/// Units of the hidden layer (paper 004, table 1).
+/// Units of the hidden layer (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, table 1).
 const WIDTH: usize = 100;
 /// Samples on one core; two chunks a batch by default.
 const CHUNK: usize = 100;

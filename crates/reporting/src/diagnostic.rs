@@ -27,13 +27,13 @@ pub enum Failure {
         #[help]
         help: Option<String>,
     },
-    /// A run that was asked to stop and can go on: exit code 130, as after SIGINT.
+    /// A run that was asked to stop and can be resumed: exit code 130, as after SIGINT.
     #[error("{message}")]
     #[diagnostic(code(sliver::interrupted))]
     Interrupted {
         /// Where it stopped.
         message: String,
-        /// How to go on.
+        /// How to resume.
         #[help]
         help: Option<String>,
     },

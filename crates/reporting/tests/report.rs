@@ -31,7 +31,7 @@ fn a_page_is_rebuilt_from_the_folder_alone() {
         "Private autoencoder on &lt;glyphs&gt; &amp; &quot;more&quot;",
         "119.7 nats",
         "100.5 nats",
-        "paper 004, table 2",
+        "Rodriguez-Vitores et al. 2025, table 2",
         "0.1 to 0.2",
         "0.075 to 0.15",
         "batches of 600 of 60000 records, without replacement",
@@ -158,12 +158,15 @@ fn a_lost_ledger_is_not_taken_for_nothing_released() {
     };
     assert!(sentence().contains("4 releases are in its ledger"));
     fs::remove_file(folder.join("ledger.jsonl")).expect("removed");
-    let said = sentence();
-    assert!(said.contains("more is spent than it shows"), "{said}");
-    assert!(!said.contains("Nothing was released"), "{said}");
+    let message = sentence();
+    assert!(message.contains("more is spent than it shows"), "{message}");
+    assert!(!message.contains("Nothing was released"), "{message}");
     fs::remove_dir_all(folder.join("checkpoints")).expect("removed");
-    let said = sentence();
-    assert!(said.contains("nothing says what was released"), "{said}");
+    let message = sentence();
+    assert!(
+        message.contains("nothing says what was released"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ const MOST_STEPS: u64 = 10_000_000;
 
 pub fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
     let accountant = asked.answer.accountant.accountant();
-    // What is wrong with the flags is said before the search.
+    // What is wrong with the flags is refused before the search.
     let event = |z| asked.mechanism.event(z, asked.steps);
     let sampled = event(1.0)?;
     let z = noise_multiplier_for(

@@ -17,7 +17,7 @@ pub enum SamplerName {
     None,
 }
 
-/// The law of the noise.
+/// The distribution of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum NoiseName {
     /// Gaussian, against the L2 sensitivity.
@@ -77,7 +77,7 @@ pub struct MechanismFlags {
     /// A group of k-end neighbours as RECORDS:BATCH; once for each group.
     #[arg(long, conflicts_with_all = ["batch", "records"])]
     pub group: Vec<Group>,
-    /// The law of the noise.
+    /// The distribution of the noise.
     #[arg(long, value_enum, default_value_t = NoiseName::Gaussian)]
     pub noise: NoiseName,
     /// The neighbour relation that is wanted; refused if the sampler does not give it.

@@ -62,7 +62,7 @@ impl Answer {
     }
 
     /// Adds a field. A number with a fraction is printed rounded up: an epsilon, a delta and the noise that
-    /// is needed must not be told as less than they are.
+    /// is needed must not be printed as less than they are.
     pub fn push(&mut self, name: &'static str, value: Value) {
         self.fields.push((name, value, upper));
     }

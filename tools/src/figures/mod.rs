@@ -1,4 +1,5 @@
-//! Figures over many finished runs: those of paper 004, section 7 and appendix C.
+//! Figures over many finished runs: those of Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, section 7
+//! and appendix C.
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy

@@ -95,11 +95,11 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             )
         };
         let text = std::fs::read_to_string(&file).map_err(|e| bad(&e))?;
-        let told: Value = serde_json::from_str(&text).map_err(|e| bad(&e))?;
-        if told["experiment"] != "fair" {
+        let run: Value = serde_json::from_str(&text).map_err(|e| bad(&e))?;
+        if run["experiment"] != "fair" {
             continue;
         }
-        let settings = &told["settings"];
+        let settings = &run["settings"];
         let task = settings["task"].as_str().unwrap_or_default();
         let course = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();
         found.push(FairRun {
@@ -115,7 +115,7 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
             bounds: [("M", "clip-activation"), ("C", "clip-loss")]
                 .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
             other_bounds: String::new(),
-            scores: told["test"].clone(),
+            scores: run["test"].clone(),
             course: course
                 .lines()
                 .filter_map(|line| serde_json::from_str(line).ok())

@@ -7,7 +7,7 @@ use clap::Parser;
 
 use super::Sweep;
 
-/// Run a grid of experiments; what is done is skipped, what was killed goes on.
+/// Run a grid of experiments; what is done is skipped, what was killed is resumed.
 #[derive(Debug, Parser)]
 #[command(name = "sweep", version)]
 pub struct Arguments {
@@ -15,7 +15,7 @@ pub struct Arguments {
     pub file: PathBuf,
     /// Print one line for each command instead of running them, for GNU parallel
     /// (`just sweep FILE --print | parallel -j2`), HyperQueue (`hq submit --each-line`) or a Slurm
-    /// array. A line can be run again: it goes on where it stopped, and does nothing when it is done.
+    /// array. A line can be run again: it resumes where it stopped, and does nothing when it is done.
     #[arg(long)]
     pub print: bool,
     /// Runs at a time on this machine.

@@ -16,7 +16,8 @@ pub struct Sweep {
     pub experiment: String,
     /// The name of the folder of its runs.
     pub name: String,
-    /// The randomness of paper 004, C.6: cells of the same seed share initial weights, batches and
+    /// The randomness of Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, C.6:
+    /// cells of the same seed share initial weights, batches and
     /// standard noise, so that they differ by their settings alone. The noise is then known, and two
     /// runs that share it would not be private even if it were secret.
     #[serde(default)]

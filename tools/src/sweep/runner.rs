@@ -52,10 +52,10 @@ pub fn run(program: &Path, cells: &[Cell], folder: &Path, workers: usize) -> Res
                         return;
                     }
                     let outcome = one(program, cell, folder);
-                    let said = outcome
+                    let result = outcome
                         .as_ref()
                         .map_or_else(Clone::clone, |()| "done".into());
-                    eprintln!("cell      {}: {said}", cell.name);
+                    eprintln!("cell      {}: {result}", cell.name);
                     if outcome.is_err()
                         && let Ok(mut failed) = failed.lock()
                     {
@@ -69,7 +69,7 @@ pub fn run(program: &Path, cells: &[Cell], folder: &Path, workers: usize) -> Res
     if interrupt.asked() {
         return Err(Failure::Interrupted {
             message: "the sweep was stopped".into(),
-            help: Some("the same command goes on with it".into()),
+            help: Some("the same command resumes it".into()),
         });
     }
     if failed.is_empty() {

@@ -1,4 +1,4 @@
-//! Adaptive composition: powers of the tilted loss laws by FFT, every error bounded and counted.
+//! Adaptive composition: powers of the tilted loss distributions by FFT, every error bounded and counted.
 
 use std::cell::RefCell;
 

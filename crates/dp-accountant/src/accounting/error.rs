@@ -1,6 +1,6 @@
 //! What an accountant can refuse, each case by name.
 
-use super::Neighbours;
+use super::neighbours::Neighbours;
 
 /// Why an accounting question has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

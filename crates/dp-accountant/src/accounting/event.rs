@@ -3,19 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::{AccountingError, Result, check};
-
-/// Which pairs of data sets an event hides the difference of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Neighbours {
-    /// One record is replaced by any other.
-    ReplaceOne,
-    /// One record is added or removed.
-    AddRemove,
-    /// One record is replaced by another of the same group, group sizes being public (paper 004,
-    /// definition 2.1).
-    KEnd,
-}
+use super::neighbours::Neighbours;
 
 impl Neighbours {
     /// The relation under which both parts hold: replace-one implies k-end, nothing else mixes.
@@ -33,16 +21,6 @@ impl Neighbours {
             }
             _ => Ok(Self::KEnd),
         }
-    }
-}
-
-impl std::fmt::Display for Neighbours {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ReplaceOne => "replace-one",
-            Self::AddRemove => "add-remove",
-            Self::KEnd => "k-end",
-        })
     }
 }
 
@@ -66,7 +44,7 @@ pub enum Sampler {
         /// Records in a batch.
         batch: u64,
     },
-    /// The same, said by its rate `batch / records`.
+    /// The same, by its rate `batch / records`.
     WithoutReplacementRate {
         /// Sampling rate in (0, 1].
         rate: f64,
@@ -77,7 +55,7 @@ pub enum Sampler {
         rate: f64,
     },
     /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
-    /// (paper 004, lemma 5.2).
+    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, lemma 5.2).
     KEndGroups {
         /// The groups, at least one.
         groups: Vec<GroupSize>,

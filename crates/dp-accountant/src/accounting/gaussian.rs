@@ -7,7 +7,8 @@ use super::normal::gaussian_delta;
 use super::steps::{Steps, alternatives};
 
 /// Covers Gaussian releases without sampling, which compose exactly whatever their multipliers:
-/// the squares of `mu = 1 / noise_multiplier` add up (paper 004, lemma 2.3).
+/// the squares of `mu = 1 / noise_multiplier` add up (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701,
+/// lemma 2.3).
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, Event, GaussianAccountant};

@@ -1,13 +1,17 @@
 //! Normal tails that keep their relative accuracy at extreme arguments.
+//!
+//! [`upper_tail`] is `libm::erfc`, which underflows above `x = 38`. Nothing in `libm` gives the logarithm of
+//! a tail beyond, which releases with little noise need, or the difference of two Mills ratios, in which tails
+//! cancel where there is much noise. Those two are here; all else is `libm`'s.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Density of the standard normal law, `exp(-x^2 / 2) / sqrt(2 pi)`.
+/// Density of the standard normal distribution, `exp(-x^2 / 2) / sqrt(2 pi)`.
 pub fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// Upper tail `P(X > x)` of the standard normal law.
+/// Upper tail `P(X > x)` of the standard normal distribution.
 pub fn upper_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
@@ -38,7 +42,8 @@ pub fn mills_ratio(x: f64) -> f64 {
 }
 
 /// Privacy profile of `N(mu, 1)` against `N(0, 1)`:
-/// `Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)` (paper 004, lemma 2.3),
+/// `Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)` (Rodriguez-Vitores, Lalanne and
+/// Loubes 2025, arXiv 2502.01701, lemma 2.3),
 /// for `mu > 0` and finite `epsilon >= 0`.
 pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     let a = epsilon / mu - 0.5 * mu;

@@ -1,26 +1,26 @@
 //! Dominating pairs of one step, in a coordinate in which the privacy loss is monotone.
 //!
-//! A pair `(P, Q)` is held as the law of its privacy loss `ln dP/dQ` under `P`: atoms, and a
+//! A pair `(P, Q)` is held as the distribution of its privacy loss `ln dP/dQ` under `P`: atoms, and a
 //! density over a coordinate `x`. The base has loss `L(x) = slope x + intercept`; sampling maps it
 //! to `g(L) = ln(1 - p + p e^L)`. See `docs/accounting.md` for the derivation.
 
 use super::normal::{density, upper_tail};
 use super::steps::{Base, Sampling, Step};
 
-/// How the law over `x` becomes the law of the loss.
+/// How the distribution over `x` becomes that of the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
-    /// Loss `L`, `P` is the shifted law.
+    /// Loss `L`, `P` is the shifted distribution.
     Plain,
     /// Loss `g(L)` on `L > 0`, its mirror image on negative losses, the rest an atom at 0.
     Symmetric { rate: f64 },
     /// Loss `g(L)`, `P` is the mixture (the record is removed).
     Remove { rate: f64 },
-    /// Loss `-g(L)`, `P` is the unshifted law (the record is added).
+    /// Loss `-g(L)`, `P` is the unshifted distribution (the record is added).
     Add { rate: f64 },
 }
 
-/// The law of one step's privacy loss.
+/// The distribution of one step's privacy loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pair {
     base: Base,

@@ -107,7 +107,7 @@ impl Plan {
             .max((top - bottom) / (MAX_POINTS - 8.0))
             .max(detailed / MAX_CELLS);
         // Each step is rounded by at most a spacing, so that beyond this there is nothing, and all
-        // but exp(LN_OUTSIDE) of the rounded law lies within this of the exact one (Hoeffding).
+        // but exp(LN_OUTSIDE) of the rounded distribution lies within this of the exact one (Hoeffding).
         let rounding = (steps + 2.0) * spacing;
         let spread = rounding.min((-0.5 * LN_OUTSIDE * steps).sqrt() * spacing);
         top = (top + spread).min(cumulants.support.1 + rounding);

@@ -1,9 +1,9 @@
-//! The privacy profile of a composed loss law.
+//! The privacy profile of a composed loss distribution.
 
 use super::error::{AccountingError, Result};
 use super::side::Side;
 
-/// A bound on `delta(epsilon)`, exact for the lattice law it holds.
+/// A bound on `delta(epsilon)`, exact for the lattice distribution it holds.
 ///
 /// The mass at `bottom + j * spacing` is `values[j] * exp(ln_scale - tilt * loss)`.
 #[derive(Debug, Clone)]

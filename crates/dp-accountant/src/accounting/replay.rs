@@ -1,7 +1,8 @@
 //! From a ledger of releases back to one event.
 
 use super::error::{AccountingError, Result};
-use super::event::{Event, Neighbours};
+use super::event::Event;
+use super::neighbours::Neighbours;
 use crate::ledger::LedgerEntry;
 
 /// One event for all releases: equal ones are counted together, so that a ledger with one line a

@@ -1,6 +1,6 @@
 //! How the records of a step are drawn.
 //!
-//! A plan ([`crate::plan`]) owns a [`BatchSampler`], and its [`law`](BatchSampler::law) is what the
+//! A plan ([`crate::plan`]) owns a [`BatchSampler`], and its [`distribution`](BatchSampler::distribution) is what the
 //! accountants read: what draws is what is accounted.
 //!
 //! | sampler | a batch | neighbours |
@@ -61,8 +61,8 @@ impl BatchSampler {
         }
     }
 
-    /// The sampler as accountants read it; none where every record is seen.
-    pub fn law(&self) -> Option<Sampler> {
+    /// The distribution of its batches, as accountants read it; none where every record is in them.
+    pub fn distribution(&self) -> Option<Sampler> {
         match self {
             Self::FixedSize(sampler) => Some(Sampler::WithoutReplacement {
                 records: sampler.records() as u64,

@@ -1,4 +1,4 @@
-//! The Gaussian mechanism: `N(0, (z Delta)^2 I)` on what has L2 sensitivity `Delta` (paper 004, lemma 2.3).
+//! The Gaussian mechanism: `N(0, (z Delta)^2 I)` on what has L2 sensitivity `Delta` (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, lemma 2.3).
 
 use burn::tensor::{Tensor, TensorData};
 

@@ -1,7 +1,8 @@
 //! A small classifier of square grey images, whose penultimate layer gives features.
 //!
 //! Trained on public records in about a minute, kept on disk, and the same for every run that is
-//! compared: the features of the Frechet distance come from it, as in paper 000.
+//! compared: the features of the Frechet distance come from it, as in
+//! Sebag et al. 2023, arXiv 2312.08227.
 
 mod cache;
 mod lenet;

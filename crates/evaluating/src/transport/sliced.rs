@@ -9,7 +9,8 @@ use crate::error::{check_count, check_records};
 /// `SW_2^2(a, b) = (1/k) sum_l W_2^2(a theta_l, b theta_l)` over the given slices.
 ///
 /// `a`: `[n, d]`, `b`: `[m, d]`, row by row, for any `n` and `m`; the answer is in squared units of
-/// the points and exact for these slices (paper 004, proposition 3.1).
+/// the points and exact for these slices (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701,
+/// proposition 3.1).
 ///
 /// # Errors
 ///

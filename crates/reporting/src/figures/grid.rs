@@ -121,7 +121,8 @@ pub fn grid(images: &[f32], side: usize, columns: usize, zoom: usize) -> Result<
 }
 
 /// Rows of interpolations between pairs of square grey images, as PNG bytes, with a wider gap
-/// between pairs (paper 004, figures 3 and 7).
+/// between pairs (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701,
+/// figures 3 and 7).
 ///
 /// - `images`: `[pairs, frames, side * side]`, values in `[0, 1]`;
 /// - `frames`: images from one end to the other; `pairs_in_row`: pairs side by side.

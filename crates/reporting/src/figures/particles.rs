@@ -1,4 +1,5 @@
-//! Particles of a flow in the plane over the level sets of a density (paper 000, figure 1).
+//! Particles of a flow in the plane over the level sets of a density (Sebag et al. 2023,
+//! arXiv 2312.08227, figure 1).
 
 use std::ops::Range;
 

@@ -106,10 +106,10 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
         ));
     }
     let names = names(records);
-    let mut told = told(records, &names);
+    let mut notes = notes(records, &names);
     let (differing, common) = settings(records);
-    let curves = curves(records, &names, &mut told);
-    let pictures = pictures(records, &names, &mut told);
+    let curves = curves(records, &names, &mut notes);
+    let pictures = pictures(records, &names, &mut notes);
     let runs = records.iter().zip(&names).map(|(record, name)| {
         let statement = Statement::of(record);
         Run {
@@ -123,7 +123,7 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
         &Page {
             title: format!("{} runs compared", records.len()),
             runs: runs.collect(),
-            warnings: told,
+            warnings: notes,
             together: sentence(records),
             facts: fact_lines(records),
             results: results(records).into_iter().map(Line::of_results).collect(),
@@ -136,7 +136,7 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
 }
 
 /// What a reader must know about each of several runs, by its name.
-pub(super) fn told(records: &[RunRecord], names: &[String]) -> Vec<String> {
+pub(super) fn notes(records: &[RunRecord], names: &[String]) -> Vec<String> {
     let of = |(record, name): (&RunRecord, &String)| -> Vec<String> {
         // A finished run says so among its warnings, and an unfinished one on its own page alone.
         let lost = record.run.is_none().then(|| lost(record)).flatten();
@@ -193,9 +193,9 @@ fn fact_lines(records: &[RunRecord]) -> Vec<Line> {
         let differs = known_differ(&values);
         lines.push(Line::of(name, values, differs));
     }
-    let told: Vec<_> = records.iter().map(facts).collect();
+    let listed: Vec<_> = records.iter().map(facts).collect();
     let mut names: Vec<&'static str> = Vec::new();
-    for (name, _) in told.iter().flatten() {
+    for (name, _) in listed.iter().flatten() {
         if !names.contains(name) {
             names.push(*name);
         }
@@ -205,7 +205,7 @@ fn fact_lines(records: &[RunRecord]) -> Vec<Line> {
             let mut facts = facts.iter();
             facts.find(|(key, _)| *key == name).map(|(_, v)| v.clone())
         };
-        let values: Vec<Option<String>> = told.iter().map(fact).collect();
+        let values: Vec<Option<String>> = listed.iter().map(fact).collect();
         // No two runs end at the same time or take as long: that is not worth a mark.
         let differs = !["Finished", "Training"].contains(&name) && known_differ(&values);
         lines.push(Line::of(name, values, differs));
@@ -241,7 +241,7 @@ fn settings(records: &[RunRecord]) -> (Vec<Line>, Vec<(String, String)>) {
 }
 
 /// A chart for each field that more than one step of some run has.
-fn curves(records: &[RunRecord], names: &[String], told: &mut Vec<String>) -> Vec<Picture> {
+fn curves(records: &[RunRecord], names: &[String], notes: &mut Vec<String>) -> Vec<Picture> {
     let mut fields: Vec<(&str, String)> = Vec::new();
     for curve in records.iter().flat_map(|record| &record.metrics.curves) {
         if fields.iter().all(|(field, _)| *field != curve.field) {
@@ -254,20 +254,20 @@ fn curves(records: &[RunRecord], names: &[String], told: &mut Vec<String>) -> Ve
             .zip(names)
             .filter_map(|(record, name)| Some((name.clone(), record.metrics.curve(field)?)))
             .collect();
-        picture_of(&title, &of_runs, told)
+        picture_of(&title, &of_runs, notes)
     };
     fields.into_iter().filter_map(chart).collect()
 }
 
 /// The pictures that any of the runs has, by file name.
-fn pictures(records: &[RunRecord], names: &[String], told: &mut Vec<String>) -> Vec<Pictures> {
+fn pictures(records: &[RunRecord], names: &[String], notes: &mut Vec<String>) -> Vec<Pictures> {
     let mut all: Vec<Pictures> = Vec::new();
     for (record, name) in records.iter().zip(names) {
         for figure in record.figures() {
             let picture = match Picture::read(&record.folder, &figure) {
                 Ok(picture) => Some(picture),
                 Err(why) => {
-                    told.push(format!(
+                    notes.push(format!(
                         "{name}: the picture \"{}\" is missing: {why}.",
                         figure.file
                     ));

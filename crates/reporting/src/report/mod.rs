@@ -1,4 +1,4 @@
-//! What is told of a run: one self-contained page, rebuilt at any time from the run's folder alone.
+//! What is reported of a run: one self-contained page, rebuilt at any time from the run's folder alone.
 //!
 //! A run writes `run.json` ([`RunFile`]), `config.toml`, `ledger.jsonl`, `metrics.jsonl` and
 //! pictures; [`RunRecord::read`] reads them back, [`write()`] makes the page. A run that was cut off

@@ -163,7 +163,7 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     };
     let epsilon = FdpAccountant::default().epsilon(&releases.event()?, delta)?;
     Ok(Some(Together::Private {
-        // All of them are never told to spend less than one.
+        // All of them are never reported to spend less than one.
         epsilon: epsilon.max(largest),
         delta: (delta + failures).min(1.0),
         added: false,

@@ -209,19 +209,19 @@ impl Browser {
 
     /// Addresses asked for since the page was opened.
     pub fn requests(&self) -> Vec<String> {
-        self.told("Network.requestWillBeSent", |event| {
+        self.events("Network.requestWillBeSent", |event| {
             event["params"]["request"]["url"].clone()
         })
     }
 
     /// What the browser complained of since the page was opened.
     pub fn complaints(&self) -> Vec<String> {
-        self.told("Log.entryAdded", |event| {
+        self.events("Log.entryAdded", |event| {
             event["params"]["entry"]["text"].clone()
         })
     }
 
-    fn told(&self, method: &str, what: impl Fn(&Value) -> Value) -> Vec<String> {
+    fn events(&self, method: &str, what: impl Fn(&Value) -> Value) -> Vec<String> {
         let events = self.events.iter().filter(|event| event["method"] == method);
         events
             .map(|event| what(event).as_str().unwrap_or_default().to_string())

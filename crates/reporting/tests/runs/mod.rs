@@ -46,7 +46,7 @@ pub fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
         ],
         "metrics": [
             {"name": "reconstruction", "value": score, "unit": "nats", "better": "lower",
-                "paper": 100.5, "source": "paper 004, table 2"},
+                "paper": 100.5, "source": "Rodriguez-Vitores et al. 2025, table 2"},
             {"name": "accuracy", "value": 0.9, "better": "higher"}
         ],
         "finished": "2026-03-01T12:00:00Z"

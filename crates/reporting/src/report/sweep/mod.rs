@@ -6,7 +6,7 @@ mod table;
 
 pub use find::find_runs;
 
-use super::compare::{names, told};
+use super::compare::{names, notes};
 use super::privacy::{Standing, Statement};
 use super::record::RunRecord;
 use super::run_file::Better;
@@ -103,7 +103,7 @@ impl Sweep {
             results,
             cells,
             together: sentence(records),
-            warnings: told(records, &names(records)),
+            warnings: notes(records, &names(records)),
         }
     }
 }
