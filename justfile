@@ -18,7 +18,7 @@ run-flow dataset="glyphs" *flags="":
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
 
-# The figures of paper 004, section 7: runs what is not done of three sweeps, then draws.
+# The figures of Rodriguez-Vitores, Lalanne and Loubes 2025, section 7: runs what is not done of three sweeps, then draws.
 figures experiment="fair" *flags="":
     just sweep assets/sweeps/{{experiment}}.toml --workers 2
     just sweep assets/sweeps/{{experiment}}-line.toml --workers 2
@@ -27,11 +27,11 @@ figures experiment="fair" *flags="":
 
 # Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
 report *flags:
-    @cargo run --release --locked --quiet --bin report -- {{flags}}
+    @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 
-# Ask the accountants: `just account epsilon --records 60000 --batch 600 ...`.
+# Ask the accountants; no tensors are compiled for it: `just account epsilon --records 60000 --batch 600 ...`.
 account *flags:
-    @cargo run --release --locked --quiet --bin account -- {{flags}}
+    @cargo run --release --locked --quiet -p tools --bin account -- {{flags}}
 
 # Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
 devices *flags="":

@@ -1,9 +1,8 @@
 //! The `account` tool, through its binary.
 
 use std::io::Write;
-use std::process::Output;
+use std::process::{Command, Output};
 
-use assert_cmd::Command;
 use serde_json::Value;
 
 fn account(arguments: &[&str]) -> Output {

@@ -117,7 +117,7 @@ impl From<EvaluateError> for Failure {
             EvaluateError::Setting { .. } => {
                 Self::input(error.to_string(), "choose a value inside the bound")
             }
-            _ => Self::run(error),
+            _ => Self::failed(error),
         }
     }
 }

@@ -1,42 +1,54 @@
 //! Errors as people meet them: what was refused, its value, the bound, and what to do.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 /// A failure of a binary.
-#[derive(Debug, thiserror::Error, Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Bad input: exit code 2, nothing was started and nothing was overwritten.
     #[error("{message}")]
-    #[diagnostic(code(sliver::bad_input))]
     BadInput {
         /// What was refused, with its value and bound.
         message: String,
         /// What to do.
-        #[help]
         help: Option<String>,
     },
     /// A run that failed: exit code 1.
     #[error("{message}")]
-    #[diagnostic(code(sliver::failed))]
     Failed {
         /// What happened.
         message: String,
         /// What to do.
-        #[help]
         help: Option<String>,
     },
     /// A run that was asked to stop and can be resumed: exit code 130, as after SIGINT.
     #[error("{message}")]
-    #[diagnostic(code(sliver::interrupted))]
     Interrupted {
         /// Where it stopped.
         message: String,
         /// How to resume.
-        #[help]
         help: Option<String>,
     },
+}
+
+impl Diagnostic for Failure {
+    fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(match self {
+            Self::BadInput { .. } => "sliver::bad_input",
+            Self::Failed { .. } => "sliver::failed",
+            Self::Interrupted { .. } => "sliver::interrupted",
+        }))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let (Self::BadInput { help, .. }
+        | Self::Failed { help, .. }
+        | Self::Interrupted { help, .. }) = self;
+        Some(Box::new(help.as_deref()?))
+    }
 }
 
 impl Failure {
@@ -49,11 +61,17 @@ impl Failure {
     }
 
     /// A failed run, without advice.
-    pub fn run(error: impl std::fmt::Display) -> Self {
+    pub fn failed(error: impl Display) -> Self {
         Self::Failed {
             message: error.to_string(),
             help: None,
         }
+    }
+
+    /// As [`Failure::failed`].
+    #[doc(hidden)]
+    pub fn run(error: impl Display) -> Self {
+        Self::failed(error)
     }
 
     /// Prints the diagnostic to standard error and gives the exit code.

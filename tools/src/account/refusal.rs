@@ -30,7 +30,7 @@ pub fn refusal(error: AccountingError) -> Failure {
             error.to_string(),
             "each line must be an object with event, count and neighbours",
         ),
-        AccountingError::SelfCheck { .. } => Failure::run(error),
+        AccountingError::SelfCheck { .. } => Failure::failed(error),
         _ => Failure::input(error.to_string(), "see account --help"),
     }
 }

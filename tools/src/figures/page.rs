@@ -58,7 +58,7 @@ pub fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String
                     let path = run.folder.join(name);
                     if path.exists() {
                         let bytes = std::fs::read(&path)
-                            .map_err(|e| Failure::run(format!("{}: {e}", path.display())))?;
+                            .map_err(|e| Failure::failed(format!("{}: {e}", path.display())))?;
                         let caption = format!("{kind}, {budget}, alpha {alpha}");
                         text.push_str(&picture(&bytes, &caption));
                     }

@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sweep = Sweep::parse(&text).map_err(|why| {
         Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
     })?;
-    let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::run)?;
+    let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
     let cells = sweep.cells();
     let (done, open): (Vec<Cell>, Vec<Cell>) = cells
         .into_iter()

@@ -17,7 +17,7 @@ use super::grid::Cell;
 /// [`Failure::BadInput`] where there is none of that name.
 pub fn program(experiment: &str) -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
-        .map_err(Failure::run)?
+        .map_err(Failure::failed)?
         .with_file_name(format!("{experiment}{}", std::env::consts::EXE_SUFFIX));
     if program.is_file() {
         return Ok(program);
@@ -65,7 +65,7 @@ pub fn run(program: &Path, cells: &[Cell], folder: &Path, workers: usize) -> Res
             });
         }
     });
-    let failed = failed.into_inner().map_err(Failure::run)?;
+    let failed = failed.into_inner().map_err(Failure::failed)?;
     if interrupt.asked() {
         return Err(Failure::Interrupted {
             message: "the sweep was stopped".into(),

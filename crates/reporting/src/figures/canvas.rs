@@ -84,7 +84,7 @@ pub(super) fn render(
     draw: impl FnOnce(&Area<'_>) -> Result<(), Failure>,
 ) -> Result<Vec<u8>, Failure> {
     if width == 0 || height == 0 || width.saturating_mul(height) > MOST_PIXELS {
-        return Err(Failure::run(format!(
+        return Err(Failure::failed(format!(
             "a figure of {width} by {height} pixels cannot be drawn: it must have between 1 and \
              {MOST_PIXELS}"
         )));
@@ -101,7 +101,7 @@ pub(super) fn render(
                 &shrunk,
                 width * DENSITY,
                 height * DENSITY,
-                image::ExtendedColorType::Rgb8,
+                super::png::ColorType::Rgb,
             )
         }
         Format::Svg => {

@@ -1,7 +1,5 @@
 //! Grids of images, pixel by pixel: samples, reconstructions, interpolations.
 
-use image::ExtendedColorType;
-
 use super::canvas::Drawn;
 use super::png;
 use crate::diagnostic::Failure;
@@ -39,7 +37,7 @@ impl Grid<'_> {
     /// for a size of nothing.
     pub fn draw(&self) -> Result<Drawn, Failure> {
         let size = self.width * self.height * self.channels;
-        let refuse = |why: String| Err(Failure::run(format!("a grid cannot be drawn: {why}")));
+        let refuse = |why: String| Err(Failure::failed(format!("a grid cannot be drawn: {why}")));
         if size == 0 || self.columns == 0 || self.zoom == 0 || ![1, 3].contains(&self.channels) {
             return refuse(format!(
                 "images of {} by {} pixels with {} channels, {} in a row, zoom {}",
@@ -88,9 +86,9 @@ impl Grid<'_> {
             }
         }
         let kind = if self.channels == 1 {
-            ExtendedColorType::L8
+            png::ColorType::Grayscale
         } else {
-            ExtendedColorType::Rgb8
+            png::ColorType::Rgb
         };
         Ok(Drawn {
             bytes: png::encode(&pixels, wide, high, kind)?,

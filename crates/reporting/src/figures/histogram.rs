@@ -33,7 +33,7 @@ impl Histogram {
     pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
         let values = || self.groups.iter().flat_map(|(_, values)| values);
         let refuse = |why: String| {
-            Err(Failure::run(format!(
+            Err(Failure::failed(format!(
                 "the histogram \"{}\" cannot be drawn: {why}",
                 self.title
             )))

@@ -41,7 +41,7 @@ impl Latents<'_> {
     pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
         let count = self.classes.len();
         if count == 0 || self.dimension == 0 || self.points.len() != count * self.dimension {
-            return Err(Failure::run(format!(
+            return Err(Failure::failed(format!(
                 "latents cannot be drawn: {} numbers for {count} points of dimension {}",
                 self.points.len(),
                 self.dimension

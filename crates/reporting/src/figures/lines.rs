@@ -102,7 +102,7 @@ impl LineChart {
                 .chain(bands.flat_map(|(low, high)| [*low, *high])),
         );
         let (Some(x), Some(y)) = (x, y) else {
-            return Err(Failure::run(format!(
+            return Err(Failure::failed(format!(
                 "the chart \"{}\" has no point to draw: {} given, none of them finite{}",
                 self.title,
                 points().count(),

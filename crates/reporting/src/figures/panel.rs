@@ -39,7 +39,7 @@ impl Panels<'_> {
     ) -> Result<Drawn, Failure> {
         for (name, range) in [("x", &self.x), ("y", &self.y)] {
             if !(range.start.is_finite() && range.end.is_finite() && range.start < range.end) {
-                return Err(Failure::run(format!(
+                return Err(Failure::failed(format!(
                     "panels cannot be drawn: their {name} runs from {} to {}",
                     range.start, range.end
                 )));

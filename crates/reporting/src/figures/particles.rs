@@ -50,7 +50,9 @@ impl Particles {
     /// [`Failure::Failed`] where there is no panel, and for a part of the plane without an inside.
     pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
         if self.snapshots.is_empty() {
-            return Err(Failure::run("particles cannot be drawn: there is no panel"));
+            return Err(Failure::failed(
+                "particles cannot be drawn: there is no panel",
+            ));
         }
         let keys: Vec<Key> = self
             .names

@@ -36,7 +36,7 @@ fn font() -> Option<&'static FontRef<'static>> {
 pub(super) fn register() -> Result<(), Failure> {
     match font() {
         Some(_) => Ok(()),
-        None => Err(Failure::run("the font of the pictures cannot be read")),
+        None => Err(Failure::failed("the font of the pictures cannot be read")),
     }
 }
 

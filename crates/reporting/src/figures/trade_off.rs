@@ -68,7 +68,7 @@ impl TradeOff {
             kept().flat_map(|p| [p.y, p.y - p.y_error, p.y + p.y_error]),
         );
         let (Some(x), Some(y)) = (x, y) else {
-            return Err(Failure::run(format!(
+            return Err(Failure::failed(format!(
                 "the chart \"{}\" has no point to draw: {} given, none with a place on its axes",
                 self.title,
                 points().count()

@@ -36,7 +36,8 @@ const TEMPLATES: [(&str, &str); 5] = [
 ///
 /// [`Failure::Failed`] where the template and its content do not fit.
 pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Failure> {
-    let broken = |error: minijinja::Error| Failure::run(format!("assets/report/{name}: {error:#}"));
+    let broken =
+        |error: minijinja::Error| Failure::failed(format!("assets/report/{name}: {error:#}"));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
