@@ -28,11 +28,11 @@ figures experiment="fair" *flags="":
 
 # Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
 report *flags:
-    @cargo run --release --locked --quiet --bin report -- {{flags}}
+    @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 
-# Ask the accountants: `just account epsilon --records 60000 --batch 600 ...`.
+# Ask the accountants; no tensors are compiled for it: `just account epsilon --records 60000 --batch 600 ...`.
 account *flags:
-    @cargo run --release --locked --quiet --bin account -- {{flags}}
+    @cargo run --release --locked --quiet -p tools --bin account -- {{flags}}
 
 # Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
 devices *flags="":

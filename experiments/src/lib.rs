@@ -1,16 +1,12 @@
 //! Experiments that reproduce the papers; each binary is a thin main over one module here.
 
-pub mod account;
 pub mod cost;
 pub mod fair;
-pub mod figures;
 pub mod flow;
 mod not_private;
 mod objective;
-pub mod report;
 mod scores;
 mod spent;
 pub mod swae;
-pub mod sweep;
 mod uses;
 mod weights;

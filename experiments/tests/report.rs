@@ -1,183 +1,64 @@
-//! `report` as a person runs it: through the binary, on run folders.
+//! What is reported of runs of `fair` together.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn report(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_report"))
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A run folder in miniature.
-fn write(root: &Path, name: &str, epsilon: f64, seed: u64, score: f64) -> PathBuf {
-    let folder = root.join("runs/swae").join(name);
-    fs::create_dir_all(&folder).expect("a folder");
-    let run = format!(
-        r#"{{"experiment": "swae", "version": "0.1.0", "device": "flex",
-            "settings": {{"dataset": "glyphs", "epsilon": {epsilon}, "seed": {seed}}},
-            "privacy": "({epsilon}, 1e-5)-differentially private", "private": true,
-            "plan": {{"epsilon_upper": {epsilon}, "delta": 1e-5}},
-            "metrics": [{{"name": "score", "value": {score}}}]}}"#
-    );
-    fs::write(folder.join("run.json"), run).expect("written");
-    folder
-}
-
-#[test]
-fn one_run_several_runs_and_a_sweep() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    write(root, "a", 1.0, 0, 10.0);
-    write(root, "b", 1.0, 1, 12.0);
-    write(root, "c", 5.0, 0, 20.0);
-
-    let one = report(root, &["runs/swae/a"]);
-    assert!(one.status.success(), "{}", text(&one.stderr));
-    assert!(text(&one.stdout).contains("report.html"));
-    let page = fs::read_to_string(root.join("runs/swae/a/report.html")).expect("a page");
-    assert!(page.contains("Differentially private"));
-
-    let several = report(root, &["runs/swae/a", "runs/swae/c"]);
-    assert!(several.status.success(), "{}", text(&several.stderr));
-    let page = fs::read_to_string(root.join("runs/compare.html")).expect("a page");
-    assert!(page.contains("2 runs compared"));
-
-    let csv = report(root, &["--sweep", "runs", "--csv"]);
-    assert!(
-        text(&csv.stdout).contains("1,\"(1, 1e-5)\",\"(2, 2e-5), added up\",2,0,11,1.41"),
-        "{}",
-        text(&csv.stdout)
-    );
-    assert!(!root.join("runs/sweep.html").exists());
-    let markdown = report(
-        root,
-        &["--sweep", "runs/swae", "--markdown", "--out", "new/x.html"],
-    );
-    assert!(text(&markdown.stdout).contains("| 11 \u{b1} 1.41 |"));
-    assert!(root.join("new/x.html").exists());
-    let page = report(root, &["--sweep", "runs"]);
-    assert!(page.status.success());
-    assert!(root.join("runs/sweep.html").exists());
-}
+use dp_core::accounting::{Accountant, FdpAccountant};
+use dp_core::ledger::Entries;
+use lab::report::{RunRecord, Sweep, compare, find_runs, upper};
 
 /// Private runs over two seeds, one without privacy and one of known noise.
 #[test]
 fn a_sweep_tells_what_its_runs_spend_together() {
     let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
+    let runs = root.path().join("runs");
     let run = |name: &str, more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_fair"))
-            .current_dir(root)
             .args(["--backend", "flex", "--records", "600", "--steps", "12"])
             .args(more)
-            .args(["--run", name])
+            .arg("--run")
+            .arg(runs.join(name))
             .output()
             .expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{error}");
     };
-    run("runs/a", &["--seed", "0"]);
-    run("runs/b", &["--seed", "1"]);
-    run("runs/c", &["--no-privacy"]);
-    run("runs/d", &["--epsilon", "9", "--insecure-noise-seed", "3"]);
+    run("a", &["--seed", "0"]);
+    run("b", &["--seed", "1"]);
+    run("c", &["--no-privacy"]);
+    run("d", &["--epsilon", "9", "--insecure-noise-seed", "3"]);
 
-    let ledger = |names: &[&str]| -> String {
-        let lines = names.iter().map(|name| {
-            fs::read_to_string(root.join("runs").join(name).join("ledger.jsonl")).expect("a ledger")
-        });
-        lines.collect()
-    };
-    fs::write(root.join("both.jsonl"), ledger(&["a", "b"])).expect("written");
-    let account = Command::new(env!("CARGO_BIN_EXE_account"))
-        .current_dir(root)
-        .args(["ledger", "both.jsonl", "--delta"])
-        .arg((0.1 / 600.0).to_string())
-        .output()
-        .expect("the binary starts");
-    let spent = text(&account.stdout);
-    let epsilon = spent
-        .lines()
-        .next()
-        .and_then(|line| line.split_whitespace().last());
-    let both = format!("({}, 1.6667e-4)", epsilon.expect("an epsilon"));
+    let ledger =
+        |name: &str| fs::read_to_string(runs.join(name).join("ledger.jsonl")).expect("a ledger");
+    let both = Entries::parse(&(ledger("a") + &ledger("b"))).expect("entries");
+    let event = both.event().expect("an event");
+    let epsilon = FdpAccountant::default().epsilon(&event, 0.1 / 600.0);
+    let epsilon = upper(epsilon.expect("an epsilon"));
+    let together = format!("({epsilon}, 1.6667e-4)");
 
-    let markdown = text(&report(root, &["--sweep", "runs", "--markdown"]).stdout);
+    let records: Vec<RunRecord> = find_runs(&runs)
+        .expect("runs")
+        .iter()
+        .map(|folder| RunRecord::read(folder).expect("a run"))
+        .collect();
+    let markdown = Sweep::of(&records).markdown();
     let row = |needle: &str| {
         let mut rows = markdown.lines().filter(|line| line.contains(needle));
         rows.next()
             .unwrap_or_else(|| panic!("no {needle} in {markdown}"))
     };
     assert!(row("privacy of one run").contains("| privacy of all its runs |"));
-    assert!(row("1.6667e-4").contains(&format!(", 1.6667e-4) | {both} | 2 | 0 |")));
+    assert!(row("1.6667e-4").contains(&format!(", 1.6667e-4) | {together} | 2 | 0 |")));
     assert!(
         row("the noise is known")
             .contains("| Not private: the noise is known | Not private: the noise is known | 1 |")
     );
     let all = row("All 2 private runs: together at most epsilon");
-    assert!(
-        all.contains(&format!("epsilon {}", epsilon.expect("an epsilon"))),
-        "{all}"
-    );
+    assert!(all.contains(&format!("epsilon {epsilon}")), "{all}");
     assert!(all.contains("not in this bound: 2."), "{all}");
 
-    let page = report(root, &["--sweep", "runs"]);
-    assert!(page.status.success());
-    let page = fs::read_to_string(root.join("runs/sweep.html")).expect("a page");
-    assert!(page.contains(&both) && page.contains("All 2 private runs"));
-    report(root, &["runs/a", "runs/b"]);
-    let page = fs::read_to_string(root.join("runs/compare.html")).expect("a page");
-    assert!(
-        page.contains("All 2 private runs: together at most epsilon"),
-        "{both}"
-    );
-}
-
-#[test]
-fn what_is_wrong_is_named() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    let folder = write(root, "a", 1.0, 0, 10.0);
-    let damaged = write(root, "b", 1.0, 0, 10.0);
-    let run = fs::read_to_string(damaged.join("run.json")).expect("readable");
-    let run = run.replace("\"epsilon_upper\": 1", "\"epsilon_upper\": \"one\"");
-    fs::write(damaged.join("run.json"), run).expect("written");
-    let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["RUN"]),
-        (
-            &["runs/swae/nowhere"],
-            &["runs/swae/nowhere", "no run folder"],
-        ),
-        (
-            &["runs/swae/a", "runs/swae/b"],
-            &["runs/swae/b/run.json", "plan.epsilon_upper"],
-        ),
-        (
-            &["runs/swae/a", "--out", "page.pdf"],
-            &["--out page.pdf", ".html"],
-        ),
-        (&["runs/swae/a", "--csv"], &["--sweep"]),
-        (&["--sweep", "nowhere"], &["nowhere"]),
-    ];
-    for (arguments, needles) in cases {
-        let output = report(root, arguments);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        for needle in *needles {
-            // Long lines of a diagnostic are broken between words.
-            let joined: String = message.split_whitespace().collect();
-            let needle: String = needle.split_whitespace().collect();
-            assert!(
-                joined.contains(&needle),
-                "{arguments:?}: no {needle} in {message}"
-            );
-        }
-    }
-    assert!(!folder.join("report.html").exists());
+    let page = Sweep::of(&records).page().expect("a page");
+    assert!(page.contains(&together) && page.contains("All 2 private runs"));
+    let page = compare(&records[..2]).expect("a page");
+    assert!(page.contains("All 2 private runs: together at most epsilon"));
 }

@@ -18,6 +18,8 @@ struct Package {
     name: String,
     folder: PathBuf,
     published: bool,
+    /// Other packages of this workspace that it takes, tests aside, in order.
+    needs: Vec<String>,
 }
 
 /// The packages of this workspace but for the one that asks for features on behalf of all others.
@@ -30,6 +32,7 @@ fn packages() -> Vec<Package> {
         .expect("cargo");
     let workspace: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let packages = workspace["packages"].as_array().expect("packages");
+    let names: BTreeSet<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
     let packages = packages.iter().map(|package| Package {
         name: package["name"].as_str().expect("a name").into(),
         folder: Path::new(package["manifest_path"].as_str().expect("a path"))
@@ -38,6 +41,15 @@ fn packages() -> Vec<Package> {
             .into(),
         // `publish = false` is an empty list of registries.
         published: package["publish"].is_null(),
+        needs: {
+            let all = package["dependencies"].as_array().expect("a list");
+            let needed = all.iter().filter(|needed| needed["kind"].is_null());
+            let needed: BTreeSet<&str> = needed.filter_map(|n| n["name"].as_str()).collect();
+            let ours = needed
+                .intersection(&names)
+                .filter(|n| **n != "workspace-hack");
+            ours.map(ToString::to_string).collect()
+        },
     });
     packages
         .filter(|package| package.name != "workspace-hack")
@@ -157,6 +169,57 @@ fn the_libraries_bring_neither_tools_nor_backends() {
     }
 }
 
+/// What has no tensors is compiled without any: the accountant for anyone who wants it, and `just account` in under a
+/// minute from nothing.
+#[test]
+fn the_accountant_the_reports_and_the_tools_need_no_tensors() {
+    for package in ["dp-accountant", "reporting", "tools"] {
+        let needs = compiled(&["--package", package], "normal,build");
+        assert!((20..200).contains(&needs.len()), "{}", needs.len());
+        for heavy in ["burn", "cubecl", "wgpu", "nalgebra ", "ndarray "] {
+            let found = needs.keys().find(|name| name.starts_with(heavy));
+            assert_eq!(found, None, "{package}");
+        }
+    }
+}
+
+/// `docs/architecture.md` draws these.
+#[test]
+fn arrows_go_one_way() {
+    let arrows: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("dp-accountant", &[][..]),
+        ("swd", &[]),
+        ("data", &[]),
+        ("dp-core", &["dp-accountant"]),
+        ("private-training", &["dp-core", "swd"]),
+        ("model", &["dp-core", "private-training", "swd"]),
+        ("reporting", &["dp-accountant"]),
+        (
+            "evaluating",
+            &["data", "dp-core", "model", "reporting", "swd"],
+        ),
+        (
+            "lab",
+            &[
+                "dp-core",
+                "evaluating",
+                "model",
+                "private-training",
+                "reporting",
+            ],
+        ),
+        ("tools", &["dp-accountant", "reporting"]),
+    ]);
+    let packages = packages();
+    for Package { name, needs, .. } in &packages {
+        if let Some(allowed) = arrows.get(name.as_str()) {
+            assert_eq!(needs, allowed, "{name}");
+        }
+    }
+    let known = |name: &&str| packages.iter().any(|package| package.name == **name);
+    assert!(arrows.keys().all(known));
+}
+
 /// Runs a command that must succeed, and gives what it printed.
 fn output(command: &mut Command) -> String {
     let output = command.output().expect("the command starts");
@@ -267,7 +330,7 @@ fn tests_named(name: &str, sources: &[(PathBuf, String)]) -> usize {
 #[test]
 fn every_test_that_a_document_names_exists() {
     let mut found = Vec::new();
-    for folder in ["crates", "experiments", "tests"] {
+    for folder in ["crates", "experiments", "tools", "tests"] {
         sources(&root().join(folder), &mut found);
     }
     let (mut wrong, mut names, mut said) = (Vec::new(), 0, 0);

@@ -9,19 +9,15 @@
 //!   optimizer: a release that is written to the [`ledger`] before the noise leaves;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
+//! Accounting, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
+//!
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
 //! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
 
 #![deny(unsafe_code)]
 
-pub mod accounting;
-pub mod decimal;
-pub mod delta;
-pub mod error;
-pub mod ledger;
 pub mod mechanism;
 pub mod per_sample;
-pub mod plan;
 pub mod sampling;
 
-pub use error::DpError;
+pub use dp_accountant::{DpError, accounting, decimal, delta, error, ledger, plan};

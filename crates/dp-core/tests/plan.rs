@@ -409,25 +409,31 @@ fn failures_of_a_sensitivity_add_to_delta() {
 
 #[test]
 fn samplers_tell_the_accountant_what_they_do() {
-    let law = |sampler: BatchSampler| (sampler.law(), sampler.neighbours(), sampler.records());
-    let (told, neighbours, records) = law(fixed().into());
+    let read = |sampler: BatchSampler| {
+        (
+            sampler.distribution(),
+            sampler.neighbours(),
+            sampler.records(),
+        )
+    };
+    let (distribution, neighbours, records) = read(fixed().into());
     let fixed = Sampler::WithoutReplacement {
         records: 5000,
         batch: 50,
     };
-    assert_eq!(told, Some(fixed));
+    assert_eq!(distribution, Some(fixed));
     assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 5000));
-    let (told, neighbours, records) = law(of_groups().into());
-    let Some(Sampler::KEndGroups { groups }) = told else {
-        panic!("{told:?}");
+    let (distribution, neighbours, records) = read(of_groups().into());
+    let Some(Sampler::KEndGroups { groups }) = distribution else {
+        panic!("{distribution:?}");
     };
     let sizes: Vec<_> = groups.iter().map(|g| (g.records, g.batch)).collect();
     assert_eq!(sizes, [(600, 30), (400, 20)]);
     assert_eq!((neighbours, records), (Neighbours::KEnd, 1000));
-    let (told, neighbours, records) = law(PoissonSampler::new(500, 0.1).unwrap().into());
-    assert_eq!(told, Some(Sampler::Poisson { rate: 0.1 }));
+    let (distribution, neighbours, records) = read(PoissonSampler::new(500, 0.1).unwrap().into());
+    assert_eq!(distribution, Some(Sampler::Poisson { rate: 0.1 }));
     assert_eq!((neighbours, records), (Neighbours::AddRemove, 500));
-    let (told, neighbours, records) = law(AllRecords::new(500).unwrap().into());
-    assert_eq!(told, None);
+    let (distribution, neighbours, records) = read(AllRecords::new(500).unwrap().into());
+    assert_eq!(distribution, None);
     assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 500));
 }

@@ -1,15 +1,14 @@
-//! What every experiment shares: backends, run folders, checkpoints, progress, scores, figures, reports, errors
-//! for people.
+//! How an experiment runs: on which backend, from which checkpoint, with what progress.
+//!
+//! What a run leaves behind and what is reported of it is in `reporting`, how good its samples are in `evaluating`;
+//! an experiment finds both here.
 
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod checkpoint;
-pub mod diagnostic;
-pub mod evaluate;
-pub mod figures;
-pub mod interrupt;
 pub mod progress;
-pub mod report;
 pub mod resume;
-pub mod run_folder;
+
+pub use evaluating as evaluate;
+pub use reporting::{diagnostic, figures, interrupt, report, run_folder};

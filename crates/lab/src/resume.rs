@@ -1,18 +1,16 @@
 //! How a run starts: new, or in the folder of one that was started before.
 
-use std::fs;
 use std::path::Path;
 
 use dp_core::ledger::Ledger;
+use reporting::released::recorded;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::checkpoint::{Checkpoints, hex};
+use crate::checkpoint::Checkpoints;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
 const LEDGER: &str = "ledger.jsonl";
-const METRICS: &str = "metrics.jsonl";
 
 /// The settings of a run, and its folder where it was started before; nothing where it is done.
 ///
@@ -130,7 +128,7 @@ pub fn ledger(
     }
     let (by, least) = told
         .into_iter()
-        .chain(told_by(folder.path()))
+        .chain(recorded(folder.path()))
         .max_by_key(|&(_, releases)| releases)
         .unwrap_or(("config.toml".into(), 0));
     if !path.exists() {
@@ -146,49 +144,6 @@ pub fn ledger(
         )));
     }
     Ok(ledger)
-}
-
-/// How many releases the files in a folder tell of, by name: `metrics.jsonl`, checkpoints, values that
-/// were released once and are stored with how many there were by then, and `run.json`, which comes last.
-pub(crate) fn told_by(folder: &Path) -> Vec<(String, u64)> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort_by_key(|name| (name == "run.json", name.clone()));
-    let mut told = Checkpoints::of(folder).releases();
-    if let Some(step) = last_private_step(folder) {
-        told.insert(0, (METRICS.to_string(), step));
-    }
-    told.extend(names.into_iter().filter_map(|name| {
-        let read = || fs::read(folder.join(&name)).ok();
-        let releases = match Path::new(&name).extension()?.to_str()? {
-            "json" => serde_json::from_slice::<Value>(&read()?).ok()?["releases"].as_u64(),
-            "bin" => counted(&read()?),
-            _ => None,
-        }?;
-        Some((name, releases))
-    }));
-    told
-}
-
-/// The count that a file of released values begins with, after the checksum of all that follows.
-fn counted(bytes: &[u8]) -> Option<u64> {
-    let (sum, body) = bytes.split_at_checked(64)?;
-    let count = body.first_chunk().copied().map(u64::from_le_bytes);
-    count.filter(|_| hex(body).as_bytes() == sum)
-}
-
-/// The last step with an epsilon in `metrics.jsonl`: each step up to it was a release.
-fn last_private_step(folder: &Path) -> Option<u64> {
-    let text = fs::read_to_string(folder.join(METRICS)).ok()?;
-    text.lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|line| line["epsilon_upper"].is_number())
-        .filter_map(|line| line["step"].as_u64())
-        .max()
 }
 
 /// A failure in the middle of a run says how to go on.
@@ -217,10 +172,13 @@ pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use dp_core::accounting::{Event, Neighbours};
     use dp_core::ledger::LedgerEntry;
 
     use super::*;
+    use crate::checkpoint::hex;
 
     fn release() -> LedgerEntry {
         LedgerEntry {
@@ -317,7 +275,7 @@ mod tests {
             ),
             // A step without an epsilon released nothing; a line that was cut off says nothing.
             (
-                METRICS,
+                "metrics.jsonl",
                 [step(3, "0.5"), step(9, "null"), b"{\"step\": 8".to_vec()].concat(),
                 [step(3, "0.5"), step(4, "0.6")].concat(),
             ),

@@ -94,7 +94,7 @@ impl NoiseSource {
 
     /// The source that [`NoiseSource::state`] describes.
     ///
-    /// A release that is made again with the same noise must be the same release: go on from a state
+    /// A release that is made again with the same noise must be the same release: resume from a state
     /// only with the data, the weights and the program that it was taken with. Anything else needs a
     /// fresh [`NoiseSource::secret`].
     pub fn resume(state: &NoiseState) -> Self {

@@ -8,7 +8,7 @@ use super::{
 use crate::DpError;
 use crate::accounting::Event;
 use crate::ledger::{Ledger, LedgerEntry};
-use crate::plan::CheckedPlan;
+use crate::plan::{CheckedPlan, NoiseFor};
 use crate::sampling::{Draw, Made};
 
 /// Draws what its plan promises, and releases what was drawn.
@@ -55,18 +55,22 @@ pub struct Releaser {
 /// Releasers of this process.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-impl Releaser {
-    pub(crate) fn new(plan: CheckedPlan, noise: NoiseSource) -> Self {
-        Self {
+impl NoiseFor for NoiseSource {
+    type Releaser = Releaser;
+
+    fn releaser(self, plan: CheckedPlan) -> Releaser {
+        Releaser {
             made: vec![false; plan.releases().count()],
             plan,
-            noise,
+            noise: self,
             run: RUNS.fetch_add(1, Ordering::Relaxed) + 1,
             draws: 0,
             step: 0,
         }
     }
+}
 
+impl Releaser {
     /// The plan.
     pub fn plan(&self) -> &CheckedPlan {
         &self.plan
@@ -82,7 +86,7 @@ impl Releaser {
         self.step
     }
 
-    /// Goes on behind `step` steps that an earlier process made.
+    /// Resumes after `step` steps that an earlier process made.
     ///
     /// # Errors
     ///
@@ -232,7 +236,7 @@ impl Releaser {
     ///
     /// [`DpError::NotPlanned`], [`DpError::OtherNoise`].
     pub fn deviation_of(&self, name: &str, sensitivity: Sensitivity) -> Result<f64, DpError> {
-        standard_deviation(name, self.plan.release(name)?.1, sensitivity)
+        standard_deviation(name, &self.planned(name)?.1, sensitivity)
     }
 
     fn check_steps(&self, step: u64) -> Result<(), DpError> {
@@ -261,13 +265,24 @@ impl Releaser {
         self.check_steps(made.step)
     }
 
+    /// The place and the event of a release of the plan.
+    fn planned(&self, name: &str) -> Result<(usize, Event), DpError> {
+        let mut releases = self.plan.releases().enumerate();
+        let found = releases.find(|(_, (planned, _))| *planned == name);
+        let (place, (_, event)) = found.ok_or_else(|| DpError::NotPlanned {
+            name: name.into(),
+            planned: self.plan.releases().map(|(n, _)| n.into()).collect(),
+        })?;
+        Ok((place, event.clone()))
+    }
+
     /// A release that is planned and was not made yet.
     fn due(&self, name: &str) -> Result<(usize, Event), DpError> {
-        let (place, event) = self.plan.release(name)?;
+        let (place, event) = self.planned(name)?;
         if self.made[place] {
             return Err(DpError::ReleasedTwice { name: name.into() });
         }
-        Ok((place, event.clone()))
+        Ok((place, event))
     }
 
     fn record_step(

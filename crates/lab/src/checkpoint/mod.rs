@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 
 use dp_core::mechanism::{NoiseSource, NoiseState};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 pub use generator::GeneratorState;
 pub use identity::Identity;
+pub use reporting::checksum::hex;
 pub use training::Training;
 
 use crate::backend::Backend;
@@ -275,18 +275,6 @@ impl Checkpoints {
         Ok(Some(checkpoint))
     }
 
-    /// How many releases the ledger held when each checkpoint was written, with its name. One that
-    /// cannot be read is passed over; whoever resumes from it is told.
-    pub fn releases(&self) -> Vec<(String, u64)> {
-        let told = |step: u64| {
-            let path = self.at(step);
-            let manifest = manifest(&path).ok()?;
-            let name = path.file_name()?.to_string_lossy().into_owned();
-            Some((format!("checkpoints/{name}"), manifest.releases))
-        };
-        self.steps().into_iter().filter_map(told).collect()
-    }
-
     /// The last checkpoint, checked against its checksums; none in a run that has not come so far.
     ///
     /// # Errors
@@ -373,14 +361,6 @@ impl Checkpoints {
     }
 }
 
-/// The SHA-256 of bytes, in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
-}
-
 fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     fs::read(path.join(name)).map_err(|e| refused(path, &format!("{name} cannot be read: {e}")))
 }
@@ -442,7 +422,7 @@ mod tests {
         }
         assert_eq!(checkpoints.steps(), [10, 200]);
         assert_eq!(
-            checkpoints.releases(),
+            reporting::released::recorded(run.path()),
             [10, 200].map(|step| (format!("checkpoints/step-{step:09}"), step + 1))
         );
         let last = checkpoints.last().unwrap().unwrap();

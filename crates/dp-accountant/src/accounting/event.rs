@@ -1,0 +1,263 @@
+//! Mechanisms as data: what was, or would be, released.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{AccountingError, Result, check};
+use super::neighbours::Neighbours;
+
+impl Neighbours {
+    /// The relation under which both parts hold: replace-one implies k-end, nothing else mixes.
+    ///
+    /// # Errors
+    /// [`AccountingError::MixedNeighbours`] when one is add-remove and the other is not.
+    pub fn both(self, other: Self) -> Result<Self> {
+        match (self, other) {
+            (first, second) if first == second => Ok(first),
+            (Self::AddRemove, second) | (second, Self::AddRemove) => {
+                Err(AccountingError::MixedNeighbours {
+                    first: Self::AddRemove,
+                    second,
+                })
+            }
+            _ => Ok(Self::KEnd),
+        }
+    }
+}
+
+/// Public size of one group of records, and how many of them a batch draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupSize {
+    /// Records in the group.
+    pub records: u64,
+    /// Records of the group in each batch.
+    pub batch: u64,
+}
+
+/// How the records that an event sees are drawn, afresh each time and independently of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Sampler {
+    /// A batch of fixed size, drawn uniformly without replacement (replace-one neighbours).
+    WithoutReplacement {
+        /// Records in the data set.
+        records: u64,
+        /// Records in a batch.
+        batch: u64,
+    },
+    /// The same, by its rate `batch / records`.
+    WithoutReplacementRate {
+        /// Sampling rate in (0, 1].
+        rate: f64,
+    },
+    /// Each record is kept independently with probability `rate` (add-remove neighbours).
+    Poisson {
+        /// Sampling rate in (0, 1].
+        rate: f64,
+    },
+    /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
+    /// (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
+    KEndGroups {
+        /// The groups, at least one.
+        groups: Vec<GroupSize>,
+    },
+}
+
+impl Sampler {
+    /// The sampling rate in (0, 1]; for groups the largest of theirs.
+    ///
+    /// # Errors
+    /// A rate outside (0, 1], an empty batch, a batch larger than its group, or no group at all.
+    pub fn rate(&self) -> Result<f64> {
+        let of = |records: u64, batch: u64| {
+            if batch == 0 || batch > records {
+                Err(AccountingError::Batch { batch, records })
+            } else if batch == records {
+                Ok(1.0)
+            } else {
+                // One ulp up, so that the rate is never rounded in the wrong direction.
+                Ok((batch as f64 / records as f64).next_up().min(1.0))
+            }
+        };
+        match self {
+            Self::WithoutReplacement { records, batch } => of(*records, *batch),
+            Self::WithoutReplacementRate { rate } | Self::Poisson { rate } => {
+                check("rate", *rate, *rate > 0.0 && *rate <= 1.0, "in (0, 1]")?;
+                Ok(*rate)
+            }
+            Self::KEndGroups { groups } => {
+                let mut largest = 0.0_f64;
+                for group in groups {
+                    largest = largest.max(of(group.records, group.batch)?);
+                }
+                check("number of groups", 0.0, !groups.is_empty(), "at least 1")?;
+                Ok(largest)
+            }
+        }
+    }
+
+    /// The neighbour relation that this sampler amplifies for.
+    pub fn neighbours(&self) -> Neighbours {
+        match self {
+            Self::WithoutReplacement { .. } | Self::WithoutReplacementRate { .. } => {
+                Neighbours::ReplaceOne
+            }
+            Self::Poisson { .. } => Neighbours::AddRemove,
+            Self::KEndGroups { .. } => Neighbours::KEnd,
+        }
+    }
+
+    pub(crate) fn is_poisson(&self) -> bool {
+        matches!(self, Self::Poisson { .. })
+    }
+}
+
+/// A mechanism, or many of them, as data.
+///
+/// Noise multipliers are noise scale divided by sensitivity, the sensitivity being that of the
+/// neighbour relation of the whole event.
+///
+/// ```
+/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Sampler};
+///
+/// // A histogram of all records, then 100 steps on Poisson samples of about one record in a hundred.
+/// let histogram = Event::Laplace { noise_multiplier: 10.0 };
+/// let steps = Event::Gaussian { noise_multiplier: 1.0 }
+///     .sampled(Sampler::Poisson { rate: 0.01 })
+///     .repeated(100);
+/// let both = Event::Composed { events: vec![histogram, steps.clone()] };
+///
+/// // The histogram alone has epsilon 1/10 at any delta; composed, it adds no more than that.
+/// let accountant = FdpAccountant::default();
+/// let (all, alone) = (accountant.epsilon(&both, 1e-5)?, accountant.epsilon(&steps, 1e-5)?);
+/// assert!(alone < all && all < alone + 0.1);
+/// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// Gaussian noise of standard deviation `noise_multiplier` times the L2 sensitivity.
+    Gaussian {
+        /// Standard deviation over L2 sensitivity, positive.
+        noise_multiplier: f64,
+    },
+    /// Laplace noise of scale `noise_multiplier` times the L1 sensitivity.
+    Laplace {
+        /// Scale over L1 sensitivity, positive.
+        noise_multiplier: f64,
+    },
+    /// An event that sees only a fresh random sample of the records.
+    Sampled {
+        /// How the sample is drawn.
+        sampler: Sampler,
+        /// What is done with the sample.
+        event: Box<Event>,
+    },
+    /// The same event `count` times, adaptively.
+    SelfComposed {
+        /// The event.
+        event: Box<Event>,
+        /// How often; 0 releases nothing.
+        count: u64,
+    },
+    /// Several events, adaptively; an empty list releases nothing.
+    Composed {
+        /// The events.
+        events: Vec<Event>,
+    },
+    /// One event for each group of a fixed public partition of the records, each seeing only its
+    /// own group: only one of them sees the record in question, so the worst counts.
+    ///
+    /// Not covered under replace-one, where a record may leave one group and enter another.
+    /// Events that share a partition's name share its groups, in the same order.
+    Parallel {
+        /// Name of the partition.
+        partition: String,
+        /// One event a group.
+        events: Vec<Event>,
+    },
+    /// A release without any guarantee: epsilon is infinite.
+    NonPrivate,
+}
+
+impl Event {
+    /// `count` times this event.
+    #[must_use]
+    pub fn repeated(self, count: u64) -> Self {
+        Self::SelfComposed {
+            event: Box::new(self),
+            count,
+        }
+    }
+
+    /// This event on a fresh sample.
+    #[must_use]
+    pub fn sampled(self, sampler: Sampler) -> Self {
+        Self::Sampled {
+            sampler,
+            event: Box::new(self),
+        }
+    }
+
+    /// `steps` Gaussian steps on batches of `batch` of `records` records drawn without replacement.
+    #[must_use]
+    pub fn dp_sgd(records: u64, batch: u64, steps: u64, noise_multiplier: f64) -> Self {
+        Self::Gaussian { noise_multiplier }
+            .sampled(Sampler::WithoutReplacement { records, batch })
+            .repeated(steps)
+    }
+
+    /// The neighbour relation that the event holds under, `None` where any will do.
+    ///
+    /// # Errors
+    /// [`AccountingError::MixedNeighbours`] when its parts do not fit together.
+    pub fn neighbours(&self) -> Result<Option<Neighbours>> {
+        match self {
+            Self::Gaussian { .. } | Self::Laplace { .. } | Self::NonPrivate => Ok(None),
+            Self::Sampled { sampler, event } => {
+                join(Some(sampler.neighbours()), event.neighbours()?)
+            }
+            Self::SelfComposed { event, .. } => event.neighbours(),
+            Self::Composed { events } => all(events),
+            // Parallel composition needs groups that a record cannot leave.
+            Self::Parallel { events, .. } => match all(events)? {
+                Some(Neighbours::AddRemove) => Ok(Some(Neighbours::AddRemove)),
+                _ => Ok(Some(Neighbours::KEnd)),
+            },
+        }
+    }
+
+    /// The event in a few words, for messages.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Gaussian { .. } => "a Gaussian release".into(),
+            Self::Laplace { .. } => "a Laplace release".into(),
+            Self::Sampled { sampler, event } => {
+                let how = match sampler {
+                    Sampler::WithoutReplacement { .. } | Sampler::WithoutReplacementRate { .. } => {
+                        "sampled without replacement"
+                    }
+                    Sampler::Poisson { .. } => "Poisson sampled",
+                    Sampler::KEndGroups { .. } => "sampled from k-end groups",
+                };
+                format!("{} that is {how}", event.describe())
+            }
+            Self::SelfComposed { event, .. } => event.describe(),
+            Self::Composed { .. } => "a composition".into(),
+            Self::Parallel { .. } => "a parallel composition".into(),
+            Self::NonPrivate => "a release without noise".into(),
+        }
+    }
+}
+
+fn join(first: Option<Neighbours>, second: Option<Neighbours>) -> Result<Option<Neighbours>> {
+    match (first, second) {
+        (Some(first), Some(second)) => first.both(second).map(Some),
+        (first, second) => Ok(first.or(second)),
+    }
+}
+
+fn all(events: &[Event]) -> Result<Option<Neighbours>> {
+    events
+        .iter()
+        .try_fold(None, |so_far, event| join(so_far, event.neighbours()?))
+}

@@ -1,0 +1,26 @@
+//! Which data sets are neighbours.
+
+use serde::{Deserialize, Serialize};
+
+/// Which pairs of data sets an event hides the difference of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Neighbours {
+    /// One record is replaced by any other.
+    ReplaceOne,
+    /// One record is added or removed.
+    AddRemove,
+    /// One record is replaced by another of the same group, group sizes being public
+    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, definition 2.1).
+    KEnd,
+}
+
+impl std::fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ReplaceOne => "replace-one",
+            Self::AddRemove => "add-remove",
+            Self::KEnd => "k-end",
+        })
+    }
+}

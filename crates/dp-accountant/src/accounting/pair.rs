@@ -1,0 +1,243 @@
+//! Dominating pairs of one step, in a coordinate in which the privacy loss is monotone.
+//!
+//! A pair `(P, Q)` is held as the distribution of its privacy loss `ln dP/dQ` under `P`: atoms, and a
+//! density over a coordinate `x`. The base has loss `L(x) = slope x + intercept`; sampling maps it
+//! to `g(L) = ln(1 - p + p e^L)`. See `docs/accounting.md` for the derivation.
+
+use super::normal::{density, upper_tail};
+use super::steps::{Base, Sampling, Step};
+
+/// How the distribution over `x` becomes that of the loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    /// Loss `L`, `P` is the shifted distribution.
+    Plain,
+    /// Loss `g(L)` on `L > 0`, its mirror image on negative losses, the rest an atom at 0.
+    Symmetric { rate: f64 },
+    /// Loss `g(L)`, `P` is the mixture (the record is removed).
+    Remove { rate: f64 },
+    /// Loss `-g(L)`, `P` is the unshifted distribution (the record is added).
+    Add { rate: f64 },
+}
+
+/// The distribution of one step's privacy loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pair {
+    base: Base,
+    form: Form,
+}
+
+/// A point mass of the loss under `P`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Atom {
+    pub loss: f64,
+    pub mass: f64,
+}
+
+impl Pair {
+    /// The pairs that dominate a step: two (add and remove) for Poisson sampling, else one.
+    pub fn of(step: &Step) -> Vec<Self> {
+        let form = |form| Self {
+            base: step.base,
+            form,
+        };
+        match step.sampling {
+            Sampling::None => vec![form(Form::Plain)],
+            Sampling::Fixed { rate } => vec![form(Form::Symmetric { rate })],
+            Sampling::Poisson { rate } => {
+                vec![form(Form::Remove { rate }), form(Form::Add { rate })]
+            }
+        }
+    }
+
+    /// Whether every atom and density has its mirror image: `P(-loss) = P(loss) e^-loss`.
+    pub fn is_mirrored(&self) -> bool {
+        matches!(self.form, Form::Symmetric { .. })
+    }
+
+    /// Whether the loss falls with `x`.
+    fn is_falling(&self) -> bool {
+        matches!(self.form, Form::Add { .. })
+    }
+
+    fn affine(&self) -> (f64, f64) {
+        match self.base {
+            Base::Gaussian { mu } => (mu, -0.5 * mu * mu),
+            Base::Laplace { scale } => (2.0 / scale, -1.0 / scale),
+        }
+    }
+
+    /// Loss at `x`.
+    pub fn loss(&self, x: f64) -> f64 {
+        let (slope, intercept) = self.affine();
+        // At the centre of symmetry the rounding of the two terms would cancel badly.
+        let base = slope * (x + intercept / slope);
+        match self.form {
+            Form::Plain => base,
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, base),
+            Form::Add { rate } => -mixed(rate, base),
+        }
+    }
+
+    /// The `x` at which the loss has this value, clamped to `range`.
+    pub fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
+        let (slope, intercept) = self.affine();
+        let base = match self.form {
+            Form::Plain => loss,
+            Form::Symmetric { rate } | Form::Remove { rate } => unmixed(rate, loss),
+            Form::Add { rate } => unmixed(rate, -loss),
+        };
+        let x = base / slope - intercept / slope;
+        if x.is_nan() {
+            range.0
+        } else {
+            x.clamp(range.0, range.1)
+        }
+    }
+
+    /// Density of `P` over `x` (for a mirrored pair: of its positive half).
+    pub fn density(&self, x: f64) -> f64 {
+        let (q, p) = match self.base {
+            Base::Gaussian { mu } => (density(x), density(x - mu)),
+            Base::Laplace { scale } => (
+                0.5 / scale * (-x / scale).exp(),
+                0.5 / scale * ((x - 1.0) / scale).exp(),
+            ),
+        };
+        match self.form {
+            Form::Plain => p,
+            Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
+            Form::Add { .. } => q,
+        }
+    }
+
+    /// Where `x` runs, leaving out at most `exp(ln_tail)` of mass at either end, and the bound on
+    /// the mass left out at the end of large losses.
+    pub fn range(&self, ln_tail: f64) -> ((f64, f64), f64) {
+        match self.base {
+            Base::Gaussian { mu } => {
+                // P(X > t) <= exp(-t^2/2).
+                let t = (-2.0 * ln_tail).sqrt();
+                let low = match self.form {
+                    Form::Symmetric { .. } => 0.5 * mu,
+                    Form::Plain => mu - t,
+                    Form::Remove { .. } | Form::Add { .. } => -t,
+                };
+                let high = match self.form {
+                    Form::Add { .. } => t,
+                    _ => mu + t,
+                };
+                ((low, high.max(low)), upper_tail(t))
+            }
+            Base::Laplace { .. } => match self.form {
+                Form::Symmetric { .. } => ((0.5, 1.0), 0.0),
+                _ => ((0.0, 1.0), 0.0),
+            },
+        }
+    }
+
+    /// Point masses of the loss (for a mirrored pair: without the mirror images).
+    pub fn atoms(&self) -> Vec<Atom> {
+        let mut atoms = Vec::new();
+        if let Base::Laplace { scale } = self.base {
+            let (near, far) = (0.5, 0.5 * (-1.0 / scale).exp());
+            // At L = 1/scale: P has `near`, Q has `far`; the other way round at -1/scale.
+            let mut push = |x: f64, q: f64, p: f64| {
+                let mass = match self.form {
+                    Form::Plain => p,
+                    Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
+                    Form::Add { .. } => q,
+                };
+                atoms.push(Atom {
+                    loss: self.loss(x),
+                    mass,
+                });
+            };
+            push(1.0, far, near);
+            if !self.is_mirrored() {
+                push(0.0, near, far);
+            }
+        }
+        if let Form::Symmetric { rate } = self.form {
+            // Total variation of the base: 1 - 2 Q(L > 0).
+            let apart = match self.base {
+                Base::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
+                Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
+            };
+            atoms.push(Atom {
+                loss: 0.0,
+                mass: (1.0 - rate) * apart,
+            });
+        }
+        atoms
+    }
+
+    /// A length in `x` over which density and loss change little.
+    pub fn smooth_length(&self, x: f64) -> f64 {
+        match self.base {
+            Base::Gaussian { mu } => 1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu),
+            Base::Laplace { scale } => (0.5 * scale).min(1.0),
+        }
+    }
+
+    /// Largest loss of the pair.
+    pub fn loss_supremum(&self) -> f64 {
+        let largest = match self.base {
+            Base::Gaussian { .. } => f64::INFINITY,
+            Base::Laplace { scale } => 1.0 / scale,
+        };
+        match self.form {
+            Form::Plain => largest,
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, largest),
+            Form::Add { rate } => -mixed(rate, -largest),
+        }
+    }
+
+    /// Ends of `range` ordered by loss: (smallest loss, largest loss).
+    pub fn by_loss(&self, range: (f64, f64)) -> (f64, f64) {
+        if self.is_falling() {
+            (range.1, range.0)
+        } else {
+            range
+        }
+    }
+}
+
+/// `ln(1 - rate + rate e^loss)`.
+fn mixed(rate: f64, loss: f64) -> f64 {
+    if loss > 30.0 {
+        loss + rate.ln() + ((1.0 - rate) / rate * (-loss).exp()).ln_1p()
+    } else {
+        (rate * loss.exp_m1()).ln_1p()
+    }
+}
+
+/// The inverse of [`mixed`]; minus infinity below its range.
+fn unmixed(rate: f64, loss: f64) -> f64 {
+    if loss > 30.0 {
+        loss - rate.ln() + (-(1.0 - rate) * (-loss).exp()).ln_1p()
+    } else {
+        let odds = loss.exp_m1() / rate;
+        if odds <= -1.0 {
+            f64::NEG_INFINITY
+        } else {
+            odds.ln_1p()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampling_maps_are_inverse_to_each_other() {
+        for rate in [1e-4, 0.1, 0.9] {
+            for loss in [-3.0, -1e-6, 0.0, 1e-6, 0.5, 20.0, 40.0, 2000.0] {
+                let back = unmixed(rate, mixed(rate, loss));
+                let tolerance = 1e-13 * (1.0_f64).max(loss.abs()) / rate;
+                assert!((back - loss).abs() < tolerance, "{rate} {loss} {back}");
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! From a ledger of releases back to one event.
+
+use super::error::{AccountingError, Result};
+use super::event::Event;
+use super::neighbours::Neighbours;
+use crate::ledger::LedgerEntry;
+
+/// One event for all releases: equal ones are counted together, so that a ledger with one line a
+/// step costs no more than the event it came from.
+///
+/// ```
+/// use dp_accountant::accounting::{Accountant, FdpAccountant, replay};
+/// use dp_accountant::ledger::Entries;
+///
+/// let text = r#"
+/// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 1, "neighbours": "replace_one"}
+/// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 3, "neighbours": "replace_one"}
+/// "#;
+/// let event = replay(&Entries::parse(text)?.entries)?;
+/// assert!(FdpAccountant::default().epsilon(&event, 1e-5)? < 1.6);
+/// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+/// ```
+///
+/// # Errors
+/// [`AccountingError::MixedNeighbours`] when a release is claimed, or made, under neighbours that
+/// do not fit the others; [`AccountingError::TooManySteps`].
+pub fn replay<'r>(releases: impl IntoIterator<Item = &'r LedgerEntry>) -> Result<Event> {
+    let mut runs: Vec<(Event, u64)> = Vec::new();
+    let mut neighbours: Option<Neighbours> = None;
+    for release in releases {
+        let mut claimed = release.neighbours;
+        if let Some(own) = release.event.neighbours()? {
+            // A step amplified for records that stay in their group says nothing about others.
+            if own == Neighbours::KEnd && claimed == Neighbours::ReplaceOne {
+                return Err(AccountingError::MixedNeighbours {
+                    first: claimed,
+                    second: own,
+                });
+            }
+            claimed = claimed.both(own)?;
+        }
+        neighbours = Some(match neighbours {
+            Some(others) => others.both(claimed)?,
+            None => claimed,
+        });
+        match runs.iter_mut().find(|(event, _)| *event == release.event) {
+            Some((_, count)) => {
+                *count = count
+                    .checked_add(release.count)
+                    .ok_or(AccountingError::TooManySteps {
+                        bound: super::MAX_STEPS,
+                    })?;
+            }
+            None => runs.push((release.event.clone(), release.count)),
+        }
+    }
+    Ok(Event::Composed {
+        events: runs
+            .into_iter()
+            .map(|(event, count)| event.repeated(count))
+            .collect(),
+    })
+}
+
+/// Whether a ledger holds just what was planned: each event as often as it says, in any order.
+///
+/// Planned events are compared as they read after a way through a ledger's text, which may round a
+/// number's last digit.
+pub fn is_as_planned<'r>(
+    releases: impl IntoIterator<Item = &'r LedgerEntry>,
+    planned: &[(Event, u64)],
+) -> bool {
+    let mut due: Vec<(Event, u64)> = Vec::new();
+    for (event, count) in planned {
+        let text = serde_json::to_string(event);
+        let Some(read) = text.ok().and_then(|t| serde_json::from_str(&t).ok()) else {
+            return false;
+        };
+        match due.iter_mut().find(|(other, _)| *other == read) {
+            Some((_, total)) => *total = total.saturating_add(*count),
+            None => due.push((read, *count)),
+        }
+    }
+    for release in releases {
+        let same = due.iter_mut().find(|(event, _)| *event == release.event);
+        match same.and_then(|(_, left)| Some((left.checked_sub(release.count)?, left))) {
+            Some((rest, left)) => *left = rest,
+            None => return false,
+        }
+    }
+    due.iter().all(|(_, left)| *left == 0)
+}

@@ -1,0 +1,87 @@
+//! What delta must stay below, and what it leaves open.
+//!
+//! A mechanism that picks one of `n` records and publishes it with probability `c` is `(0, c/n)`-differentially
+//! private: at `delta = 1/n` a record can leave outright.
+
+use crate::DpError;
+use crate::decimal::{lower, nearest};
+
+/// The share of `1/n` above which a run warns of what its delta leaves open.
+const SMALL: f64 = 0.1;
+
+/// Refuses a delta outside of `(0, 1/n)`.
+///
+/// ```
+/// use dp_accountant::delta::{check_delta, loose_delta};
+///
+/// assert!(check_delta(1e-5, 60_000.0).is_ok());
+/// assert!(check_delta(1e-4, 60_000.0).is_err());
+/// // Allowed, with a warning: it is above 0.1/n.
+/// assert!(loose_delta(1e-5, 60_000.0).is_some());
+/// ```
+///
+/// # Errors
+///
+/// [`DpError::OutOfRange`] with delta, `1/n` and `n`.
+pub fn check_delta(delta: f64, records: f64) -> Result<(), DpError> {
+    if delta > 0.0 && delta < 1.0 / records {
+        return Ok(());
+    }
+    Err(DpError::OutOfRange {
+        name: "delta",
+        value: delta,
+        bound: format!(
+            "above 0 and below 1/n = {}, n = {records} records",
+            lower(1.0 / records)
+        ),
+    })
+}
+
+/// What a delta above `0.1/n` leaves open, in words; none below.
+pub fn loose_delta(delta: f64, records: f64) -> Option<String> {
+    if delta <= SMALL / records {
+        return None;
+    }
+    let share = delta * records;
+    let (times, chance) = (nearest(share, 2), nearest(share.min(1.0), 2));
+    Some(format!(
+        "delta is about {times}/n for n = {records} private records: such a delta alone would let a mechanism publish \
+         one of them outright with a probability of about {chance}. At most 0.1/n = {} protects better.",
+        lower(SMALL / records)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_is_named_is_accepted() {
+        for records in [3.0, 7.0, 30_000.0, 81_385.0] {
+            let refused = check_delta(1.0 / records, records).unwrap_err().to_string();
+            let (_, limit) = refused.split_once("1/n = ").expect("a limit");
+            let (limit, _) = limit.split_once(',').expect("a limit");
+            let limit: f64 = limit.parse().expect("a number");
+            assert!(limit <= 1.0 / records, "{refused}");
+            assert!(check_delta(limit * (1.0 - 1e-9), records).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_delta_near_one_record_is_warned_of() {
+        let warning = loose_delta(3.333_333e-5, 30_000.0).expect("a warning");
+        for needle in ["about 1/n for n = 30000", "of about 1.", "3.3333e-6"] {
+            assert!(warning.contains(needle), "{warning}");
+        }
+        let warning = loose_delta(1e-5, 60_000.0).expect("a warning");
+        assert!(warning.contains("0.6/n"), "{warning}");
+        // As where releases that may fail were made again.
+        let warning = loose_delta(4e-5, 30_000.0).expect("a warning");
+        assert!(
+            warning.contains("1.2/n") && warning.contains("of about 1."),
+            "{warning}"
+        );
+        assert_eq!(loose_delta(0.1 / 30_000.0, 30_000.0), None);
+        assert_eq!(loose_delta(3.3333e-6, 30_000.0), None);
+    }
+}

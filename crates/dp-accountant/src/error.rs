@@ -1,0 +1,247 @@
+//! What can go wrong between a private record and a released gradient.
+//!
+//! One enum for this crate and for `dp-core`, which is built on it: who plans, draws and releases handles one type.
+//! The cases that name a layer, a draw or a device are `dp-core`'s.
+
+use crate::accounting::AccountingError;
+use crate::decimal::{lower, upper};
+
+/// Errors of this crate and of `dp-core`. Each names the value and the bound that it broke.
+#[derive(Debug, thiserror::Error)]
+pub enum DpError {
+    /// A parameter of a plan or a mechanism lies outside its range.
+    #[error("{name} = {value} is refused: it must be {bound}")]
+    OutOfRange {
+        /// What the value is.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// The bound it must respect, in words.
+        bound: String,
+    },
+    /// A batch that the data cannot fill.
+    #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
+    Batch {
+        /// The whole data, or a group of it.
+        what: String,
+        /// The batch size.
+        batch: usize,
+        /// The number of records.
+        records: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A group, or a list of groups, that has nothing to sample from.
+    #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
+    Empty {
+        /// The group or the list.
+        what: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// Two lists that belong together have different lengths.
+    #[error("{found} batch sizes for {groups} groups: expected {groups}, one for each group")]
+    GroupCount {
+        /// The number of groups.
+        groups: usize,
+        /// The number of batch sizes.
+        found: usize,
+    },
+    /// A record that is in two groups, or twice in one.
+    #[error(
+        "record {record} is in the groups more than once (in {first} and {second}): \
+         expected each record in one group, once"
+    )]
+    SharedRecord {
+        /// The record's index.
+        record: usize,
+        /// A group that holds it.
+        first: usize,
+        /// A group that holds it too, or the same group.
+        second: usize,
+    },
+    /// What is to be released is a sum over other numbers of records than were drawn. With Poisson sampling
+    /// these numbers are secret.
+    #[error("the draw has groups of {drawn:?} records, and what is summed groups of {found:?}")]
+    DrawnSizes {
+        /// Records of each group of the draw.
+        drawn: Vec<usize>,
+        /// Records of each group that were summed over.
+        found: Vec<usize>,
+    },
+    /// A draw that no plan made.
+    #[error(
+        "the draw was made by no plan, for audits and tests: nothing is released for it. Take the \
+         draw of the releaser"
+    )]
+    UnplannedDraw,
+    /// A draw of another releaser, and so of another plan or training.
+    #[error("the draw is of releaser {drawn} of this process, and this is releaser {here}")]
+    ForeignDraw {
+        /// The releaser that drew.
+        drawn: u64,
+        /// The releaser that was asked to release.
+        here: u64,
+    },
+    /// A draw that is not the last one.
+    #[error(
+        "the draw is number {drawn} (for step {step}) of this releaser, and only its last one, \
+         number {last}, can be released"
+    )]
+    StaleDraw {
+        /// Which of the releaser's draws it is, from 1.
+        drawn: u64,
+        /// The step that it was drawn for, from 1.
+        step: u64,
+        /// The number of its last draw.
+        last: u64,
+    },
+    /// A step that the plan does not hold.
+    #[error("step {step} is refused: the plan has {steps} steps")]
+    BeyondPlan {
+        /// The step, from 1.
+        step: u64,
+        /// The plan's steps.
+        steps: u64,
+    },
+    /// A release that the plan does not hold.
+    #[error("the release {name:?} is not planned: the other releases of the plan are {planned:?}")]
+    NotPlanned {
+        /// The release asked for.
+        name: String,
+        /// The releases of the plan.
+        planned: Vec<String>,
+    },
+    /// A release with another noise than the plan's.
+    #[error(
+        "the release {name:?} is planned with {planned} noise, and was asked for with {asked} noise"
+    )]
+    OtherNoise {
+        /// The release.
+        name: String,
+        /// The noise in the plan.
+        planned: &'static str,
+        /// The noise asked for.
+        asked: &'static str,
+    },
+    /// A release that was made before; the plan holds it once.
+    #[error("the release {name:?} was made before: the plan has it once")]
+    ReleasedTwice {
+        /// The release.
+        name: String,
+    },
+    /// Two releases of a plan with one name.
+    #[error("two releases of the plan are named {name:?}: give each its own name")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// Delta in all is one record's share or more.
+    #[error(
+        "delta is {} in all ({} of the noise, and {} at each of {releases} releases, where the \
+         sensitivity may fail), and must be below 1/n = {}, n = {records} private records",
+        upper(*total), upper(*delta), upper(*failure_probability), lower(1.0 / *records as f64)
+    )]
+    DeltaInAll {
+        /// Delta in all.
+        total: f64,
+        /// Delta of the noise.
+        delta: f64,
+        /// The probability that the sensitivity of one release is exceeded.
+        failure_probability: f64,
+        /// Releases of the plan.
+        releases: u64,
+        /// Private records.
+        records: usize,
+    },
+    /// The gradient that reached the mechanism holds a NaN or an infinity.
+    // How many are not is a function of private records.
+    #[error("the clipped gradient is not finite in some of {total} entries: nothing was released")]
+    NotFinite {
+        /// How many entries are not finite.
+        count: usize,
+        /// How many entries there are.
+        total: usize,
+    },
+    /// Shapes that do not fit each other.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Where.
+        what: &'static str,
+        /// The size expected.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// A layer of a chain that does not fit.
+    #[error("layer {number} of the chain, {layer}: {reason}")]
+    Layer {
+        /// Which one, from 1.
+        number: usize,
+        /// The layer's name.
+        layer: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A module that mixes the records of a batch.
+    #[error(
+        "{path} is {module}, which mixes the records of a batch and keeps what it has seen of them: a record \
+         has no gradient of its own there; take GroupNorm or LayerNorm instead"
+    )]
+    MixesRecords {
+        /// Where in the model it is.
+        path: String,
+        /// What it is.
+        module: &'static str,
+    },
+    /// A layer that offers no host kernels was asked for them.
+    #[error("layer {layer} has no host kernels: use the tensor engine for this model")]
+    NoHostKernels {
+        /// The layer's name.
+        layer: String,
+    },
+    /// A device whose products are too coarse for the sensitivity of a private step.
+    #[error(
+        "{device} may round the factors of its products to 11 bits, and a private step needs the 24 of \
+         f32: take another backend for the same card, such as vulkan or wgpu"
+    )]
+    CoarseProducts {
+        /// The device.
+        device: String,
+    },
+    /// A device that gave no answer; nothing was released.
+    #[error("the device gave no answer, and nothing was released: {message}")]
+    Device {
+        /// Its message.
+        message: String,
+    },
+    /// The ledger could not be written, so nothing was released.
+    #[error("the ledger {path} could not be written, and nothing was released: {source}")]
+    Ledger {
+        /// The ledger's file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A ledger whose file cannot be read.
+    #[error("the ledger {path} could not be read: {source}")]
+    LedgerUnread {
+        /// The ledger's file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A line of a ledger that is no entry.
+    #[error("the ledger {path}, line {line}: {reason}")]
+    LedgerFormat {
+        /// The ledger's file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The accountant refused.
+    #[error(transparent)]
+    Accounting(#[from] AccountingError),
+}

@@ -1,0 +1,239 @@
+//! The record of everything that was released, one JSON object a line.
+//!
+//! Each line is written and flushed to the device **before** the noisy value leaves the mechanism,
+//! so a run that is killed at any instant has a ledger that shows at least as many releases as were
+//! made. Lines hold public values only: the event, the sensitivity and the noise.
+//!
+//! ```
+//! use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Neighbours};
+//! use dp_accountant::ledger::{Ledger, LedgerEntry};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("ledger.jsonl");
+//! let mut ledger = Ledger::create(&path)?;
+//! // What a mechanism writes before its noise leaves.
+//! ledger.append(&LedgerEntry {
+//!     event: Event::dp_sgd(60_000, 600, 1, 1.0),
+//!     count: 1,
+//!     neighbours: Neighbours::ReplaceOne,
+//!     sensitivity: Some(2.0),
+//!     deviation: Some(2.0),
+//!     failure_probability: 0.0,
+//!     secret_noise: true,
+//! })?;
+//!
+//! // What was spent, from the file alone.
+//! let spent = Ledger::read(&path)?.event()?;
+//! assert!(FdpAccountant::default().epsilon(&spent, 1e-5)? < 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod entry;
+
+pub use entry::LedgerEntry;
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::DpError;
+use crate::accounting::{AccountingError, Event, Result as Accounted, replay};
+
+/// What a ledger holds, with what was passed over.
+///
+/// ```
+/// use dp_accountant::accounting::{Accountant, FdpAccountant};
+/// use dp_accountant::ledger::Entries;
+///
+/// let line = r#"{"event":{"type":"gaussian","noise_multiplier":4.0},"count":1,"neighbours":"replace_one"}"#;
+/// let entries = Entries::parse(line)?;
+/// let epsilon = FdpAccountant::default().epsilon(&entries.event()?, 1e-5)?;
+/// assert!((0.9..1.0).contains(&epsilon), "{epsilon}");
+/// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Entries {
+    /// The entries, one for each line.
+    pub entries: Vec<LedgerEntry>,
+    /// Line numbers, from 1, of lines that a kill cut short: what they announce waits for the flush, so
+    /// it never left.
+    pub torn: Vec<usize>,
+}
+
+impl Entries {
+    /// Reads the text of a ledger, in JSON lines. A line that ends in the middle of its object is torn.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountingError::Ledger`] names the first other line that is no entry.
+    pub fn parse(text: &str) -> Accounted<Self> {
+        let mut found = Self::default();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            match serde_json::from_str(line) {
+                Ok(entry) => found.entries.push(entry),
+                Err(error) if error.is_eof() => found.torn.push(index + 1),
+                Err(error) => {
+                    return Err(AccountingError::Ledger {
+                        line: index + 1,
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many releases there were: the sum of the entries' counts.
+    pub fn releases(&self) -> u64 {
+        let counts = self.entries.iter().map(|entry| entry.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// One event for all of them, for accountants.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`].
+    pub fn event(&self) -> Accounted<Event> {
+        replay(&self.entries)
+    }
+
+    /// The probability, at most, that the sensitivity of any release is exceeded: to be added to delta.
+    pub fn failure_probability(&self) -> f64 {
+        let failures = |entry: &LedgerEntry| entry.failure_probability * entry.count as f64;
+        self.entries.iter().map(failures).sum::<f64>().min(1.0)
+    }
+
+    /// Whether the noise of all of them was secret.
+    pub fn has_secret_noise(&self) -> bool {
+        self.entries.iter().all(|entry| entry.secret_noise)
+    }
+}
+
+/// A ledger file open for appending.
+pub struct Ledger {
+    file: File,
+    path: PathBuf,
+    releases: u64,
+}
+
+impl Ledger {
+    /// Creates a new ledger; an existing file is refused, never overwritten. Its name is flushed with
+    /// its folder, so that a power loss after a release cannot take the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where the file exists or cannot be created.
+    pub fn create(path: &Path) -> Result<Self, DpError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|source| ledger_error(path, source))?;
+        #[cfg(unix)]
+        {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            File::open(folder.unwrap_or(Path::new(".")))
+                .and_then(|folder| folder.sync_all())
+                .map_err(|source| ledger_error(path, source))?;
+        }
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            releases: 0,
+        })
+    }
+
+    /// Opens an existing ledger to append to it. A torn last line, left by a kill in the middle of
+    /// a write, is ended so that new lines stay readable.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where the file cannot be read or written, [`DpError::LedgerFormat`] names
+    /// the first line that cannot be read.
+    pub fn open(path: &Path) -> Result<Self, DpError> {
+        let failed = |source| ledger_error(path, source);
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let releases = entries(path, &text)?.releases();
+        let mut file = OpenOptions::new().append(true).open(path).map_err(failed)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            releases,
+        })
+    }
+
+    /// Appends one entry and flushes it to the device.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Ledger`] where it cannot be written: the caller must then release nothing.
+    pub fn append(&mut self, entry: &LedgerEntry) -> Result<(), DpError> {
+        let mut line = serde_json::to_string(entry)
+            .map_err(|e| ledger_error(&self.path, std::io::Error::other(e)))?;
+        line.push('\n');
+        self.file
+            .write_all(line.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|source| ledger_error(&self.path, source))?;
+        self.releases += entry.count;
+        Ok(())
+    }
+
+    /// Releases recorded so far, those found at opening included.
+    pub fn releases(&self) -> u64 {
+        self.releases
+    }
+
+    /// The ledger's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the ledger holds so far, read back from its file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::read`].
+    pub fn entries(&self) -> Result<Entries, DpError> {
+        Self::read(&self.path)
+    }
+
+    /// Reads a ledger back.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::LedgerUnread`] where the file cannot be read, [`DpError::LedgerFormat`] names the first
+    /// line that is no entry.
+    pub fn read(path: &Path) -> Result<Entries, DpError> {
+        let text = std::fs::read_to_string(path).map_err(|source| DpError::LedgerUnread {
+            path: path.display().to_string(),
+            source,
+        })?;
+        entries(path, &text)
+    }
+}
+
+fn entries(path: &Path, text: &str) -> Result<Entries, DpError> {
+    Entries::parse(text).map_err(|error| match error {
+        AccountingError::Ledger { line, reason } => DpError::LedgerFormat {
+            path: path.display().to_string(),
+            line,
+            reason,
+        },
+        other => DpError::Accounting(other),
+    })
+}
+
+fn ledger_error(path: &Path, source: std::io::Error) -> DpError {
+    DpError::Ledger {
+        path: path.display().to_string(),
+        source,
+    }
+}

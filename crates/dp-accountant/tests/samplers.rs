@@ -1,0 +1,296 @@
+//! The samplers: distinct, in range, of the right size, and uniform.
+
+use dp_accountant::DpError;
+use dp_accountant::sampling::{
+    AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler, split_batch,
+};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// Pearson's statistic of equally likely cells.
+fn chi_square(counts: &[u64]) -> f64 {
+    let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+    let square = |&count: &u64| (count as f64 - expected).powi(2);
+    counts.iter().map(square).sum::<f64>() / expected
+}
+
+/// Each set of 3 out of 7 records equally often.
+///
+/// The 35 sets are the cells of independent draws, so the statistic is chi-square with 34 degrees of
+/// freedom; 84.06 is its upper quantile at 4e-6 (from mpmath's incomplete gamma function): a right
+/// sampler fails for one seed in 250000, and the seed is fixed.
+#[test]
+fn each_set_is_equally_likely() {
+    let sampler = FixedSizeSampler::new(7, 3).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(1);
+    let mut counts = vec![0; 1 << 7];
+    for _ in 0..35_000 {
+        let set: usize = sampler.sample(&mut generator).iter().map(|i| 1 << i).sum();
+        counts[set] += 1;
+    }
+    let counts: Vec<u64> = counts.into_iter().filter(|&count| count > 0).collect();
+    assert_eq!(counts.len(), 35);
+    let statistic = chi_square(&counts);
+    assert!(statistic < 84.06, "{statistic}");
+}
+
+/// Each record equally often, at the size of a real batch.
+///
+/// Draws without replacement: (n - 1)/(n - b) times Pearson's statistic of the records' counts is
+/// close to chi-square with n - 1 = 999 degrees of freedom; 1211.4 is its upper quantile at 4e-6
+/// (from mpmath, as above).
+#[test]
+fn each_record_is_equally_likely() {
+    let (records, batch) = (1000, 300);
+    let sampler = FixedSizeSampler::new(records, batch).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(2);
+    let mut counts = vec![0; records];
+    for _ in 0..4000 {
+        for index in sampler.sample(&mut generator) {
+            counts[index] += 1;
+        }
+    }
+    let correction = (records - 1) as f64 / (records - batch) as f64;
+    let statistic = correction * chi_square(&counts);
+    assert!(statistic < 1211.4, "{statistic}");
+}
+
+/// Successive batches are independent: the overlap of two has the hypergeometric mean b^2 / n.
+///
+/// 2000 overlaps, mean 10, variance b^2 (n - b)^2 / (n^2 (n - 1)) = 8.11: the mean of them has
+/// standard deviation 0.0637, and 4.6 of those is a false alarm for one seed in 240000.
+#[test]
+fn batches_are_fresh() {
+    let sampler = FixedSizeSampler::new(1000, 100).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(3);
+    let mut overlap = 0;
+    for _ in 0..2000 {
+        let (first, second) = (
+            sampler.sample(&mut generator),
+            sampler.sample(&mut generator),
+        );
+        overlap += first
+            .iter()
+            .filter(|i| second.binary_search(i).is_ok())
+            .count();
+    }
+    let mean = overlap as f64 / 2000.0;
+    assert!((mean - 10.0).abs() < 4.6 * 0.0637, "{mean}");
+}
+
+#[test]
+fn rates() {
+    let sampler = FixedSizeSampler::new(60_000, 600).unwrap();
+    assert_eq!(
+        (sampler.records(), sampler.batch(), sampler.rate()),
+        (60_000, 600, 0.01)
+    );
+    let groups = vec![(0..10).collect(), (10..15).collect()];
+    let sampler = GroupSampler::new(groups, &[2, 2]).unwrap();
+    assert_eq!(
+        (sampler.records(), sampler.batch(), sampler.rate_upper()),
+        (15, 4, 0.4)
+    );
+    assert_eq!(sampler.batches(), [2, 2]);
+    assert_eq!(sampler.groups()[1], [10, 11, 12, 13, 14]);
+}
+
+/// Each record at the rate, and batches of the size that independent draws have.
+///
+/// 4000 batches of 500 records at rate 0.1. Each record's count is binomial, so Pearson's statistic
+/// over counts of in and out is close to chi-square with 500 degrees of freedom: 654.2 is above its upper
+/// quantile at 4e-6 (Wilson and Hilferty's approximation). The mean size is 50 with a standard deviation
+/// of sqrt(45 / 4000) = 0.106; the mean square of its deviation is 45 with one of about 45 sqrt(2 / 4000)
+/// = 1.006; 4.6 of these is a false alarm for one seed in 240000 each.
+#[test]
+fn poisson_sampling_draws_each_record_at_the_rate() {
+    let (records, rate, turns) = (500, 0.1, 4000);
+    let sampler = PoissonSampler::new(records, rate).unwrap();
+    let mut generator = ChaCha20Rng::seed_from_u64(4);
+    let mut counts = vec![0_u32; records];
+    let (mut sizes, mut squares) = (0.0, 0.0);
+    for _ in 0..turns {
+        let batch = sampler.sample(&mut generator);
+        assert!(batch.windows(2).all(|pair| pair[0] < pair[1]));
+        let size = batch.len() as f64;
+        sizes += size;
+        squares += (size - 50.0).powi(2);
+        for index in batch {
+            counts[index] += 1;
+        }
+    }
+    let variance = f64::from(turns) * rate * (1.0 - rate);
+    let square = |&count: &u32| (f64::from(count) - f64::from(turns) * rate).powi(2) / variance;
+    let statistic: f64 = counts.iter().map(square).sum();
+    assert!(statistic < 654.2, "{statistic}");
+    let (mean, spread) = (sizes / f64::from(turns), squares / f64::from(turns));
+    assert!((mean - 50.0).abs() < 4.6 * 0.106, "{mean}");
+    assert!((spread - 45.0).abs() < 4.6 * 1.006, "{spread}");
+}
+
+#[test]
+fn poisson_sampling_at_its_ends() {
+    let mut generator = ChaCha20Rng::seed_from_u64(5);
+    let all = PoissonSampler::new(7, 1.0).unwrap();
+    assert_eq!(all.sample(&mut generator), (0..7).collect::<Vec<_>>());
+    let few = PoissonSampler::new(7, 1e-30).unwrap();
+    assert!(few.sample(&mut generator).is_empty());
+    assert!(matches!(
+        PoissonSampler::new(0, 0.5),
+        Err(DpError::Empty { .. })
+    ));
+    for rate in [0.0, -0.1, 1.1, f64::NAN] {
+        let error = PoissonSampler::new(7, rate).unwrap_err();
+        assert!(error.to_string().contains("at most 1"), "{error}");
+    }
+}
+
+/// What a sampler draws from one generator, a [`BatchSampler`] of it draws too.
+#[test]
+fn a_batch_sampler_draws_as_the_sampler_in_it() {
+    let generator = || ChaCha20Rng::seed_from_u64(6);
+    let fixed = FixedSizeSampler::new(50, 5).unwrap();
+    let groups = GroupSampler::new(vec![(0..10).collect(), (10..15).collect()], &[2, 2]).unwrap();
+    let poisson = PoissonSampler::new(50, 0.2).unwrap();
+    let drawn = |sampler: BatchSampler| sampler.sample(&mut generator());
+    assert_eq!(drawn(fixed.into()), [fixed.sample(&mut generator())]);
+    assert_eq!(drawn(poisson.into()), [poisson.sample(&mut generator())]);
+    let expected = groups.sample(&mut generator());
+    assert_eq!(drawn(groups.into()), expected);
+    let all = AllRecords::new(3).unwrap();
+    assert_eq!(drawn(all.into()), [vec![0, 1, 2]]);
+    assert!(AllRecords::new(0).is_err());
+    // One group of all records draws as no group does.
+    let one = GroupSampler::new(vec![(0..50).collect()], &[5]).unwrap();
+    assert_eq!(drawn(one.into()), [fixed.sample(&mut generator())]);
+}
+
+#[test]
+fn bad_batches_are_refused() {
+    for (records, batch) in [(10, 11), (10, 0), (0, 0), (0, 1)] {
+        let error = FixedSizeSampler::new(records, batch).unwrap_err();
+        assert!(matches!(error, DpError::Batch { .. }));
+        let message = error.to_string();
+        assert!(message.contains(&format!("batch of {batch}")), "{message}");
+        assert!(message.contains(&format!("1 to {records}")), "{message}");
+    }
+}
+
+#[test]
+fn bad_groups_are_refused() {
+    let refused = |groups: &[&[usize]], batches: &[usize]| {
+        let groups = groups.iter().map(|group| group.to_vec()).collect();
+        GroupSampler::new(groups, batches).unwrap_err()
+    };
+    assert!(matches!(refused(&[], &[]), DpError::Empty { .. }));
+    let error = refused(&[&[1], &[]], &[1, 1]);
+    assert!(error.to_string().contains("group 1"), "{error}");
+    assert!(matches!(
+        refused(&[&[1]], &[1, 1]),
+        DpError::GroupCount { .. }
+    ));
+    let error = refused(&[&[1], &[2, 3]], &[1, 3]);
+    assert!(error.to_string().contains("group 1"), "{error}");
+    assert!(matches!(
+        refused(&[&[1]], &[0]),
+        DpError::Batch { batch: 0, .. }
+    ));
+    for groups in [[&[1, 2][..], &[3, 2]], [&[1, 2], &[3, 3]]] {
+        assert!(matches!(
+            refused(&groups, &[1, 1]),
+            DpError::SharedRecord { .. }
+        ));
+    }
+}
+
+#[test]
+fn a_batch_is_split_by_the_largest_remainder() {
+    assert_eq!(split_batch(10, &[5, 5, 5]).unwrap(), [4, 3, 3]);
+    assert_eq!(split_batch(7, &[10, 20, 70]).unwrap(), [1, 1, 5]);
+    let mnist = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949];
+    let parts = split_batch(600, &mnist).unwrap();
+    assert_eq!(parts, [59, 67, 60, 61, 58, 54, 59, 63, 59, 60]);
+    assert_eq!(split_batch(15, &[5, 10]).unwrap(), [5, 10]);
+}
+
+#[test]
+fn bad_splits_are_refused() {
+    assert!(matches!(
+        split_batch(1, &[]).unwrap_err(),
+        DpError::Empty { .. }
+    ));
+    assert!(matches!(
+        split_batch(1, &[2, 0]).unwrap_err(),
+        DpError::Empty { .. }
+    ));
+    for batch in [0, 31] {
+        assert!(matches!(
+            split_batch(batch, &[10, 20]).unwrap_err(),
+            DpError::Batch { .. }
+        ));
+    }
+    let error = split_batch(10, &[1, 9999]).unwrap_err();
+    assert!(error.to_string().contains("group 0"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn samples_are_distinct_in_range_and_of_the_right_size(
+        (records, batch) in (1_usize..3000).prop_flat_map(|n| (Just(n), 1..=n)),
+        seed in any::<u64>(),
+    ) {
+        let sampler = FixedSizeSampler::new(records, batch).unwrap();
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        let sample = sampler.sample(&mut generator);
+        prop_assert_eq!(sample.len(), batch);
+        prop_assert!(sample.windows(2).all(|pair| pair[0] < pair[1]));
+        prop_assert!(sample.iter().all(|&index| index < records));
+        let again = sampler.sample(&mut ChaCha20Rng::seed_from_u64(seed));
+        prop_assert_eq!(sample, again);
+    }
+
+    #[test]
+    fn groups_are_sampled_at_their_own_sizes(
+        sizes in prop::collection::vec((1_usize..50).prop_flat_map(|n| (Just(n), 1..=n)), 1..8),
+        seed in any::<u64>(),
+    ) {
+        // Interleaved, descending: no relation between a group and its indices.
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); sizes.len()];
+        let mut next = 0;
+        for turn in 0..50 {
+            for (group, &(size, _)) in groups.iter_mut().zip(&sizes) {
+                if turn < size {
+                    group.insert(0, next);
+                    next += 1;
+                }
+            }
+        }
+        let batches: Vec<usize> = sizes.iter().map(|&(_, batch)| batch).collect();
+        let sampler = GroupSampler::new(groups.clone(), &batches).unwrap();
+        let sample = sampler.sample(&mut ChaCha20Rng::seed_from_u64(seed));
+        prop_assert_eq!(sample.len(), groups.len());
+        for ((part, group), batch) in sample.iter().zip(&groups).zip(batches) {
+            prop_assert_eq!(part.len(), batch);
+            prop_assert!(part.windows(2).all(|pair| pair[0] > pair[1]));
+            prop_assert!(part.iter().all(|index| group.contains(index)));
+        }
+    }
+
+    #[test]
+    fn splits_sum_to_the_batch_and_stay_within_one_of_their_share(
+        sizes in prop::collection::vec(1_usize..10_000, 1..12),
+        fraction in 0.0..=1.0_f64,
+    ) {
+        let total: usize = sizes.iter().sum();
+        let batch = ((total as f64 * fraction) as usize).max(1);
+        if let Ok(parts) = split_batch(batch, &sizes) {
+            prop_assert_eq!(parts.iter().sum::<usize>(), batch);
+            for (&part, &size) in parts.iter().zip(&sizes) {
+                let share = batch as f64 * size as f64 / total as f64;
+                prop_assert!((1..=size).contains(&part));
+                prop_assert!((part as f64 - share).abs() < 1.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Trained weights kept on disk, under a name that says what they were trained on.
+//!
+//! A file is a line that names the format, the SHA-256 of the weights, and the weights as
+//! little-endian `f32`. It is written to a temporary file and renamed, so that a reader never sees
+//! half of one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use data::LabelledImages;
+use sha2::{Digest, Sha256};
+
+use super::{Settings, lenet};
+use crate::EvaluateError;
+
+/// The first line of a file. The number goes up when training changes, and old files are not found.
+const FORMAT: &[u8] = b"sliver classifier 2\n";
+/// Bytes of a SHA-256.
+const DIGEST: usize = 32;
+
+/// The file in `folder` for a classifier trained on `data` with `settings`.
+pub(super) fn path(folder: &Path, data: &LabelledImages, settings: &Settings) -> PathBuf {
+    let mut digest = Sha256::new();
+    digest.update(FORMAT);
+    // Lengths go before contents, so that no two different trainings are the same bytes.
+    let described = format!(
+        "{}\n{}x{} classes {} records {}\n{settings:?}\n",
+        lenet::ARCHITECTURE,
+        data.height(),
+        data.width(),
+        data.classes(),
+        data.len(),
+    );
+    digest.update(described.as_bytes());
+    digest.update(data.pixels());
+    digest.update(data.labels());
+    let name: String = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    folder.join(format!("classifier-{name}.weights"))
+}
+
+/// Reads `count` weights; `None` where there is no file.
+///
+/// # Errors
+///
+/// [`EvaluateError::File`] for a file that cannot be read, is of another format or length, or does
+/// not match its checksum.
+pub(super) fn read(path: &Path, count: usize) -> Result<Option<Vec<f32>>, EvaluateError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(EvaluateError::file(path, error)),
+    };
+    let body = bytes
+        .strip_prefix(FORMAT)
+        .ok_or_else(|| EvaluateError::file(path, "this is no cached classifier"))?;
+    if body.len() != DIGEST + 4 * count {
+        let reason = format!(
+            "expected {} bytes for {count} weights, found {}",
+            FORMAT.len() + DIGEST + 4 * count,
+            bytes.len()
+        );
+        return Err(EvaluateError::file(path, reason));
+    }
+    let (expected, payload) = body.split_at(DIGEST);
+    if Sha256::digest(payload).as_slice() != expected {
+        return Err(EvaluateError::file(
+            path,
+            "the weights do not match their checksum",
+        ));
+    }
+    let (words, _) = payload.as_chunks::<4>();
+    Ok(Some(words.iter().map(|&w| f32::from_le_bytes(w)).collect()))
+}
+
+/// Writes the weights, whole or not at all.
+///
+/// # Errors
+///
+/// [`EvaluateError::File`] where the folder or the file cannot be written.
+pub(super) fn write(path: &Path, weights: &[f32]) -> Result<(), EvaluateError> {
+    let payload: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let attempt = || -> std::io::Result<()> {
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(FORMAT)?;
+        file.write_all(&Sha256::digest(&payload))?;
+        file.write_all(&payload)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    attempt().map_err(|error| EvaluateError::file(path, error))
+}

@@ -1,0 +1,245 @@
+//! A small classifier of square grey images, whose penultimate layer gives features.
+//!
+//! Trained on public records in about a minute, kept on disk, and the same for every run that is
+//! compared: the features of the Frechet distance come from it, as in Sebag et al. (2023, arXiv 2312.08227).
+
+mod cache;
+mod lenet;
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use data::LabelledImages;
+use dp_core::per_sample::HostStack;
+use model::{ModelError, weights};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::EvaluateError;
+use super::error::{check_count, check_labels, check_records};
+use super::shift::Shift;
+use super::supervised::{Examples, Schedule, largest, outputs, share_correct, train};
+use lenet::LeNet;
+use reporting::interrupt::Interrupt;
+
+/// How a classifier is trained.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// Passes over the training records.
+    pub epochs: usize,
+    /// Records in a step.
+    pub batch: usize,
+    /// Adam's rate at the start; it falls to 0 along a cosine.
+    pub rate: f64,
+    /// Each image is moved at random by up to that many pixels in both directions.
+    pub shift: usize,
+    /// The seed of the initial weights, the order of the records and the moves.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            epochs: 20,
+            batch: 32,
+            rate: 2e-3,
+            shift: 1,
+            seed: 0,
+        }
+    }
+}
+
+/// A trained classifier, ready for use from any thread.
+pub struct Classifier {
+    side: usize,
+    classes: usize,
+    trunk: HostStack,
+    head: HostStack,
+}
+
+impl std::fmt::Debug for Classifier {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Classifier")
+            .field("side", &self.side)
+            .field("classes", &self.classes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Classifier {
+    /// The number of features of an image.
+    pub const FEATURES: usize = lenet::FEATURES;
+
+    /// Trains on `data`, which must be public: nothing here is private.
+    ///
+    /// The same data and settings give the same weights, whatever the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// [`EvaluateError::Shape`] for images that are not square with a side that is a multiple of
+    /// 4, [`EvaluateError::Setting`] for a setting outside its range.
+    pub fn train(data: &LabelledImages, settings: &Settings) -> Result<Self, EvaluateError> {
+        Self::new(&trained(data, settings, &Interrupt::default())?, data)
+    }
+
+    /// Reads the classifier from `folder`, or trains it and writes it there.
+    ///
+    /// The file's name contains the SHA-256 of the training records, the architecture and the
+    /// settings, and the weights are checked against a checksum. `note` receives a line for people
+    /// when training begins, when a file is damaged (it is trained again and replaced) and when the
+    /// file cannot be written (the classifier is used all the same).
+    ///
+    /// # Errors
+    ///
+    /// As [`Classifier::train`]; [`EvaluateError::Interrupted`], and nothing is kept then.
+    pub fn load_or_train(
+        folder: &Path,
+        data: &LabelledImages,
+        settings: &Settings,
+        note: &mut dyn FnMut(&str),
+        interrupt: &Interrupt,
+    ) -> Result<Self, EvaluateError> {
+        let path = Self::path(folder, data, settings);
+        let mut network = initial(data, settings)?;
+        match cache::read(&path, weights::to_host(&network).len()) {
+            Ok(Some(flat)) => {
+                network = weights::from_host(network, &flat)?;
+                return Self::new(&network, data);
+            }
+            Ok(None) => {}
+            Err(error) => note(&format!("{error}; the classifier is trained again")),
+        }
+        note(&format!(
+            "training the classifier of the Frechet distance on {} public images, {} epochs",
+            data.len(),
+            settings.epochs
+        ));
+        let network = trained(data, settings, interrupt)?;
+        if let Err(error) = cache::write(&path, &weights::to_host(&network)) {
+            note(&format!("the classifier could not be kept: {error}"));
+        }
+        Self::new(&network, data)
+    }
+
+    /// The file that [`Classifier::load_or_train`] reads and writes.
+    pub fn path(folder: &Path, data: &LabelledImages, settings: &Settings) -> PathBuf {
+        cache::path(folder, data, settings)
+    }
+
+    fn new(network: &LeNet, data: &LabelledImages) -> Result<Self, EvaluateError> {
+        Ok(Self {
+            side: data.width(),
+            classes: data.classes(),
+            trunk: network
+                .trunk()
+                .and_then(|stack| stack.host())
+                .map_err(ModelError::from)?,
+            head: network
+                .head()
+                .and_then(|stack| stack.host())
+                .map_err(ModelError::from)?,
+        })
+    }
+
+    /// Pixels of an image, `side * side`.
+    pub fn image_size(&self) -> usize {
+        self.side * self.side
+    }
+
+    /// The number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The activations of the penultimate layer: `[n, side * side]` in `[0, 1]` to `[n, 84]`.
+    ///
+    /// # Errors
+    ///
+    /// [`EvaluateError::Shape`] or [`EvaluateError::NotFinite`].
+    pub fn features(&self, images: &[f32]) -> Result<Vec<f32>, EvaluateError> {
+        check_records("images", images, self.image_size())?;
+        Ok(outputs(&self.trunk, images))
+    }
+
+    /// The most likely class of each image.
+    ///
+    /// # Errors
+    ///
+    /// As [`Classifier::features`].
+    pub fn predict(&self, images: &[f32]) -> Result<Vec<u8>, EvaluateError> {
+        let features = self.features(images)?;
+        Ok(largest(&outputs(&self.head, &features), self.classes))
+    }
+
+    /// The share of images whose most likely class is their label.
+    ///
+    /// # Errors
+    ///
+    /// As [`Classifier::features`]; labels that do not fit, or no image at all.
+    pub fn accuracy(&self, images: &[f32], labels: &[u8]) -> Result<f64, EvaluateError> {
+        let predicted = self.predict(images)?;
+        check_count("images", predicted.len(), 1)?;
+        check_labels("labels of images", labels, predicted.len(), self.classes)?;
+        Ok(share_correct(&predicted, labels))
+    }
+}
+
+/// The network before training.
+fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, EvaluateError> {
+    let side = data.width();
+    if data.height() != side || !side.is_multiple_of(4) {
+        return Err(EvaluateError::Shape {
+            what: "side of the classifier's images",
+            expected: format!("as high as wide ({side}), a multiple of 4"),
+            found: data.height(),
+        });
+    }
+    if settings.shift >= side {
+        return Err(EvaluateError::Setting {
+            name: "shift",
+            value: settings.shift as f64,
+            bound: "below the side of the images",
+        });
+    }
+    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+    rng.set_stream(0);
+    Ok(LeNet::new(side, data.classes(), &mut rng, &Device::flex()))
+}
+
+fn trained(
+    data: &LabelledImages,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> Result<LeNet, EvaluateError> {
+    let schedule = Schedule {
+        epochs: settings.epochs,
+        batch: settings.batch,
+        chunk: 16,
+        rate: settings.rate,
+        shift: (settings.shift > 0).then_some(Shift {
+            side: data.width(),
+            pixels: settings.shift,
+        }),
+    };
+    schedule.check()?;
+    let network = initial(data, settings)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+    rng.set_stream(1);
+    let inputs: Vec<f32> = pixels(data);
+    let examples = Examples {
+        inputs: &inputs,
+        labels: data.labels(),
+        features: data.image_size(),
+        classes: data.classes(),
+    };
+    train(network, &examples, &schedule, &mut rng, interrupt)
+}
+
+/// All images in `[0, 1]`.
+fn pixels(data: &LabelledImages) -> Vec<f32> {
+    data.pixels()
+        .iter()
+        .map(|&p| f32::from(p) / 255.0)
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! What an evaluation refuses.
+
+use std::path::PathBuf;
+
+use reporting::diagnostic::Failure;
+use reporting::interrupt::Interrupt;
+
+/// Errors of an evaluation. Each names the value and the bound that it broke.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluateError {
+    /// Buffers that do not fit each other.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Where.
+        what: &'static str,
+        /// The size expected.
+        expected: String,
+        /// The size found.
+        found: usize,
+    },
+    /// Too few records for the score.
+    #[error("{what}: {found} is too few, at least {least} are needed")]
+    TooFew {
+        /// What is counted.
+        what: &'static str,
+        /// The smallest number that is enough.
+        least: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// An infinite or undefined value.
+    #[error("{what}: record {record}, value {index} is {value}, expected a finite number")]
+    NotFinite {
+        /// The argument.
+        what: &'static str,
+        /// The record.
+        record: usize,
+        /// The place in the record.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A label that is no class.
+    #[error("{what}: label {found} of record {record} is no class, expected one below {classes}")]
+    Label {
+        /// The argument.
+        what: &'static str,
+        /// The record.
+        record: usize,
+        /// The label found.
+        found: usize,
+        /// The number of classes.
+        classes: usize,
+    },
+    /// A setting outside its range.
+    #[error("{name} = {value} is refused: it must be {bound}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// The bound, in words.
+        bound: &'static str,
+    },
+    /// Somebody asked the program to stop.
+    #[error("stopped while samples were scored")]
+    Interrupted,
+    /// A file that could not be read or written.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A tensor that weights from a file should have and do not, or not in the right form.
+    #[error("{path}: tensor {tensor}: {reason}")]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// The tensor, by the name that was looked for.
+        tensor: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Features that could not be read back from a device.
+    #[error("features could not be read from the device: {0}")]
+    Device(String),
+    /// The layers refused.
+    #[error(transparent)]
+    Model(#[from] model::ModelError),
+    /// The transport refused.
+    #[error(transparent)]
+    Transport(#[from] swd::SwdError),
+}
+
+impl EvaluateError {
+    pub(crate) fn file(path: &std::path::Path, reason: impl std::fmt::Display) -> Self {
+        Self::File {
+            path: path.to_path_buf(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl From<EvaluateError> for Failure {
+    fn from(error: EvaluateError) -> Self {
+        match &error {
+            EvaluateError::Interrupted => Self::Interrupted {
+                message: error.to_string(),
+                help: None,
+            },
+            EvaluateError::File { .. } | EvaluateError::Weights { .. } => Self::input(
+                error.to_string(),
+                "name another file, or leave this score out",
+            ),
+            EvaluateError::Setting { .. } => {
+                Self::input(error.to_string(), "choose a value inside the bound")
+            }
+            _ => Self::failed(error),
+        }
+    }
+}
+
+/// Ends a score where somebody asked the program to stop.
+///
+/// # Errors
+///
+/// [`EvaluateError::Interrupted`].
+pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
+    if interrupt.asked() {
+        return Err(EvaluateError::Interrupted);
+    }
+    Ok(())
+}
+
+/// Checks that `values` holds whole records of `features` finite values each, and counts them.
+///
+/// # Errors
+///
+/// [`EvaluateError::Shape`] or [`EvaluateError::NotFinite`].
+pub(crate) fn check_records(
+    what: &'static str,
+    values: &[f32],
+    features: usize,
+) -> Result<usize, EvaluateError> {
+    if features == 0 || !values.len().is_multiple_of(features) {
+        return Err(EvaluateError::Shape {
+            what,
+            expected: format!("whole records of {features} values"),
+            found: values.len(),
+        });
+    }
+    if let Some(place) = values.iter().position(|x| !x.is_finite()) {
+        return Err(EvaluateError::NotFinite {
+            what,
+            record: place / features,
+            index: place % features,
+            value: f64::from(values[place]),
+        });
+    }
+    Ok(values.len() / features)
+}
+
+/// Checks that there are `records` labels, all below `classes`.
+///
+/// # Errors
+///
+/// [`EvaluateError::Shape`] or [`EvaluateError::Label`].
+pub(crate) fn check_labels(
+    what: &'static str,
+    labels: &[u8],
+    records: usize,
+    classes: usize,
+) -> Result<(), EvaluateError> {
+    if labels.len() != records {
+        return Err(EvaluateError::Shape {
+            what,
+            expected: format!("{records} labels"),
+            found: labels.len(),
+        });
+    }
+    if let Some(record) = labels.iter().position(|&l| usize::from(l) >= classes) {
+        return Err(EvaluateError::Label {
+            what,
+            record,
+            found: usize::from(labels[record]),
+            classes,
+        });
+    }
+    Ok(())
+}
+
+/// Checks that `count` records are at least `least`.
+///
+/// # Errors
+///
+/// [`EvaluateError::TooFew`] otherwise.
+pub(crate) fn check_count(
+    what: &'static str,
+    found: usize,
+    least: usize,
+) -> Result<(), EvaluateError> {
+    if found < least {
+        return Err(EvaluateError::TooFew { what, least, found });
+    }
+    Ok(())
+}

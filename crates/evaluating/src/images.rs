@@ -1,0 +1,244 @@
+//! All scores of a generator of images at once.
+
+use data::LabelledImages;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use swd::Slices;
+
+use super::classifier::Classifier;
+use super::downstream::{self, Accuracy, Learner};
+use super::error::{check_asked, check_count, check_labels, check_records};
+use super::frechet::frechet_distance;
+use super::memorisation::{Memorisation, memorisation};
+use super::transport::{MOST_POINTS, exact_w2_squared, sliced_w2_squared};
+use super::{EvaluateError, neighbours};
+use reporting::interrupt::Interrupt;
+
+/// What generated images are compared with.
+#[derive(Debug, Clone, Copy)]
+pub struct RealImages<'a> {
+    /// Public records of the kind that the generator should make.
+    pub test: &'a LabelledImages,
+    /// Gives the features of the Frechet distance; without it that score is absent.
+    pub classifier: Option<&'a Classifier>,
+    /// The generator's private training records. **Only for [`Memorisation`]**, which reads them;
+    /// without them that score is absent, and the others never see them.
+    pub private: Option<&'a LabelledImages>,
+}
+
+/// What a generator made.
+#[derive(Debug, Clone, Copy)]
+pub struct GeneratedImages<'a> {
+    /// `[n, pixels]`, row by row, in `[0, 1]`.
+    pub pixels: &'a [f32],
+    /// A class for each, `[n]`; without them the downstream accuracies are absent.
+    pub labels: Option<&'a [u8]>,
+}
+
+/// What is scored, and how thoroughly.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ImageOptions {
+    /// Slices of the sliced distance.
+    pub slices: usize,
+    /// Images on each side of the exact distance, at most [`MOST_POINTS`]; 0 leaves it out.
+    pub exact_points: usize,
+    /// Generated and test images whose nearest training image is looked for; 0 leaves it out.
+    pub memorisation_points: usize,
+    /// How classifiers learn from the samples; `None` leaves the accuracies out.
+    pub downstream: Option<downstream::Settings>,
+    /// The seed of the slices and of the choice of images: the same one makes scores comparable.
+    pub seed: u64,
+}
+
+impl Default for ImageOptions {
+    fn default() -> Self {
+        Self {
+            slices: 100,
+            exact_points: 1000,
+            memorisation_points: 1000,
+            downstream: Some(downstream::Settings::default()),
+            seed: 0,
+        }
+    }
+}
+
+/// How good generated images are. Distances are in squared units of their space, lower is better.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ImageScores {
+    /// Generated images.
+    pub generated_records: usize,
+    /// Real test images that they were compared with.
+    pub test_records: usize,
+    /// The Frechet distance between features of the classifier.
+    pub frechet: Option<f64>,
+    /// The accuracy of a multilayer perceptron of width 100 trained on the samples.
+    pub downstream_mlp: Option<Accuracy>,
+    /// The accuracy of logistic regression trained on the samples.
+    pub downstream_logistic: Option<Accuracy>,
+    /// The sliced squared 2-Wasserstein distance between pixels.
+    pub sliced_w2_squared: f64,
+    /// The exact squared 2-Wasserstein distance between the pixels of [`ImageScores::exact_points`]
+    /// images on each side. It depends much on that number: compare it at the same one only.
+    pub exact_w2_squared: Option<f64>,
+    /// Images on each side of the exact distance.
+    pub exact_points: usize,
+    /// Nearest training images. Reads private records: not for release.
+    pub memorisation: Option<Memorisation>,
+}
+
+/// Scores generated images against real ones.
+///
+/// Deterministic by the seeds of `options`. Everything but [`ImageScores::memorisation`] is a
+/// function of the samples and of public records.
+///
+/// # Errors
+///
+/// Images or labels that do not fit `real.test`, values that are not finite, fewer than two images,
+/// or an option outside its range; [`EvaluateError::Interrupted`].
+pub fn evaluate_images(
+    real: &RealImages<'_>,
+    generated: &GeneratedImages<'_>,
+    options: &ImageOptions,
+    interrupt: &Interrupt,
+) -> Result<ImageScores, EvaluateError> {
+    let pixels = real.test.image_size();
+    let records = check_records("generated images", generated.pixels, pixels)?;
+    check_count("generated images", records, 2)?;
+    check_count("test images", real.test.len(), 2)?;
+    // What is cheap to refuse is refused before any work.
+    if let Some(labels) = generated.labels {
+        check_labels(
+            "labels of generated images",
+            labels,
+            records,
+            real.test.classes(),
+        )?;
+    }
+    if options.exact_points > MOST_POINTS {
+        return Err(EvaluateError::Setting {
+            name: "exact_points",
+            value: options.exact_points as f64,
+            bound: "at most 10000",
+        });
+    }
+    if let Some(private) = real.private {
+        check_size("private images", private.image_size(), pixels)?;
+    }
+    if let Some(classifier) = real.classifier {
+        check_size("images of the classifier", classifier.image_size(), pixels)?;
+    }
+    let test = neighbours::Images::from(real.test).block(0..real.test.len());
+    let frechet = real
+        .classifier
+        .map(|classifier| {
+            let made = classifier.features(generated.pixels)?;
+            let real = classifier.features(&test)?;
+            frechet_distance(&made, &real, Classifier::FEATURES)
+        })
+        .transpose()?;
+    check_asked(interrupt)?;
+    let slices = Slices::iid(pixels, options.slices, &mut stream(options, 0))?;
+    let sliced_w2_squared = sliced_w2_squared(generated.pixels, &test, &slices)?;
+    let (downstream_mlp, downstream_logistic) =
+        downstream_accuracies(real, generated, options, interrupt)?;
+    let chosen = Chosen {
+        generated: generated.pixels,
+        test: &test,
+        pixels,
+        options,
+    };
+    let (exact_points, exact_w2_squared) = chosen.exact()?;
+    check_asked(interrupt)?;
+    Ok(ImageScores {
+        generated_records: records,
+        test_records: real.test.len(),
+        frechet,
+        downstream_mlp,
+        downstream_logistic,
+        sliced_w2_squared,
+        exact_w2_squared,
+        exact_points,
+        memorisation: chosen.memorisation(real.private, interrupt)?,
+    })
+}
+
+/// Public randomness, one stream a score, so that leaving one out changes no other.
+fn stream(options: &ImageOptions, score: u64) -> ChaCha20Rng {
+    let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
+    rng.set_stream(score);
+    rng
+}
+
+fn check_size(what: &'static str, found: usize, expected: usize) -> Result<(), EvaluateError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(EvaluateError::Shape {
+        what,
+        expected: format!("{expected} pixels each"),
+        found,
+    })
+}
+
+/// Both accuracies, side by side.
+fn downstream_accuracies(
+    real: &RealImages<'_>,
+    generated: &GeneratedImages<'_>,
+    options: &ImageOptions,
+    interrupt: &Interrupt,
+) -> Result<(Option<Accuracy>, Option<Accuracy>), EvaluateError> {
+    let (Some(settings), Some(labels)) = (options.downstream, generated.labels) else {
+        return Ok((None, None));
+    };
+    let accuracy = |learner: Learner| {
+        learner.accuracy(generated.pixels, labels, real.test, &settings, interrupt)
+    };
+    let (mlp, logistic) = rayon::join(|| accuracy(Learner::Mlp), || accuracy(Learner::Logistic));
+    Ok((Some(mlp?), Some(logistic?)))
+}
+
+/// Scores that look at a random choice of the images: generated ones may be in order of class.
+struct Chosen<'a> {
+    generated: &'a [f32],
+    test: &'a [f32],
+    pixels: usize,
+    options: &'a ImageOptions,
+}
+
+impl Chosen<'_> {
+    fn exact(&self) -> Result<(usize, Option<f64>), EvaluateError> {
+        let most = (self.generated.len() / self.pixels).min(self.test.len() / self.pixels);
+        let points = self.options.exact_points.min(most);
+        if points == 0 {
+            return Ok((0, None));
+        }
+        let mut rng = stream(self.options, 1);
+        let made = self.choose(self.generated, points, &mut rng);
+        let real = self.choose(self.test, points, &mut rng);
+        Ok((points, Some(exact_w2_squared(&made, &real, self.pixels)?)))
+    }
+
+    fn memorisation(
+        &self,
+        private: Option<&LabelledImages>,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Memorisation>, EvaluateError> {
+        let (Some(private), 1..) = (private, self.options.memorisation_points) else {
+            return Ok(None);
+        };
+        let mut rng = stream(self.options, 2);
+        let made = self.choose(self.generated, self.options.memorisation_points, &mut rng);
+        let real = self.choose(self.test, self.options.memorisation_points, &mut rng);
+        memorisation(&made, &real, private, interrupt).map(Some)
+    }
+
+    /// At most `points` distinct images.
+    fn choose(&self, images: &[f32], points: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
+        let records = images.len() / self.pixels;
+        rand::seq::index::sample(rng, records, points.min(records))
+            .into_iter()
+            .flat_map(|i| &images[i * self.pixels..(i + 1) * self.pixels])
+            .copied()
+            .collect()
+    }
+}

@@ -1,0 +1,28 @@
+//! How good generated samples are: the scores that every experiment is judged by.
+//!
+//! [`evaluate_images`] gives all of them for a generator of images; each is also there by itself,
+//! for any features:
+//!
+//! | score | reads | module |
+//! |---|---|---|
+//! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] or [`inception`] |
+//! | accuracy of what samples teach | public test records | [`downstream`] |
+//! | sliced and exact squared W2 | public test records | [`transport`] |
+//! | distance to the nearest training image | **private records** | [`memorisation`] |
+
+#![forbid(unsafe_code)]
+
+pub mod classifier;
+pub mod downstream;
+mod error;
+pub mod frechet;
+mod images;
+pub mod inception;
+pub mod memorisation;
+mod neighbours;
+mod shift;
+mod supervised;
+pub mod transport;
+
+pub use error::EvaluateError;
+pub use images::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};

@@ -1,0 +1,241 @@
+//! Nearest neighbours among many images, by blocked matrix products.
+//!
+//! `||q - r||^2 = ||q||^2 + ||r||^2 - 2 <q, r>`: nearly all the work is the product. It is in `f32`
+//! and only chooses the neighbour; the distance to the chosen one is then computed in `f64` from
+//! the difference itself, so that a copy has distance 0. Two candidates whose squared distances
+//! differ by less than about `1e-6 (||q||^2 + ||r||^2)` may be confused.
+
+use std::ops::Range;
+
+use data::LabelledImages;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
+use rayon::prelude::*;
+
+use super::EvaluateError;
+use super::error::{check_asked, check_count, check_records};
+use reporting::interrupt::Interrupt;
+
+/// Queries on one core at a time.
+const QUERIES: usize = 128;
+/// References that are compared with all queries before the next ones.
+const REFERENCES: usize = 1024;
+
+/// Images that can be read block by block, as `f32` in `[0, 1]`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Images<'a> {
+    /// Bytes that are divided by 255.
+    Bytes { pixels: &'a [u8], features: usize },
+    /// Values as they are.
+    #[cfg(test)]
+    Values { values: &'a [f32], features: usize },
+}
+
+impl<'a> From<&'a LabelledImages> for Images<'a> {
+    fn from(images: &'a LabelledImages) -> Self {
+        Self::Bytes {
+            pixels: images.pixels(),
+            features: images.image_size(),
+        }
+    }
+}
+
+impl Images<'_> {
+    fn features(&self) -> usize {
+        match *self {
+            Self::Bytes { features, .. } => features,
+            #[cfg(test)]
+            Self::Values { features, .. } => features,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match *self {
+            Self::Bytes { pixels, features } => pixels.len() / features,
+            #[cfg(test)]
+            Self::Values { values, features } => values.len() / features,
+        }
+    }
+
+    /// The images of a range, `[range.len(), features]`; the range must lie inside.
+    pub(crate) fn block(&self, range: Range<usize>) -> Vec<f32> {
+        match *self {
+            Self::Bytes { pixels, features } => pixels
+                [range.start * features..range.end * features]
+                .iter()
+                .map(|&p| f32::from(p) / 255.0)
+                .collect(),
+            #[cfg(test)]
+            Self::Values { values, features } => {
+                values[range.start * features..range.end * features].to_vec()
+            }
+        }
+    }
+}
+
+/// The nearest reference of a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Nearest {
+    /// Its index.
+    pub(crate) index: usize,
+    /// The Euclidean distance, in units of the pixels.
+    pub(crate) distance: f64,
+}
+
+/// The nearest of `references` for each of `queries`, `[n, d]`; the first of equals.
+///
+/// # Errors
+///
+/// [`EvaluateError::Shape`], [`EvaluateError::NotFinite`], no reference at all, or
+/// [`EvaluateError::Interrupted`].
+pub(crate) fn nearest(
+    queries: &[f32],
+    references: &Images<'_>,
+    interrupt: &Interrupt,
+) -> Result<Vec<Nearest>, EvaluateError> {
+    let d = references.features();
+    let n = check_records("images", queries, d)?;
+    check_count("images to compare with", references.len(), 1)?;
+    // (||r||^2 - 2 <q, r>, index) of the best so far.
+    let mut best = vec![(f32::INFINITY, 0_usize); n];
+    let mut start = 0;
+    while start < references.len() {
+        check_asked(interrupt)?;
+        let end = references.len().min(start + REFERENCES);
+        let block = references.block(start..end);
+        let squares: Vec<f32> = block
+            .chunks_exact(d)
+            .map(|r| r.iter().map(|x| x * x).sum())
+            .collect();
+        queries
+            .par_chunks(QUERIES * d)
+            .zip(best.par_chunks_mut(QUERIES))
+            .for_each(|(queries, best)| compare(queries, &block, &squares, start, best));
+        start = end;
+    }
+    Ok(queries
+        .par_chunks(d)
+        .zip(best)
+        .map(|(query, (_, index))| Nearest {
+            index,
+            distance: distance(query, &references.block(index..index + 1)),
+        })
+        .collect())
+}
+
+/// Updates `best` with one block of references, the first of which has the index `start`.
+fn compare(
+    queries: &[f32],
+    block: &[f32],
+    squares: &[f32],
+    start: usize,
+    best: &mut [(f32, usize)],
+) {
+    let (rows, columns) = (best.len(), squares.len());
+    let d = block.len() / columns;
+    let mut products = vec![0.0; rows * columns];
+    // The lengths are products of these very shapes; a mismatch would leave the products at zero.
+    if let (Ok(q), Ok(r), Ok(mut p)) = (
+        ArrayView2::from_shape((rows, d), queries),
+        ArrayView2::from_shape((columns, d), block),
+        ArrayViewMut2::from_shape((rows, columns), &mut products),
+    ) {
+        general_mat_mul(-2.0, &q, &r.t(), 0.0, &mut p);
+    }
+    for (row, best) in products.chunks_exact(columns).zip(best) {
+        for (j, (product, square)) in row.iter().zip(squares).enumerate() {
+            let value = product + square;
+            if value < best.0 {
+                *best = (value, start + j);
+            }
+        }
+    }
+}
+
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(&x, &y)| (f64::from(x) - f64::from(y)).powi(2))
+        .sum::<f64>()
+        .sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    /// [`nearest`] by trying all.
+    fn nearest_reference(queries: &[f32], references: &[f32], d: usize) -> Vec<Nearest> {
+        queries
+            .chunks(d)
+            .map(|q| {
+                let mut best = Nearest {
+                    index: 0,
+                    distance: f64::INFINITY,
+                };
+                for (index, r) in references.chunks(d).enumerate() {
+                    let distance = distance(q, r);
+                    if distance < best.distance {
+                        best = Nearest { index, distance };
+                    }
+                }
+                best
+            })
+            .collect()
+    }
+
+    #[test]
+    fn agrees_with_trying_all() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        for (n, m, d) in [(1, 1, 1), (5, 7, 3), (300, 2500, 6), (130, 1024, 17)] {
+            let mut draw = |count| -> Vec<f32> { (0..count).map(|_| rng.random()).collect() };
+            let (queries, values) = (draw(n * d), draw(m * d));
+            let images = Images::Values {
+                values: &values,
+                features: d,
+            };
+            let found = nearest(&queries, &images, &Interrupt::default()).unwrap();
+            for (a, b) in found.iter().zip(nearest_reference(&queries, &values, d)) {
+                assert!((a.distance - b.distance).abs() < 1e-4);
+            }
+            // An image is its own nearest neighbour, at distance 0.
+            let own = nearest(&values, &images, &Interrupt::default()).unwrap();
+            assert!(own.iter().all(|found| found.distance == 0.0));
+        }
+    }
+
+    #[test]
+    fn the_first_of_equals_and_bytes() {
+        let data = LabelledImages::new(vec![255, 0, 0, 255, 0, 255], vec![0, 1, 2], 1, 2, 3);
+        let data = data.unwrap();
+        let found = nearest(
+            &[0.1, 0.9, 0.9, 0.0],
+            &Images::from(&data),
+            &Interrupt::default(),
+        )
+        .unwrap();
+        assert_eq!(found[0].index, 1);
+        assert_eq!(found[1].index, 0);
+        assert!((found[1].distance - 0.1).abs() < 1e-6);
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let data = LabelledImages::new(vec![255, 0], vec![0], 1, 2, 1).unwrap();
+        assert!(nearest(&[0.0; 3], &Images::from(&data), &Interrupt::default()).is_err());
+        assert!(
+            nearest(
+                &[0.0, f32::NAN],
+                &Images::from(&data),
+                &Interrupt::default()
+            )
+            .is_err()
+        );
+        assert_eq!(
+            nearest(&[], &Images::from(&data), &Interrupt::default()).unwrap(),
+            []
+        );
+    }
+}

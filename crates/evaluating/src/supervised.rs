@@ -1,0 +1,271 @@
+//! Training a small network to tell classes apart, on the host and fast.
+//!
+//! Mini-batches of softmax cross-entropy, Adam, a rate that falls to zero along a cosine. The
+//! passes are the host kernels of the layers; a batch is cut into chunks of fixed size that run in
+//! parallel and are added in order, so the result does not depend on the number of threads.
+
+use burn::module::Module;
+use burn::optim::{AdamConfig, Optimizer};
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::per_sample::{HostStack, Needs, Stack};
+use model::{ModelError, weights};
+use rand::Rng;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+use super::EvaluateError;
+use super::error::check_asked;
+use super::shift::Shift;
+use reporting::interrupt::Interrupt;
+
+/// Records that are looked at together outside training.
+const FORWARD: usize = 64;
+
+/// A network from features `[n, d]` to logits `[n, classes]`.
+///
+/// The order of the layers must be the order in which burn visits the weights.
+pub(crate) trait Network: Module {
+    /// The layers, first to last.
+    ///
+    /// # Errors
+    ///
+    /// A layer that does not fit the one before it.
+    fn stack(&self) -> Result<Stack<'_>, DpError>;
+}
+
+/// What is learned from: `inputs`, `[n, features]`, and a label below `classes` for each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Examples<'a> {
+    pub(crate) inputs: &'a [f32],
+    pub(crate) labels: &'a [u8],
+    pub(crate) features: usize,
+    pub(crate) classes: usize,
+}
+
+/// How it is learned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Schedule {
+    /// Passes over the examples.
+    pub(crate) epochs: usize,
+    /// Examples in a step.
+    pub(crate) batch: usize,
+    /// Examples that go through all layers together on one core.
+    pub(crate) chunk: usize,
+    /// Adam's rate at the start.
+    pub(crate) rate: f64,
+    /// Moves each image about at random before it is shown.
+    pub(crate) shift: Option<Shift>,
+}
+
+impl Schedule {
+    /// # Errors
+    ///
+    /// [`EvaluateError::Setting`] names the setting that is outside its range.
+    pub(crate) fn check(&self) -> Result<(), EvaluateError> {
+        for (name, value) in [
+            ("epochs", self.epochs),
+            ("batch", self.batch),
+            ("chunk", self.chunk),
+        ] {
+            if value == 0 {
+                return Err(EvaluateError::Setting {
+                    name,
+                    value: 0.0,
+                    bound: "at least 1",
+                });
+            }
+        }
+        if !(self.rate > 0.0 && self.rate.is_finite()) {
+            return Err(EvaluateError::Setting {
+                name: "rate",
+                value: self.rate,
+                bound: "above 0 and finite",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Trains `network` on `examples`.
+///
+/// # Errors
+///
+/// A setting outside its range, layers without host kernels, or [`EvaluateError::Interrupted`].
+pub(crate) fn train<N: Network>(
+    mut network: N,
+    examples: &Examples<'_>,
+    schedule: &Schedule,
+    rng: &mut impl Rng,
+    interrupt: &Interrupt,
+) -> Result<N, EvaluateError> {
+    schedule.check()?;
+    let device = Device::flex();
+    let upload = |flat: Vec<f32>| {
+        let shape = [flat.len()];
+        Tensor::<1>::from_data(TensorData::new(flat, shape), &device)
+    };
+    let mut flat = upload(weights::to_host(&network));
+    // The constants of Kingma and Ba (2015, algorithm 1); burn's own epsilon is 1e-5.
+    let adam = AdamConfig::new().with_epsilon(1e-8).build();
+    let mut moments = None;
+    let mut order: Vec<usize> = (0..examples.labels.len()).collect();
+    let steps = schedule.epochs * order.len().div_ceil(schedule.batch);
+    let mut step = 0;
+    for _ in 0..schedule.epochs {
+        order.shuffle(rng);
+        for batch in order.chunks(schedule.batch) {
+            check_asked(interrupt)?;
+            let mut inputs = Vec::with_capacity(batch.len() * examples.features);
+            for &i in batch {
+                let input = &examples.inputs[i * examples.features..(i + 1) * examples.features];
+                match schedule.shift {
+                    Some(shift) => shift.append(input, rng, &mut inputs),
+                    None => inputs.extend_from_slice(input),
+                }
+            }
+            let labels: Vec<u8> = batch.iter().map(|&i| examples.labels[i]).collect();
+            let stack = host(&network)?;
+            let gradient = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
+            let progress = step as f64 / steps as f64;
+            let rate = schedule.rate * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+            (flat, moments) = adam.step(rate, flat, upload(gradient), moments);
+            let values = flat.clone().try_into_vec_as::<f32>();
+            let values = values.map_err(|error| EvaluateError::Device(error.to_string()))?;
+            network = weights::from_host(network, &values)?;
+            step += 1;
+        }
+    }
+    Ok(network)
+}
+
+/// The layers of a network as host kernels.
+///
+/// # Errors
+///
+/// A layer that has none.
+pub(crate) fn host<N: Network>(network: &N) -> Result<HostStack, EvaluateError> {
+    let stack = network.stack().and_then(|stack| stack.host());
+    Ok(stack.map_err(ModelError::from)?)
+}
+
+/// The gradient of the mean cross-entropy of a batch.
+fn gradient(
+    stack: &HostStack,
+    examples: &Examples<'_>,
+    chunk: usize,
+    inputs: &[f32],
+    labels: &[u8],
+) -> Vec<f32> {
+    let scale = 1.0 / labels.len() as f32;
+    let parts: Vec<Vec<f32>> = inputs
+        .par_chunks(chunk * examples.features)
+        .zip(labels.par_chunks(chunk))
+        .map(|(inputs, labels)| {
+            let n = labels.len();
+            let activations = stack.forward(n, inputs);
+            let mut delta = activations.output().to_vec();
+            for (row, &label) in delta.chunks_exact_mut(examples.classes).zip(labels) {
+                cross_entropy_cotangent(row, usize::from(label), scale);
+            }
+            let needs = Needs {
+                gram: false,
+                input: false,
+            };
+            let pulled = stack.pull_back(&activations, 1, &delta, needs);
+            let mut gradient = vec![0.0; stack.parameters()];
+            stack.add_gradient(&activations, &pulled, &vec![1.0; n], &mut gradient);
+            gradient
+        })
+        .collect();
+    let mut parts = parts.into_iter();
+    let mut sum = parts.next().unwrap_or_default();
+    for part in parts {
+        for (s, p) in sum.iter_mut().zip(part) {
+            *s += p;
+        }
+    }
+    sum
+}
+
+/// Logits become `scale (softmax - e_label)`, the gradient of `scale` times the cross-entropy.
+fn cross_entropy_cotangent(row: &mut [f32], label: usize, scale: f32) {
+    let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut total = 0.0;
+    for x in row.iter_mut() {
+        *x = (*x - largest).exp();
+        total += *x;
+    }
+    for (class, x) in row.iter_mut().enumerate() {
+        let target = if class == label { 1.0 } else { 0.0 };
+        *x = scale * (*x / total - target);
+    }
+}
+
+/// The outputs of a stack for `inputs`, `[n, d_in]` to `[n, d_out]`.
+pub(crate) fn outputs(stack: &HostStack, inputs: &[f32]) -> Vec<f32> {
+    let parts: Vec<Vec<f32>> = inputs
+        .par_chunks(FORWARD * stack.inputs())
+        .map(|chunk| {
+            stack
+                .forward(chunk.len() / stack.inputs(), chunk)
+                .output()
+                .to_vec()
+        })
+        .collect();
+    parts.concat()
+}
+
+/// The class with the largest logit for each row of `logits`, `[n, classes]`; the first of equals.
+pub(crate) fn largest(logits: &[f32], classes: usize) -> Vec<u8> {
+    logits
+        .chunks_exact(classes)
+        .map(|row| {
+            let mut best = 0;
+            for (class, &x) in row.iter().enumerate() {
+                if x > row[best] {
+                    best = class;
+                }
+            }
+            best as u8
+        })
+        .collect()
+}
+
+/// The share of `labels` that `predicted` hits.
+pub(crate) fn share_correct(predicted: &[u8], labels: &[u8]) -> f64 {
+    let correct = predicted.iter().zip(labels).filter(|(p, l)| p == l).count();
+    correct as f64 / labels.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cotangent_is_the_derivative_of_the_cross_entropy() {
+        let logits = [0.3_f32, -1.2, 80.0, 79.5];
+        let loss = |x: &[f64], label: usize| {
+            let total: f64 = x.iter().map(|v| (v - 80.0).exp()).sum();
+            total.ln() + 80.0 - x[label]
+        };
+        for label in 0..4 {
+            let mut row = logits;
+            cross_entropy_cotangent(&mut row, label, 0.5);
+            for class in 0..4 {
+                let mut up: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
+                let mut down = up.clone();
+                up[class] += 1e-5;
+                down[class] -= 1e-5;
+                let slope = 0.5 * (loss(&up, label) - loss(&down, label)) / 2e-5;
+                assert!((f64::from(row[class]) - slope).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_of_equals_is_the_largest() {
+        assert_eq!(largest(&[0.0, 2.0, 2.0, 1.0, 1.0, 1.0], 3), [1, 0]);
+        assert_eq!(share_correct(&[1, 0], &[1, 2]), 0.5);
+    }
+}

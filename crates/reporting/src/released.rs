@@ -1,0 +1,75 @@
+//! How many releases the files of a run's folder testify to. A ledger that holds fewer has lost some.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::checksum::hex;
+
+const METRICS: &str = "metrics.jsonl";
+const CHECKPOINTS: &str = "checkpoints";
+
+/// The files of a folder that say how many releases there were when they were written, by name: `metrics.jsonl`,
+/// checkpoints, values that were released once and are stored with that number, and `run.json`, which comes last.
+/// A file that cannot be read is passed over.
+pub fn recorded(folder: &Path) -> Vec<(String, u64)> {
+    let mut found = Vec::new();
+    found.extend(last_private_step(folder).map(|step| (METRICS.to_string(), step)));
+    let checkpoints = names(&folder.join(CHECKPOINTS)).into_iter();
+    // Others are being written, or were when the run was killed.
+    for name in checkpoints.filter(|name| name.starts_with("step-")) {
+        let name = format!("{CHECKPOINTS}/{name}");
+        let manifest = read(&folder.join(&name).join("manifest.json"));
+        found.extend(manifest.and_then(|bytes| Some((name, in_json(&bytes)?))));
+    }
+    let mut names = names(folder);
+    names.sort_by_key(|name| (name == "run.json", name.clone()));
+    for name in names {
+        let path = folder.join(&name);
+        let releases = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => read(&path).and_then(|bytes| in_json(&bytes)),
+            Some("bin") => read(&path).and_then(|bytes| in_values(&bytes)),
+            _ => None,
+        };
+        found.extend(releases.map(|releases| (name, releases)));
+    }
+    found
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::read(path).ok()
+}
+
+fn in_json(bytes: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Value>(bytes).ok()?["releases"].as_u64()
+}
+
+/// The count that a file of released values begins with, after the checksum of all that follows.
+fn in_values(bytes: &[u8]) -> Option<u64> {
+    let (sum, body) = bytes.split_at_checked(64)?;
+    let count = body.first_chunk().copied().map(u64::from_le_bytes);
+    count.filter(|_| hex(body).as_bytes() == sum)
+}
+
+/// The last step with an epsilon in `metrics.jsonl`: each step up to it was a release.
+fn last_private_step(folder: &Path) -> Option<u64> {
+    let text = fs::read_to_string(folder.join(METRICS)).ok()?;
+    text.lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|line| line["epsilon_upper"].is_number())
+        .filter_map(|line| line["step"].as_u64())
+        .max()
+}

@@ -1,0 +1,52 @@
+//! Templates to HTML; everything that is put into them is escaped.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
+
+use crate::diagnostic::Failure;
+
+const TEMPLATES: [(&str, &str); 5] = [
+    (
+        "compare.html.jinja",
+        include_str!("../../../../assets/report/compare.html.jinja"),
+    ),
+    (
+        "figures.html.jinja",
+        include_str!("../../../../assets/report/figures.html.jinja"),
+    ),
+    (
+        "layout.html.jinja",
+        include_str!("../../../../assets/report/layout.html.jinja"),
+    ),
+    (
+        "run.html.jinja",
+        include_str!("../../../../assets/report/run.html.jinja"),
+    ),
+    (
+        "sweep.html.jinja",
+        include_str!("../../../../assets/report/sweep.html.jinja"),
+    ),
+];
+
+/// Fills the template called `name` with `content`.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the template and its content do not fit.
+pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Failure> {
+    let broken =
+        |error: minijinja::Error| Failure::failed(format!("assets/report/{name}: {error:#}"));
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true);
+    environment.set_syntax(syntax.build().map_err(broken)?);
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text).map_err(broken)?;
+    }
+    let template = environment.get_template(name).map_err(broken)?;
+    template.render(Serde(content)).map_err(broken)
+}

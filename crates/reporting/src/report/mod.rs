@@ -1,0 +1,72 @@
+//! What is reported of a run: one self-contained page, rebuilt at any time from the run's folder alone.
+//!
+//! A run writes `run.json` ([`RunFile`]), `config.toml`, `ledger.jsonl`, `metrics.jsonl` and
+//! pictures; [`RunRecord::read`] reads them back, [`write()`] makes the page. A run that was cut off
+//! has no `run.json`: its page says so, and shows what is known.
+
+mod compare;
+mod event;
+mod html;
+mod ledger;
+mod metrics;
+mod number;
+mod page;
+mod picture;
+mod privacy;
+mod read;
+mod record;
+mod results;
+mod run_file;
+mod settings;
+mod sweep;
+mod timestamp;
+mod together;
+
+use std::path::{Path, PathBuf};
+
+pub use crate::command::{command_line, this_command};
+pub use compare::compare;
+pub use dp_accountant::decimal::{lower, upper};
+pub use ledger::{Group, LedgerSummary, Span};
+pub use metrics::{Curve, Metrics};
+pub use privacy::{Standing, Statement};
+pub use record::RunRecord;
+pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};
+pub use settings::Settings;
+pub use sweep::{Cell, Spread, Sweep, find_runs};
+pub use timestamp::timestamp;
+
+use crate::diagnostic::Failure;
+use crate::run_folder::RunFolder;
+
+/// The name of a run's page in its folder.
+pub const PAGE: &str = "report.html";
+
+/// Rebuilds the page of the run in `folder`, and says where it is.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the folder, file and field that cannot be read;
+/// [`Failure::Failed`] where the page cannot be written.
+pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
+    write_in(&RunFolder::open(folder)?)
+}
+
+/// As [`write()`], for the run that is at work in `folder`.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_in(folder: &RunFolder) -> Result<PathBuf, Failure> {
+    let record = RunRecord::read(folder.path())?;
+    folder.write(PAGE, page::page(&record)?.as_bytes())
+}
+
+/// The page of a run.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where it cannot be rendered.
+pub fn page(record: &RunRecord) -> Result<String, Failure> {
+    page::page(record)
+}

@@ -1,0 +1,290 @@
+//! The page of one run.
+
+use dp_accountant::decimal::upper;
+use serde::Serialize;
+
+use super::event::{describe, noise_multiplier};
+use super::html;
+use super::ledger::Group;
+use super::metrics::Curve;
+use super::number::{duration, range, shown};
+use super::picture::Picture;
+use super::privacy::{Statement, neighbours};
+use super::record::RunRecord;
+use super::run_file::{Better, Metric};
+use crate::diagnostic::Failure;
+use crate::figures::{Format, LineChart, Scale, Series};
+
+/// Most curves of a page.
+const MOST_CURVES: usize = 12;
+
+/// What the template is filled with.
+#[derive(Debug, Serialize)]
+struct Page {
+    title: String,
+    name: String,
+    facts: Vec<(&'static str, String)>,
+    privacy: Statement,
+    warnings: Vec<String>,
+    metrics: Vec<Row>,
+    has_paper: bool,
+    has_source: bool,
+    figures: Vec<Picture>,
+    curves: Vec<Picture>,
+    ledger: Vec<Release>,
+    settings: Vec<(String, String)>,
+    command: Option<String>,
+}
+
+/// One line of the table of results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Row {
+    pub name: String,
+    pub better: &'static str,
+    pub ours: String,
+    pub paper: Option<String>,
+    pub source: Option<String>,
+}
+
+impl Row {
+    pub fn of(metric: &Metric) -> Self {
+        let unit = metric
+            .unit
+            .as_deref()
+            .map_or(String::new(), |u| format!(" {u}"));
+        let with_unit = |value: f64| format!("{}{unit}", shown(value));
+        Self {
+            name: metric.name.clone(),
+            better: match metric.better {
+                Some(Better::Higher) => "higher is better",
+                Some(Better::Lower) => "lower is better",
+                None => "",
+            },
+            ours: metric.value.map_or_else(|| "not finite".into(), with_unit),
+            paper: metric.paper.map(with_unit),
+            source: metric.source.clone(),
+        }
+    }
+}
+
+/// One line of the ledger's table.
+#[derive(Debug, Serialize)]
+struct Release {
+    event: String,
+    count: u64,
+    noise_multiplier: String,
+    sensitivity: String,
+    deviation: String,
+    neighbours: String,
+    phases: String,
+    failure_probability: f64,
+    secret_noise: bool,
+}
+
+impl Release {
+    fn of(group: &Group) -> Self {
+        let missing = || "\u{2013}".to_string();
+        let phase = |&(first, last): &(usize, usize)| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}\u{2013}{last}")
+            }
+        };
+        let mut phases: Vec<String> = group.phases.iter().take(6).map(phase).collect();
+        if group.phases.len() > phases.len() {
+            phases.push(format!("and {} more", group.phases.len() - phases.len()));
+        }
+        Self {
+            event: describe(&group.event),
+            count: group.count,
+            noise_multiplier: noise_multiplier(&group.event)
+                .map_or_else(missing, |z| z.to_string()),
+            sensitivity: group
+                .sensitivity
+                .map_or_else(missing, |s| range(s.low, s.high, upper)),
+            deviation: group
+                .deviation
+                .map_or_else(missing, |s| range(s.low, s.high, shown)),
+            neighbours: group.neighbours.as_deref().map_or_else(missing, neighbours),
+            phases: phases.join(", "),
+            failure_probability: group.failure_probability,
+            secret_noise: group.secret_noise,
+        }
+    }
+}
+
+/// The page of a run.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where it cannot be rendered.
+pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
+    let mut warnings = warnings(record);
+    let mut figures = Vec::new();
+    for figure in record.figures() {
+        match Picture::read(&record.folder, &figure) {
+            Ok(picture) => figures.push(picture),
+            Err(why) => warnings.push(format!(
+                "The picture \"{}\" ({}) is missing here: {why}.",
+                figure.file, figure.caption
+            )),
+        }
+    }
+    let mut curves = Vec::new();
+    for curve in record.metrics.curves.iter().take(MOST_CURVES) {
+        curves.extend(picture_of(
+            &curve.title(),
+            &[(String::new(), curve)],
+            &mut warnings,
+        ));
+    }
+    let settings = record.settings.iter();
+    let metrics: Vec<Row> = record.results().iter().map(Row::of).collect();
+    html::render(
+        "run.html.jinja",
+        &Page {
+            title: record.title(),
+            name: record.name(),
+            facts: facts(record),
+            privacy: Statement::of(record),
+            warnings,
+            has_paper: metrics.iter().any(|row| row.paper.is_some()),
+            has_source: metrics.iter().any(|row| row.source.is_some()),
+            metrics,
+            figures,
+            curves,
+            ledger: record.ledger.groups.iter().map(Release::of).collect(),
+            settings: settings.map(|(k, v)| (k.into(), v.into())).collect(),
+            command: record.run.as_ref().and_then(|run| run.command.clone()),
+        },
+    )
+}
+
+/// A chart of curves over the steps; a single point makes no curve.
+pub(super) fn picture_of(
+    title: &str,
+    curves: &[(String, &Curve)],
+    warnings: &mut Vec<String>,
+) -> Option<Picture> {
+    let values = || {
+        curves
+            .iter()
+            .flat_map(|(_, c)| c.points.iter().map(|p| p.1))
+    };
+    if curves.iter().all(|(_, curve)| curve.points.len() < 2) {
+        return None;
+    }
+    let finite = || values().filter(|v| v.is_finite());
+    let (low, high) = finite().fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| {
+        (l.min(v), h.max(v))
+    });
+    let chart = LineChart {
+        title: title.to_string(),
+        x: Scale::linear("step"),
+        y: Scale {
+            label: String::new(),
+            // Over more than a decade equal ratios say more than equal differences.
+            logarithmic: low > 0.0 && high > 30.0 * low,
+        },
+        series: curves
+            .iter()
+            .map(|(name, curve)| Series::new(name.clone(), curve.points.clone()))
+            .collect(),
+        size: None,
+    };
+    let drawn = match chart.draw(Format::Svg) {
+        Ok(drawn) => drawn,
+        Err(failure) => {
+            warnings.push(format!("{failure}."));
+            return None;
+        }
+    };
+    if drawn.skipped > 0 {
+        warnings.push(format!(
+            "{} values of {title} are not finite and are left out of its chart.",
+            drawn.skipped
+        ));
+    }
+    let mut alt = format!("Line chart of {title} over the steps");
+    for (name, curve) in curves {
+        if let [(_, first), .., (step, last)] = curve.points[..] {
+            let who = if name.is_empty() {
+                String::new()
+            } else {
+                format!("{name} ")
+            };
+            alt.push_str(&format!(
+                "; {who}from {} to {} at step {}",
+                shown(first),
+                shown(last),
+                shown(step)
+            ));
+        }
+    }
+    Picture::of(&drawn.bytes, "", &alt)
+        .map_err(|why| warnings.push(format!("The chart of {title} is missing: {why}.")))
+        .ok()
+}
+
+/// What was run, where and when.
+pub(super) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let run = record.run.as_ref();
+    let dataset = record.settings.get("dataset").map(str::to_string);
+    let version = run.map(|run| match &run.commit {
+        Some(commit) => format!("{}, commit {commit}", run.version),
+        None => run.version.clone(),
+    });
+    let per_second = record
+        .more("steps_per_second")
+        .map_or(String::new(), |rate| {
+            format!(", {} steps per second", shown(rate))
+        });
+    [
+        ("Experiment", Some(record.experiment())),
+        ("Data set", dataset),
+        (
+            "Private records",
+            run.and_then(|run| run.records).map(|n| n.to_string()),
+        ),
+        ("Device", run.map(|run| run.device.clone())),
+        ("Version", version),
+        ("Finished", run.and_then(|run| run.finished.clone())),
+        (
+            "Training",
+            run.and_then(|run| run.training_seconds)
+                .map(|seconds| format!("{}{per_second}", duration(seconds))),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
+}
+
+/// What a reader must know before believing the rest.
+pub(super) fn warnings(record: &RunRecord) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(run) = &record.run {
+        warnings.extend(run.warnings.iter().cloned());
+        let held = record.ledger.releases;
+        if let Some(releases) = run.releases
+            && releases != held
+        {
+            warnings.push(format!(
+                "run.json speaks of {releases} releases in the ledger, but it holds {held}."
+            ));
+        }
+    }
+    if !record.ledger.torn.is_empty() {
+        let lines: Vec<String> = record.ledger.torn.iter().map(usize::to_string).collect();
+        warnings.push(format!(
+            "Lines of the ledger that a kill cut off, and that are passed over because what they \
+             announced never left: {}.",
+            lines.join(", ")
+        ));
+    }
+    if record.metrics.torn {
+        warnings.push("The last line of metrics.jsonl was cut off and is passed over.".into());
+    }
+    warnings
+}

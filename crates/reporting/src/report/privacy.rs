@@ -1,0 +1,198 @@
+//! What a run promises, for the box at the head of its page.
+
+use dp_accountant::decimal::upper;
+use serde::Serialize;
+
+use super::event::first_sampler;
+use super::record::RunRecord;
+use crate::released;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Differentially private.
+    Private,
+    /// The noise came from a known seed: whoever knows it can take it off.
+    KnownNoise,
+    /// The sensitivity that the noise was made for may be exceeded.
+    MayFail,
+    /// Trained without privacy.
+    NotPrivate,
+    /// Cut off before it could say.
+    Unfinished,
+}
+
+impl Standing {
+    /// The heading of the box.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Private => "Differentially private",
+            Self::KnownNoise => "Not private: the noise is known",
+            Self::MayFail => "Not private: the sensitivity is no bound",
+            Self::NotPrivate => "Not private",
+            Self::Unfinished => "Unfinished: nothing is promised",
+        }
+    }
+}
+
+/// The privacy of a run in words and numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// How the run stands.
+    pub standing: Standing,
+    /// The heading.
+    pub heading: &'static str,
+    /// The promise, and what is not covered.
+    pub sentence: String,
+    /// Epsilon, delta, neighbours and so on, in words.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+impl Statement {
+    /// What the run of `record` promises. Where `run.json` and the ledger contradict each other, the
+    /// worse of the two counts, and what was spent counts, not what was planned.
+    pub fn of(record: &RunRecord) -> Self {
+        let standing = standing(record);
+        let sentence = match &record.run {
+            None => unfinished(record),
+            Some(run) if run.private && standing != Standing::Private => format!(
+                "run.json says that this run is private, but its ledger shows {}. What run.json says: {}",
+                if record.ledger.has_secret_noise() {
+                    "a sensitivity that is no bound"
+                } else {
+                    "noise from a known seed, or none"
+                },
+                run.privacy
+            ),
+            Some(run) => run.privacy.clone(),
+        };
+        Self {
+            standing,
+            heading: standing.heading(),
+            sentence,
+            facts: facts(record),
+        }
+    }
+
+    /// Epsilon and delta in a few characters, for tables.
+    pub fn brief(&self) -> String {
+        let fact = |name: &str| {
+            let mut facts = self.facts.iter();
+            facts.find(|(key, _)| *key == name).map(|(_, v)| v.as_str())
+        };
+        match (self.standing, fact(EPSILON), fact(DELTA)) {
+            (Standing::Private, Some(epsilon), Some(delta)) => format!("({epsilon}, {delta})"),
+            (Standing::Private, Some(epsilon), None) => epsilon.to_string(),
+            (standing, ..) => standing.heading().to_string(),
+        }
+    }
+}
+
+const EPSILON: &str = "epsilon, at most";
+const DELTA: &str = "delta";
+
+fn standing(record: &RunRecord) -> Standing {
+    let Some(run) = &record.run else {
+        return Standing::Unfinished;
+    };
+    let ledger = &record.ledger;
+    match &run.plan {
+        _ if run.private && ledger.is_private() => Standing::Private,
+        None if !run.private => Standing::NotPrivate,
+        _ if ledger.has_secret_noise() && ledger.failure_probability() > 0.0 => Standing::MayFail,
+        _ => Standing::KnownNoise,
+    }
+}
+
+/// What is not in the ledger though it was released, in a sentence; none where it is whole, as far as
+/// the rest of the folder tells.
+pub(super) fn lost(record: &RunRecord) -> Option<String> {
+    let held = record.ledger.releases;
+    let recorded = released::recorded(&record.folder).into_iter();
+    match recorded.max_by_key(|&(_, releases)| releases) {
+        Some((by, least)) if held < least => Some(format!(
+            "The ledger holds {held} releases, but {by} tells of {least}: some of it was lost, and \
+             more is spent than it shows."
+        )),
+        _ if record.run.is_none() && !record.folder.join("ledger.jsonl").exists() => {
+            Some("There is no ledger: nothing says what was released.".into())
+        }
+        _ => None,
+    }
+}
+
+fn unfinished(record: &RunRecord) -> String {
+    let ledger = &record.ledger;
+    if let Some(lost) = lost(record) {
+        return format!(
+            "There is no run.json in the folder: the run was cut off or is still going. {lost}"
+        );
+    }
+    if ledger.releases == 0 {
+        return "There is no run.json in the folder: the run was cut off or is still going. \
+                Nothing was released so far."
+            .into();
+    }
+    let known = if ledger.is_private() {
+        ""
+    } else if ledger.has_secret_noise() {
+        " Their sensitivity is no bound, and nothing is promised."
+    } else {
+        " Some of them had no noise, or noise from a known seed, and hide nothing."
+    };
+    format!(
+        "There is no run.json in the folder: the run was cut off or is still going. {} releases \
+         are in its ledger and are spent, whether or not anything came of them. How much that is, \
+         says: just account ledger {} --delta DELTA.{known}",
+        ledger.releases,
+        record.folder.join("ledger.jsonl").display()
+    )
+}
+
+fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let Some(plan) = record.run.as_ref().and_then(|run| run.plan.as_ref()) else {
+        return Vec::new();
+    };
+    let sampler = plan.more.get("step").and_then(first_sampler).or_else(|| {
+        record
+            .ledger
+            .groups
+            .iter()
+            .find_map(|g| first_sampler(&g.event))
+    });
+    [
+        (EPSILON, epsilon_upper(record).map(upper)),
+        (DELTA, plan.delta.map(upper)),
+        ("neighbours", plan.neighbours.as_deref().map(neighbours)),
+        ("sampler", sampler),
+        ("accountant", plan.accountant.clone()),
+        (
+            "noise multiplier",
+            plan.noise_multiplier.map(|z| z.to_string()),
+        ),
+        ("steps", plan.steps.map(|steps| steps.to_string())),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
+}
+
+/// The epsilon of a finished run. A killed run makes steps again: what it has spent can be more than its plan.
+pub(super) fn epsilon_upper(record: &RunRecord) -> Option<f64> {
+    let planned = record.run.as_ref()?.plan.as_ref()?.epsilon_upper;
+    match (record.more("epsilon_spent_upper"), planned) {
+        (Some(spent), Some(planned)) => Some(spent.max(planned)),
+        (spent, planned) => spent.or(planned),
+    }
+}
+
+/// A neighbour relation in words.
+pub(super) fn neighbours(name: &str) -> String {
+    match name {
+        "replace_one" => "replace one record".into(),
+        "k_end" => "replace one record by one of its group, group sizes public".into(),
+        "add_remove" => "add or remove one record".into(),
+        other => other.replace('_', " "),
+    }
+}

@@ -1,0 +1,190 @@
+//! What several runs spend together where they read the same private records: more than each of them.
+
+use std::borrow::Borrow;
+
+use dp_accountant::accounting::{Accountant, AccountingError, FdpAccountant, Neighbours};
+use dp_accountant::decimal::upper;
+use dp_accountant::ledger::Entries;
+
+use super::privacy::{Standing, Statement, epsilon_upper, lost};
+use super::read::read_text;
+use super::record::RunRecord;
+
+/// The guarantee of runs taken together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Together {
+    /// Nothing private was released.
+    Nothing,
+    /// Upper bounds, for the neighbours that all of them share.
+    Private {
+        epsilon: f64,
+        delta: f64,
+        /// Whether epsilons and deltas were added up, where the accountant cannot compose the ledgers.
+        added: bool,
+    },
+    /// So many of them promise nothing, and so neither do all together.
+    NotPrivate(usize),
+    /// The ledgers are not whole or do not compose, or no delta is known.
+    Unknown,
+}
+
+impl Together {
+    /// Of all `records`; unfinished runs count with what they have released.
+    pub fn of<R: Borrow<RunRecord>>(records: &[R]) -> Self {
+        let open = records
+            .iter()
+            .filter(|r| !is_private((*r).borrow()))
+            .count();
+        if open > 0 {
+            return Self::NotPrivate(open);
+        }
+        let spent: Vec<&RunRecord> = records
+            .iter()
+            .map(Borrow::borrow)
+            .filter(|r| plan(r).is_some() || r.ledger.releases > 0 || lost(r).is_some())
+            .collect();
+        match spent[..] {
+            [] => Self::Nothing,
+            [one] => added(&[one]).unwrap_or(Self::Unknown),
+            _ if spent.iter().any(|r| lost(r).is_some()) => added(&spent).unwrap_or(Self::Unknown),
+            _ => match composed(&spent) {
+                Ok(Some(together)) => together,
+                // Different neighbours: a sum would be of promises about different things.
+                Err(AccountingError::MixedNeighbours { .. }) => Self::Unknown,
+                Ok(None) | Err(_) => added(&spent).unwrap_or(Self::Unknown),
+            },
+        }
+    }
+
+    /// In a few characters, for a cell of a table; `alone` is what stands there for one run.
+    pub fn brief(self, runs: usize, alone: &str) -> String {
+        match self {
+            Self::Private {
+                epsilon,
+                delta,
+                added,
+            } => format!(
+                "({}, {}){}",
+                upper(epsilon),
+                upper(delta),
+                if added && runs > 1 { ", added up" } else { "" }
+            ),
+            Self::NotPrivate(open) if open < runs => {
+                format!("Not private: {open} of {runs} runs promise nothing")
+            }
+            Self::Nothing | Self::NotPrivate(_) => alone.to_string(),
+            Self::Unknown => "not known".into(),
+        }
+    }
+}
+
+/// What the private ones of several runs spend together, in a sentence, and how many others there are; none
+/// where fewer than two are private.
+pub(super) fn sentence(records: &[RunRecord]) -> Option<String> {
+    let private: Vec<&RunRecord> = records.iter().filter(|r| is_private(r)).collect();
+    let count = private.len();
+    if count < 2 {
+        return None;
+    }
+    let others = match records.len() - count {
+        0 => String::new(),
+        open => format!(" Runs that are not private, and are not in this bound: {open}."),
+    };
+    let spent = match Together::of(&private) {
+        Together::Private {
+            epsilon,
+            delta,
+            added,
+        } => format!(
+            "together at most epsilon {} at delta {}, if they are on the same private records ({}; \
+             neighbours: those that all of them share)",
+            upper(epsilon),
+            upper(delta),
+            if added {
+                "epsilons and deltas added up"
+            } else {
+                "composed from their ledgers"
+            }
+        ),
+        Together::Nothing => return None,
+        _ => {
+            "what they spend together is not known, because their ledgers are not whole, or do not \
+              compose"
+                .into()
+        }
+    };
+    Some(format!("All {count} private runs: {spent}.{others}"))
+}
+
+/// Whether all that a run has released is under a guarantee.
+fn is_private(record: &RunRecord) -> bool {
+    match Statement::of(record).standing {
+        Standing::Private => true,
+        Standing::Unfinished => record.ledger.is_private(),
+        Standing::KnownNoise | Standing::MayFail | Standing::NotPrivate => false,
+    }
+}
+
+/// Epsilon and delta of a finished run.
+fn plan(record: &RunRecord) -> Option<(f64, f64)> {
+    let delta = record.run.as_ref()?.plan.as_ref()?.delta?;
+    Some((epsilon_upper(record)?, delta))
+}
+
+/// The neighbours of a finished run.
+fn neighbours(record: &RunRecord) -> Option<Neighbours> {
+    let name = record.run.as_ref()?.plan.as_ref()?.neighbours.clone()?;
+    serde_json::from_value(name.into()).ok()
+}
+
+/// By the accountant, from the ledgers, at the largest of the runs' deltas; what each sensitivity may fail by
+/// is added to it. None where a ledger is missing or no delta is known.
+fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError> {
+    let (mut releases, mut delta, mut failures, mut largest) =
+        (Entries::default(), None, 0.0, 0.0_f64);
+    for record in records {
+        let text = read_text(&record.folder.join("ledger.jsonl"))
+            .ok()
+            .flatten();
+        let own = Entries::parse(&text.unwrap_or_default())?;
+        if own.entries.is_empty() {
+            return Ok(None);
+        }
+        let failure = own.failure_probability();
+        if let Some((epsilon, with_failure)) = plan(record) {
+            largest = largest.max(epsilon);
+            delta = Some(delta.unwrap_or(0.0_f64).max(with_failure - failure));
+        }
+        failures += failure;
+        releases.entries.extend(own.entries);
+    }
+    let Some(delta) = delta else {
+        return Ok(None);
+    };
+    let epsilon = FdpAccountant::default().epsilon(&releases.event()?, delta)?;
+    Ok(Some(Together::Private {
+        // All of them are never reported to spend less than one.
+        epsilon: epsilon.max(largest),
+        delta: (delta + failures).min(1.0),
+        added: false,
+    }))
+}
+
+/// By basic composition: epsilons and deltas add up. None where one is not known, or where they are
+/// promises about different neighbours.
+fn added(records: &[&RunRecord]) -> Option<Together> {
+    let (mut epsilon, mut delta, mut shared) = (0.0, 0.0, None::<Neighbours>);
+    for record in records {
+        let (own_epsilon, own_delta) = plan(record)?;
+        if let Some(own) = neighbours(record) {
+            shared = Some(shared.map_or(Ok(own), |before| before.both(own)).ok()?);
+        }
+        epsilon += own_epsilon;
+        delta += own_delta;
+    }
+    Some(Together::Private {
+        epsilon,
+        delta: delta.min(1.0),
+        added: true,
+    })
+}

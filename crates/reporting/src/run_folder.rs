@@ -1,0 +1,341 @@
+//! `runs/<experiment>/<name>/`: what a run leaves behind.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::diagnostic::Failure;
+
+/// The command that started the run.
+const COMMAND: &str = "command.txt";
+/// How often, and how many times, a lock that is taken is tried again.
+const RETRY: Duration = Duration::from_millis(100);
+const RETRIES: u32 = 30;
+
+/// A folder that belongs to one run, and to one process at a time.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Locked as long as the process lives, however it ends.
+    _lock: fs::File,
+}
+
+impl RunFolder {
+    /// Creates the folder; one that exists is refused, so that nothing is ever overwritten.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a path that exists or cannot be created, and for one where another
+    /// process starts a run at the same time.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        Self::create_by(path, Self::locked)
+    }
+
+    /// As [`RunFolder::create`], locked by `lock`.
+    fn create_by(
+        path: &Path,
+        lock: impl FnOnce(&Path) -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
+        let unused = || {
+            // A folder without a configuration holds no run: it was made by a run that was killed
+            // before its first line.
+            if !path.exists() || holds_nothing(path) {
+                return Ok(());
+            }
+            Err(Failure::input(
+                format!("--out {}: this path exists already", path.display()),
+                "name a folder that does not exist yet; nothing was overwritten",
+            ))
+        };
+        unused()?;
+        fs::create_dir_all(path).map_err(|e| {
+            Failure::input(
+                format!(
+                    "--out {}: the folder cannot be created: {e}",
+                    path.display()
+                ),
+                "name a folder that can be written",
+            )
+        })?;
+        let folder = lock(path)?;
+        // The process that held the lock until now may have left a run.
+        unused()?;
+        Ok(folder)
+    }
+
+    /// Opens the folder of a run that was started before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a folder that holds no run, or whose run another process is at.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        if !path.join("config.toml").is_file() {
+            return Err(Failure::input(
+                format!("{}: there is no config.toml, so no run", path.display()),
+                "name the folder of a run that was started before",
+            ));
+        }
+        Self::locked(path)
+    }
+
+    fn locked(path: &Path) -> Result<Self, Failure> {
+        Self::locked_after(path, |attempt| {
+            if attempt == 0 {
+                eprintln!(
+                    "{}: another process is at this run, or is just ending; waiting up to {} s",
+                    path.display(),
+                    (RETRY * RETRIES).as_secs()
+                );
+            }
+            std::thread::sleep(RETRY);
+            attempt + 1 < RETRIES
+        })
+    }
+
+    /// Locks the folder, for as many attempts as `wait` says: a process that was killed holds its lock
+    /// until the system has taken it down.
+    fn locked_after(path: &Path, mut wait: impl FnMut(u32) -> bool) -> Result<Self, Failure> {
+        let file = path.join(".lock");
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", file.display()),
+                "wait for the other process, or name another folder",
+            )
+        };
+        let lock = fs::File::create(&file).map_err(|e| refuse(&e))?;
+        for attempt in 0.. {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(fs::TryLockError::WouldBlock) if wait(attempt) => {}
+                Err(e) => return Err(refuse(&format!("another process is at this run ({e})"))),
+            }
+        }
+        Ok(Self {
+            path: path.to_path_buf(),
+            _lock: lock,
+        })
+    }
+
+    /// The first of `base`, `base-2`, `base-3`, ... that does not exist.
+    pub fn unused(base: &Path) -> PathBuf {
+        if !base.exists() {
+            return base.to_path_buf();
+        }
+        let name = base
+            .file_name()
+            .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        (2u64..)
+            .map(|i| base.with_file_name(format!("{name}-{i}")))
+            .find(|p| !p.exists())
+            .unwrap_or_else(|| base.to_path_buf())
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a file whole or not at all: temporary file, flush to the device, rename.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names the file and the cause.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
+        let target = self.file(name);
+        write_file(&target, bytes)?;
+        Ok(target)
+    }
+
+    /// Notes the command that starts the run; one that is resumed or judged again keeps it.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn note_command(&self, program: &str) -> Result<(), Failure> {
+        let command = crate::command::this_command(program) + "\n";
+        self.write(COMMAND, command.as_bytes()).map(|_| ())
+    }
+
+    /// The command that started the run; this process's own where none was noted.
+    pub fn command(&self, program: &str) -> String {
+        fs::read_to_string(self.file(COMMAND)).map_or_else(
+            |_| crate::command::this_command(program),
+            |text| text.trim_end().to_string(),
+        )
+    }
+
+    /// Reads a TOML file of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the file and what is wrong in it.
+    pub fn read_toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
+        let path = self.file(name);
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "resume with the program that started the run, or start it anew",
+            )
+        };
+        let text = fs::read_to_string(&path).map_err(|e| refuse(&e))?;
+        toml::from_str(&text).map_err(|e| refuse(&e))
+    }
+
+    /// Writes a value as indented JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Failure> {
+        let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+        text.push('\n');
+        self.write(name, text.as_bytes())
+    }
+
+    /// Keeps the lines of a JSON-lines file that `keep` accepts; a line cut short by a kill goes. A
+    /// file that is not there stays so.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn keep_json_lines(
+        &self,
+        name: &str,
+        keep: impl Fn(&serde_json::Value) -> bool,
+    ) -> Result<(), Failure> {
+        let Ok(text) = fs::read_to_string(self.file(name)) else {
+            return Ok(());
+        };
+        let kept: String = text
+            .lines()
+            .filter(|line| serde_json::from_str(line).is_ok_and(|value| keep(&value)))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        self.write(name, kept.as_bytes()).map(|_| ())
+    }
+
+    /// Appends one JSON line to a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names the file and the cause.
+    pub fn append_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        let mut line = serde_json::to_string(value).map_err(Failure::run)?;
+        line.push('\n');
+        let target = self.file(name);
+        fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&target)
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .map_err(|e| Failure::run(format!("{} could not be written: {e}", target.display())))
+    }
+}
+
+/// Writes a file whole or not at all, as [`RunFolder::write`] does; its folder is made where it is
+/// missing.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file and the cause.
+pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let attempt = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = readable().tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(target)?;
+        Ok(())
+    };
+    attempt().map_err(|e| Failure::Failed {
+        message: format!("{} could not be written: {e}", target.display()),
+        help: Some("free some space or choose another --out".into()),
+    })
+}
+
+/// Whether nothing but an empty ledger, a lock and a file that was never renamed lies in a folder.
+fn holds_nothing(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| {
+        entries.all(|entry| {
+            entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
+                name.to_string_lossy().starts_with(".tmp")
+                    || name == COMMAND
+                    || (empty && (name == ".lock" || name == "ledger.jsonl"))
+            })
+        })
+    })
+}
+
+/// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as
+/// any other file that the user writes.
+fn readable() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_and_then_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let mut held = Some(RunFolder::create(&path).unwrap());
+        let mut asked = Vec::new();
+        let refused = RunFolder::locked_after(&path, |attempt| {
+            asked.push(attempt);
+            attempt < 2
+        });
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("another process is at this run"), "{said}");
+        assert_eq!(asked, [0, 1, 2]);
+        // The other one ends while this one waits.
+        let taken = RunFolder::locked_after(&path, |attempt| {
+            assert!(attempt <= 1);
+            if attempt == 1 {
+                held.take();
+            }
+            true
+        });
+        assert_eq!(taken.unwrap().path(), path);
+    }
+
+    #[test]
+    fn a_run_that_another_process_left_meanwhile_is_not_overwritten() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let mut first = Some(RunFolder::create(&path).unwrap());
+        let second = RunFolder::create_by(&path, |path| {
+            RunFolder::locked_after(path, |_| {
+                // It writes its files and ends while this one waits.
+                let first = first.take().unwrap();
+                first.write("config.toml", b"steps = 3").unwrap();
+                first.write("run.json", b"{}").unwrap();
+                true
+            })
+        });
+        let said = second.unwrap_err().to_string();
+        assert!(said.contains("exists already"), "{said}");
+        assert_eq!(fs::read(path.join("run.json")).unwrap(), b"{}");
+    }
+}

@@ -1,0 +1,225 @@
+//! `account curve`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use reporting::diagnostic::Failure;
+use reporting::figures::Format;
+use serde_json::json;
+
+use super::arguments::{AccountantName, CurveFlags, CurveKind};
+use super::chart::{Chart, Series};
+use super::output::{NOT_A_BOUND, number};
+use super::refusal::refusal;
+
+/// Most points of a curve.
+const MOST_POINTS: u32 = 2000;
+
+pub fn curve(asked: &CurveFlags) -> Result<(), Failure> {
+    if !(2..=MOST_POINTS).contains(&asked.points) {
+        return Err(Failure::input(
+            format!(
+                "--points is {}, but must be between 2 and {MOST_POINTS}",
+                asked.points
+            ),
+            "40 points make a smooth curve",
+        ));
+    }
+    let files = [
+        ("svg", &asked.svg),
+        ("png", &asked.png),
+        ("csv", &asked.csv),
+    ];
+    for (wanted, path) in files {
+        let Some(path) = path else { continue };
+        if path.extension().is_none_or(|extension| extension != wanted) {
+            return Err(Failure::input(
+                format!(
+                    "--{wanted} is {}, but must end in .{wanted}",
+                    path.display()
+                ),
+                "pictures are written by --svg and --png, values by --csv",
+            ));
+        }
+    }
+    let names = if asked.accountant.is_empty() {
+        vec![
+            AccountantName::Fdp,
+            AccountantName::Rdp,
+            AccountantName::GdpCltUniform,
+        ]
+    } else {
+        asked.accountant.clone()
+    };
+    let chart = match asked.kind {
+        CurveKind::Epsilon => over_steps(asked, &names)?,
+        CurveKind::TradeOff => trade_off(asked, &names)?,
+    };
+    for (path, format) in [(&asked.svg, Format::Svg), (&asked.png, Format::Png)] {
+        let Some(path) = path else { continue };
+        let drawn = chart.picture(format)?;
+        write(path, &drawn.bytes)?;
+        if drawn.skipped > 0 {
+            eprintln!(
+                "{}: {} values are not finite and are not drawn",
+                path.display(),
+                drawn.skipped
+            );
+        }
+    }
+    if let Some(path) = &asked.csv {
+        write(path, csv(&chart).as_bytes())?;
+    }
+    if asked.json {
+        println!("{}", json(&chart, asked));
+    } else {
+        for path in files.iter().filter_map(|(_, path)| path.as_ref()) {
+            println!("wrote {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn over_steps(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Failure> {
+    let delta = asked.delta.unwrap_or(f64::NAN);
+    if asked.steps < 1 {
+        return Err(Failure::input(
+            "--steps is 0, but must be at least 1",
+            "a curve runs from 1 step to --steps",
+        ));
+    }
+    let mut steps: Vec<u64> = (1..=asked.points)
+        .map(|k| {
+            let share = f64::from(k) / f64::from(asked.points);
+            ((share * asked.steps as f64).round() as u64).max(1)
+        })
+        .collect();
+    steps.dedup();
+    let mut series = vec![];
+    for name in names {
+        let accountant = name.accountant();
+        let mut points = vec![];
+        for count in &steps {
+            let event = asked.mechanism.event(asked.noise_multiplier, *count)?;
+            let epsilon = accountant.epsilon(&event, delta).map_err(refusal)?;
+            points.push((*count as f64, epsilon));
+        }
+        series.push(named(
+            accountant.name(),
+            accountant.is_upper_bound(),
+            points,
+        ));
+    }
+    Ok(Chart {
+        title: format!("epsilon at delta {delta:e}"),
+        x: "steps",
+        y: "epsilon",
+        series,
+    })
+}
+
+fn trade_off(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Failure> {
+    let event = asked.mechanism.event(asked.noise_multiplier, asked.steps)?;
+    let alphas: Vec<f64> = (0..asked.points)
+        .map(|k| f64::from(k) / f64::from(asked.points - 1))
+        .collect();
+    let mut series = vec![];
+    for name in names {
+        let accountant = name.accountant();
+        let values = accountant
+            .trade_off_curve(&event, &alphas)
+            .map_err(refusal)?;
+        let points = alphas.iter().copied().zip(values).collect();
+        series.push(named(
+            accountant.name(),
+            accountant.is_upper_bound(),
+            points,
+        ));
+    }
+    Ok(Chart {
+        title: format!("trade-off function after {} steps", asked.steps),
+        x: "type I error",
+        y: "type II error",
+        series,
+    })
+}
+
+fn named(name: &str, is_upper_bound: bool, points: Vec<(f64, f64)>) -> Series {
+    Series {
+        accountant: name.into(),
+        is_upper_bound,
+        points,
+    }
+}
+
+fn csv(chart: &Chart) -> String {
+    let mut text = chart.x.replace(' ', "_");
+    for series in &chart.series {
+        let _ = write!(text, ",{}", series.accountant);
+        if !series.is_upper_bound {
+            text.push_str(" (not an upper bound)");
+        }
+    }
+    text.push('\n');
+    for (row, (x, _)) in chart.series[0].points.iter().enumerate() {
+        let _ = write!(text, "{x}");
+        for series in &chart.series {
+            let _ = write!(text, ",{}", series.points[row].1);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
+    let curves: Vec<_> = chart
+        .series
+        .iter()
+        .map(|series| {
+            let values = |pick: fn(&(f64, f64)) -> f64| -> Vec<_> {
+                series
+                    .points
+                    .iter()
+                    .map(|point| number(pick(point)))
+                    .collect()
+            };
+            let mut object = json!({
+                "accountant": series.accountant,
+                "is_upper_bound": series.is_upper_bound,
+                "x": values(|point| point.0),
+                "y": values(|point| point.1),
+            });
+            if !series.is_upper_bound {
+                object["note"] = json!(NOT_A_BOUND);
+            }
+            object
+        })
+        .collect();
+    let first = &chart.series[0];
+    let mut object = json!({
+        "accountant": first.accountant,
+        "is_upper_bound": first.is_upper_bound,
+        "delta": asked.delta,
+        "noise_multiplier": asked.noise_multiplier,
+        "steps": asked.steps,
+        "x": chart.x,
+        "y": chart.y,
+        "curves": curves,
+    });
+    if asked.kind == CurveKind::Epsilon {
+        object["epsilon"] = first
+            .points
+            .last()
+            .map_or(json!(null), |point| number(point.1));
+    }
+    object
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|error| {
+        Failure::input(
+            format!("{} cannot be written: {error}", path.display()),
+            "its folder must exist",
+        )
+    })
+}

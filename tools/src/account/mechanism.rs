@@ -1,0 +1,205 @@
+//! From flags to an event.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use dp_accountant::accounting::{Event, GroupSize, Neighbours, Sampler};
+use reporting::diagnostic::Failure;
+
+/// How batches are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SamplerName {
+    /// Fixed size without replacement; replace-one neighbours, k-end with `--group`.
+    WithoutReplacement,
+    /// Each record independently; add-remove neighbours.
+    Poisson,
+    /// Every step sees every record.
+    None,
+}
+
+/// The distribution of the noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NoiseName {
+    /// Gaussian, against the L2 sensitivity.
+    Gaussian,
+    /// Laplace, against the L1 sensitivity.
+    Laplace,
+}
+
+/// Neighbour relations by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NeighboursName {
+    /// One record is replaced.
+    ReplaceOne,
+    /// One record is added or removed.
+    AddRemove,
+    /// One record is replaced within its group.
+    KEnd,
+}
+
+/// A group as `RECORDS:BATCH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group(GroupSize);
+
+impl FromStr for Group {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (records, batch) = text
+            .split_once(':')
+            .ok_or_else(|| format!("{text:?} is not of the form RECORDS:BATCH"))?;
+        let number = |text: &str| {
+            text.parse()
+                .map_err(|_| format!("{text:?} is not a whole number"))
+        };
+        Ok(Self(GroupSize {
+            records: number(records)?,
+            batch: number(batch)?,
+        }))
+    }
+}
+
+/// The mechanism of one step.
+#[derive(Debug, Args)]
+pub struct MechanismFlags {
+    /// How batches are drawn.
+    #[arg(long, value_enum, default_value_t = SamplerName::WithoutReplacement)]
+    pub sampler: SamplerName,
+    /// Records in the data set.
+    #[arg(long)]
+    pub records: Option<u64>,
+    /// Records in a batch.
+    #[arg(long)]
+    pub batch: Option<u64>,
+    /// Sampling rate, instead of `--records` and `--batch`.
+    #[arg(long, conflicts_with_all = ["batch", "group"])]
+    pub rate: Option<f64>,
+    /// A group of k-end neighbours as RECORDS:BATCH; once for each group.
+    #[arg(long, conflicts_with_all = ["batch", "records"])]
+    pub group: Vec<Group>,
+    /// The distribution of the noise.
+    #[arg(long, value_enum, default_value_t = NoiseName::Gaussian)]
+    pub noise: NoiseName,
+    /// The neighbour relation that is wanted; refused if the sampler does not give it.
+    #[arg(long, value_enum)]
+    pub neighbours: Option<NeighboursName>,
+}
+
+impl MechanismFlags {
+    /// `steps` steps with this noise multiplier.
+    pub fn event(&self, noise_multiplier: f64, steps: u64) -> Result<Event, Failure> {
+        let sampler = self.sampler()?;
+        Ok(self.event_with(sampler, noise_multiplier, steps))
+    }
+
+    /// The same, on batches of another size.
+    pub fn event_of_batch(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
+        let records = self.records.unwrap_or(batch);
+        let sampler = match self.sampler {
+            SamplerName::Poisson => Sampler::Poisson {
+                rate: (batch as f64 / records as f64).min(1.0),
+            },
+            _ => Sampler::WithoutReplacement { records, batch },
+        };
+        self.event_with(Some(sampler), noise_multiplier, steps)
+    }
+
+    fn event_with(&self, sampler: Option<Sampler>, noise_multiplier: f64, steps: u64) -> Event {
+        let step = match self.noise {
+            NoiseName::Gaussian => Event::Gaussian { noise_multiplier },
+            NoiseName::Laplace => Event::Laplace { noise_multiplier },
+        };
+        match sampler {
+            Some(sampler) => step.sampled(sampler),
+            None => step,
+        }
+        .repeated(steps)
+    }
+
+    /// The sampler, `None` where every step sees every record.
+    pub fn sampler(&self) -> Result<Option<Sampler>, Failure> {
+        let sampler = match (self.sampler, self.rate, self.records, self.batch) {
+            (SamplerName::None, None, _, None) if self.group.is_empty() => None,
+            (SamplerName::None, ..) => {
+                return Err(Failure::input(
+                    "--sampler none sees every record, but a batch, rate or group was given",
+                    "leave --batch, --rate and --group out, or name the sampler",
+                ));
+            }
+            (SamplerName::WithoutReplacement, ..) if !self.group.is_empty() => {
+                let groups = self.group.iter().map(|group| group.0).collect();
+                Some(Sampler::KEndGroups { groups })
+            }
+            (SamplerName::Poisson, ..) if !self.group.is_empty() => {
+                return Err(Failure::input(
+                    "--group is for --sampler without-replacement",
+                    "Poisson samples have one --rate",
+                ));
+            }
+            (SamplerName::WithoutReplacement, Some(rate), ..) => {
+                Some(Sampler::WithoutReplacementRate { rate })
+            }
+            (SamplerName::Poisson, Some(rate), ..) => Some(Sampler::Poisson { rate }),
+            (name, None, Some(records), Some(batch)) => {
+                if batch == 0 || batch > records {
+                    return Err(Failure::input(
+                        format!(
+                            "--batch is {batch}, but must be between 1 and the {records} of --records"
+                        ),
+                        "a batch is drawn from the records without replacement",
+                    ));
+                }
+                Some(if name == SamplerName::Poisson {
+                    Sampler::Poisson {
+                        rate: (batch as f64 / records as f64).next_up().min(1.0),
+                    }
+                } else {
+                    Sampler::WithoutReplacement { records, batch }
+                })
+            }
+            _ => {
+                return Err(Failure::input(
+                    "the sampling rate is not known",
+                    "give --records and --batch, or --rate, or --sampler none",
+                ));
+            }
+        };
+        self.check_neighbours(sampler.as_ref())?;
+        Ok(sampler)
+    }
+
+    fn check_neighbours(&self, sampler: Option<&Sampler>) -> Result<(), Failure> {
+        let (Some(wanted), Some(sampler)) = (self.neighbours, sampler) else {
+            return Ok(());
+        };
+        let wanted = wanted.into();
+        let given = sampler.neighbours();
+        // What holds when a record is replaced holds when it is replaced within its group.
+        if wanted == given || (wanted, given) == (Neighbours::KEnd, Neighbours::ReplaceOne) {
+            return Ok(());
+        }
+        Err(Failure::input(
+            format!("--neighbours {wanted} is not what this sampler gives: {given}"),
+            "without-replacement gives replace-one (k-end with --group), poisson gives add-remove",
+        ))
+    }
+
+    /// The neighbour relation of the answer, in words.
+    pub fn neighbours(&self, event: &Event) -> String {
+        match (event.neighbours(), self.neighbours) {
+            (_, Some(wanted)) => Neighbours::from(wanted).to_string(),
+            (Ok(Some(given)), None) => given.to_string(),
+            _ => "those of the sensitivity".into(),
+        }
+    }
+}
+
+impl From<NeighboursName> for Neighbours {
+    fn from(name: NeighboursName) -> Self {
+        match name {
+            NeighboursName::ReplaceOne => Self::ReplaceOne,
+            NeighboursName::AddRemove => Self::AddRemove,
+            NeighboursName::KEnd => Self::KEnd,
+        }
+    }
+}

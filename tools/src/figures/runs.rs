@@ -1,0 +1,163 @@
+//! Finished runs of `fair`, as figures need them.
+
+use std::path::{Path, PathBuf};
+
+use reporting::diagnostic::Failure;
+use serde_json::Value;
+
+/// One finished run.
+pub struct FairRun {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its task, with the notion where that is not statistical parity.
+    pub kind: String,
+    /// Budget; none without privacy.
+    pub epsilon: Option<f64>,
+    /// Weight of the penalty.
+    pub alpha: f64,
+    /// Radius of a post-processing.
+    pub post_process: Option<f64>,
+    /// The share of epsilon that a post-processing spent.
+    pub post_share: f64,
+    /// Whether the published sensitivity was declared.
+    pub paper: bool,
+    /// The bounds of its clipping: `M` of the activations, `C` of the loss's gradients.
+    pub bounds: [(&'static str, f64); 2],
+    /// Those of them that most runs of the task have not, in words.
+    pub other_bounds: String,
+    /// Scores on test records.
+    pub scores: Value,
+    /// Lines of `metrics.jsonl`.
+    pub course: Vec<Value>,
+    /// The public seed.
+    pub seed: u64,
+    /// Whether it shares batches and noise with other runs of its seed (C.6).
+    pub coupled: bool,
+}
+
+impl FairRun {
+    /// A score, if the task has it.
+    pub fn score(&self, name: &str) -> Option<f64> {
+        self.scores[name].as_f64()
+    }
+
+    /// The budget in words, and the bounds that are not those of most runs.
+    pub fn budget(&self) -> String {
+        let budget = self
+            .epsilon
+            .map_or("not private".to_string(), |e| format!("epsilon {e}"));
+        format!("{budget}{}", self.other_bounds)
+    }
+
+    /// Budget and method in words.
+    pub fn method(&self) -> String {
+        let how = match (self.post_process, self.paper) {
+            (Some(_), _) if self.alpha > 0.0 => ", then post-processing",
+            (Some(_), _) => ", post-processing",
+            (None, true) => ", the paper's sensitivity",
+            (None, false) => "",
+        };
+        let share = match self.post_process {
+            Some(_) if self.post_share != 0.5 => format!(" by {} of it", self.post_share),
+            _ => String::new(),
+        };
+        format!("{}{how}{share}", self.budget())
+    }
+
+    /// Where a run stands among those of its method: radius of a post-processing, weight of the penalty.
+    pub fn level(&self) -> (f64, f64) {
+        (self.post_process.unwrap_or(-1.0), self.alpha)
+    }
+
+    /// Whether it is the penalty as the task's preset has it.
+    pub fn is_plain(&self) -> bool {
+        self.post_process.is_none() && !self.paper && self.other_bounds.is_empty()
+    }
+}
+
+/// The finished runs below a folder.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names a `run.json` that cannot be read.
+pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
+    let mut found = Vec::new();
+    for path in reporting::report::find_runs(folder)? {
+        let file = path.join("run.json");
+        if !file.exists() {
+            println!("left out  {}: not finished", path.display());
+            continue;
+        }
+        let bad = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", file.display()),
+                "finish the run, or leave its folder out",
+            )
+        };
+        let text = std::fs::read_to_string(&file).map_err(|e| bad(&e))?;
+        let run: Value = serde_json::from_str(&text).map_err(|e| bad(&e))?;
+        if run["experiment"] != "fair" {
+            continue;
+        }
+        let settings = &run["settings"];
+        let task = settings["task"].as_str().unwrap_or_default();
+        let course = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();
+        found.push(FairRun {
+            kind: match settings["notion"].as_str() {
+                Some("eo") => format!("{task}-eo"),
+                _ => task.to_string(),
+            },
+            epsilon: settings["epsilon"].as_f64(),
+            alpha: settings["alpha"].as_f64().unwrap_or(0.0),
+            post_process: settings["post-process"].as_f64(),
+            post_share: settings["post-share"].as_f64().unwrap_or(0.5),
+            paper: settings["paper-sensitivity"].as_bool().unwrap_or(false),
+            bounds: [("M", "clip-activation"), ("C", "clip-loss")]
+                .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
+            other_bounds: String::new(),
+            scores: run["test"].clone(),
+            course: course
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+            seed: settings["seed"].as_u64().unwrap_or(0),
+            coupled: settings["insecure-noise-seed"].is_u64(),
+            folder: path,
+        });
+    }
+    name_other_bounds(&mut found);
+    Ok(found)
+}
+
+/// Finds the bounds that are not those of most runs of a task.
+fn name_other_bounds(runs: &mut [FairRun]) {
+    for kind in kinds(runs) {
+        for which in 0..2 {
+            let here = runs.iter().filter(|run| run.kind == kind);
+            let values: Vec<f64> = here.map(|run| run.bounds[which].1).collect();
+            let count = |value: &f64| values.iter().filter(|other| *other == value).count();
+            let Some(&usual) = values.iter().max_by_key(|&value| count(value)) else {
+                continue;
+            };
+            for run in runs.iter_mut().filter(|run| run.kind == kind) {
+                let (name, value) = run.bounds[which];
+                if value != usual {
+                    run.other_bounds += &format!(", {name} {value}");
+                }
+            }
+        }
+    }
+}
+
+/// The tasks of some runs, in order.
+pub fn kinds(runs: &[FairRun]) -> Vec<String> {
+    distinct(runs.iter().map(|run| run.kind.clone()))
+}
+
+/// Sorted values without repetition.
+pub fn distinct<T: PartialOrd>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    values.dedup();
+    values
+}

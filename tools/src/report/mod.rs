@@ -1,0 +1,82 @@
+//! Pages about runs that are over: one run, several side by side, sweeps over seeds.
+
+mod arguments;
+
+use std::path::{Path, PathBuf};
+
+pub use arguments::Arguments;
+use reporting::diagnostic::Failure;
+use reporting::report::{RunRecord, Sweep, compare, find_runs, page};
+use reporting::run_folder::write_file;
+
+/// Runs one command of the tool.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the run folder, file and field that cannot be read, or the flag;
+/// [`Failure::Failed`] where the page cannot be written.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out
+        && out.extension().is_none_or(|ending| ending != "html")
+    {
+        return Err(Failure::input(
+            format!("--out {}: it must end in .html", out.display()),
+            "pages are written as HTML; --csv and --markdown print a sweep",
+        ));
+    }
+    if let Some(path) = &arguments.sweep {
+        let mut folders = find_runs(path)?;
+        folders.extend(arguments.runs.iter().cloned());
+        return sweep(arguments, &records(&folders)?);
+    }
+    match &arguments.runs[..] {
+        [folder] => {
+            let record = RunRecord::read(folder)?;
+            let own = folder.join(reporting::report::PAGE);
+            save(arguments.out.clone().unwrap_or(own), &page(&record)?)
+        }
+        folders => {
+            let compared = compare(&records(folders)?)?;
+            save(out(arguments, "runs/compare.html"), &compared)
+        }
+    }
+}
+
+fn sweep(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
+    let sweep = Sweep::of(records);
+    if arguments.csv {
+        print!("{}", sweep.csv());
+    }
+    if arguments.markdown {
+        print!("{}", sweep.markdown());
+    }
+    let printed = arguments.csv || arguments.markdown;
+    match (&arguments.out, printed) {
+        (None, true) => Ok(()),
+        // What was printed may be piped on: the page is then named on standard error.
+        (Some(path), true) => {
+            write_file(path, sweep.page()?.as_bytes())?;
+            eprintln!("report    {}", path.display());
+            Ok(())
+        }
+        (_, false) => save(out(arguments, "runs/sweep.html"), &sweep.page()?),
+    }
+}
+
+fn out(arguments: &Arguments, usual: &str) -> PathBuf {
+    let out = arguments.out.clone();
+    out.unwrap_or_else(|| Path::new(usual).to_path_buf())
+}
+
+fn records(folders: &[PathBuf]) -> Result<Vec<RunRecord>, Failure> {
+    folders
+        .iter()
+        .map(|folder| RunRecord::read(folder))
+        .collect()
+}
+
+fn save(path: PathBuf, page: &str) -> Result<(), Failure> {
+    write_file(&path, page.as_bytes())?;
+    println!("report    {}", path.display());
+    Ok(())
+}

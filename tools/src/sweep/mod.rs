@@ -1,0 +1,58 @@
+//! Sweeps: a grid of runs from one file.
+
+mod arguments;
+mod grid;
+mod runner;
+
+pub use arguments::Arguments;
+pub use grid::{Cell, Sweep};
+
+use reporting::diagnostic::Failure;
+
+/// Prints or runs the cells of a sweep.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a file that is no sweep; [`Failure::Failed`] names the cells that
+/// failed, after all others have run.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let text = std::fs::read_to_string(&arguments.file).map_err(|e| {
+        Failure::input(
+            format!("{}: {e}", arguments.file.display()),
+            "name a sweep in TOML, such as assets/sweeps/smoke.toml",
+        )
+    })?;
+    let sweep = Sweep::parse(&text).map_err(|why| {
+        Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
+    })?;
+    let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
+    let cells = sweep.cells();
+    let (done, open): (Vec<Cell>, Vec<Cell>) = cells
+        .into_iter()
+        .partition(|cell| folder.join(&cell.name).join("run.json").exists());
+    eprintln!(
+        "sweep     {}: {} cells, {} done, {} to run, in {}",
+        sweep.name,
+        done.len() + open.len(),
+        done.len(),
+        open.len(),
+        folder.display()
+    );
+    if sweep.coupled {
+        eprintln!(
+            "WARNING   coupled: the cells share their noise, which is known; no run is private"
+        );
+    }
+    let program = runner::program(&sweep.experiment)?;
+    if arguments.print {
+        for cell in &open {
+            let place = folder.join(&cell.name);
+            let (program, place) = (program.to_string_lossy(), place.to_string_lossy());
+            let flags = cell.flags.iter().map(String::as_str);
+            let words = flags.chain(["--run", place.as_ref()]);
+            println!("{}", reporting::report::command_line(&program, words));
+        }
+        return Ok(());
+    }
+    runner::run(&program, &open, &folder, arguments.workers.get())
+}

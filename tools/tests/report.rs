@@ -1,0 +1,112 @@
+//! `report` as a person runs it: through the binary, on run folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn report(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_report"))
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A run folder in miniature.
+fn write(root: &Path, name: &str, epsilon: f64, seed: u64, score: f64) -> PathBuf {
+    let folder = root.join("runs/swae").join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    let run = format!(
+        r#"{{"experiment": "swae", "version": "0.1.0", "device": "flex",
+            "settings": {{"dataset": "glyphs", "epsilon": {epsilon}, "seed": {seed}}},
+            "privacy": "({epsilon}, 1e-5)-differentially private", "private": true,
+            "plan": {{"epsilon_upper": {epsilon}, "delta": 1e-5}},
+            "metrics": [{{"name": "score", "value": {score}}}]}}"#
+    );
+    fs::write(folder.join("run.json"), run).expect("written");
+    folder
+}
+
+#[test]
+fn one_run_several_runs_and_a_sweep() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    write(root, "a", 1.0, 0, 10.0);
+    write(root, "b", 1.0, 1, 12.0);
+    write(root, "c", 5.0, 0, 20.0);
+
+    let one = report(root, &["runs/swae/a"]);
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    assert!(text(&one.stdout).contains("report.html"));
+    let page = fs::read_to_string(root.join("runs/swae/a/report.html")).expect("a page");
+    assert!(page.contains("Differentially private"));
+
+    let several = report(root, &["runs/swae/a", "runs/swae/c"]);
+    assert!(several.status.success(), "{}", text(&several.stderr));
+    let page = fs::read_to_string(root.join("runs/compare.html")).expect("a page");
+    assert!(page.contains("2 runs compared"));
+
+    let csv = report(root, &["--sweep", "runs", "--csv"]);
+    assert!(
+        text(&csv.stdout).contains("1,\"(1, 1e-5)\",\"(2, 2e-5), added up\",2,0,11,1.41"),
+        "{}",
+        text(&csv.stdout)
+    );
+    assert!(!root.join("runs/sweep.html").exists());
+    let markdown = report(
+        root,
+        &["--sweep", "runs/swae", "--markdown", "--out", "new/x.html"],
+    );
+    assert!(text(&markdown.stdout).contains("| 11 \u{b1} 1.41 |"));
+    assert!(root.join("new/x.html").exists());
+    let page = report(root, &["--sweep", "runs"]);
+    assert!(page.status.success());
+    assert!(root.join("runs/sweep.html").exists());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let folder = write(root, "a", 1.0, 0, 10.0);
+    let damaged = write(root, "b", 1.0, 0, 10.0);
+    let run = fs::read_to_string(damaged.join("run.json")).expect("readable");
+    let run = run.replace("\"epsilon_upper\": 1", "\"epsilon_upper\": \"one\"");
+    fs::write(damaged.join("run.json"), run).expect("written");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[], &["RUN"]),
+        (
+            &["runs/swae/nowhere"],
+            &["runs/swae/nowhere", "no run folder"],
+        ),
+        (
+            &["runs/swae/a", "runs/swae/b"],
+            &["runs/swae/b/run.json", "plan.epsilon_upper"],
+        ),
+        (
+            &["runs/swae/a", "--out", "page.pdf"],
+            &["--out page.pdf", ".html"],
+        ),
+        (&["runs/swae/a", "--csv"], &["--sweep"]),
+        (&["--sweep", "nowhere"], &["nowhere"]),
+    ];
+    for (arguments, needles) in cases {
+        let output = report(root, arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        for needle in *needles {
+            // Long lines of a diagnostic are broken between words.
+            let joined: String = message.split_whitespace().collect();
+            let needle: String = needle.split_whitespace().collect();
+            assert!(
+                joined.contains(&needle),
+                "{arguments:?}: no {needle} in {message}"
+            );
+        }
+    }
+    assert!(!folder.join("report.html").exists());
+}
