@@ -1,6 +1,5 @@
 //! Records that are public in one run and private in another, through the binaries and one cache.
 
-#[allow(dead_code)] // what kills a run is for others
 mod program;
 
 use std::path::{Path, PathBuf};

@@ -13,3 +13,4 @@ pub mod progress;
 pub mod report;
 pub mod resume;
 pub mod run_folder;
+pub mod session;

@@ -1,4 +1,4 @@
-//! The networks of the tasks (paper 004, appendices C.3 to C.5).
+//! The networks of the tasks (Rodriguez-Vitores, Lalanne and Loubes 2025, appendices C.3 to C.5).
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -51,7 +51,7 @@ impl Network {
     }
 
     /// What is penalised, and the head above it.
-    fn stages(&self) -> Layers<'_> {
+    fn encoder_and_head(&self) -> Layers<'_> {
         let mut encoder: Vec<&dyn Layer> = vec![&self.first];
         if let Some((act, last)) = &self.hidden {
             encoder.push(act);
@@ -73,10 +73,10 @@ impl Network {
 
 impl private_training::Network<2> for Network {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        self.stages().forward(rows)
+        self.encoder_and_head().forward(rows)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(Some(self.stages()))
+        Ok(Some(self.encoder_and_head()))
     }
 }

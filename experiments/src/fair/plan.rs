@@ -28,31 +28,24 @@ pub fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler,
             "choose another sensitive attribute, or --notion sp",
         ));
     }
-    let batches: Vec<usize> = match &settings.batches {
-        Some(batches) => batches.clone(),
-        None => groups
-            .iter()
-            .map(|g| ((g.len() as f64 * settings.batch_share).round() as usize).max(1))
-            .collect(),
+    let share = |group: &Vec<usize>| {
+        let records = group.len() as f64 * settings.batch_share;
+        (records.round() as usize).max(1)
     };
+    let batches = settings.batches.clone();
+    let batches = batches.unwrap_or_else(|| groups.iter().map(share).collect());
     if batches.len() != groups.len() {
+        let (sizes, groups) = (batches.len(), groups.len());
         return Err(Failure::input(
-            format!(
-                "--batches: {} sizes for {} groups",
-                batches.len(),
-                groups.len()
-            ),
+            format!("--batches: {sizes} sizes for {groups} groups"),
             "give one size for each group",
         ));
     }
     for (group, (&batch, records)) in batches.iter().zip(&groups).enumerate() {
         if !(1..=records.len()).contains(&batch) {
+            let (name, records) = (name(group), records.len());
             return Err(Failure::input(
-                format!(
-                    "--batches: {batch} for {}, which has {} records",
-                    name(group),
-                    records.len()
-                ),
+                format!("--batches: {batch} for {name}, which has {records} records"),
                 "choose between 1 and the size of the group",
             ));
         }

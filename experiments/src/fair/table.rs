@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use data::split::{Use, is_test_row};
-use data::{BiasedConfig, CsvTable, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
+use data::split::Use;
+use data::{BiasedConfig, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
+use lab::session::{Used, name_of_path};
 use private_training::Batch;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::uses::{Used, name_of};
-
-use super::Arguments;
 use super::settings::{Notion, Settings, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
@@ -38,14 +36,14 @@ impl Tables {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the file, the line and what is wrong with it.
-    pub fn load(settings: &Settings, arguments: &Arguments) -> Result<Self, Failure> {
+    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         if let (Some(csv), Some(schema)) = (&settings.csv, &settings.schema) {
             return Self::read(csv, settings.test_csv.as_deref(), schema);
         }
         if settings.task == Task::Adult {
             let sensitive = settings.sensitive.as_deref().unwrap_or("sex");
             let options = LoadOptions {
-                data_dir: arguments.data_dir.clone(),
+                data_dir: data_dir.map(Path::to_path_buf),
                 train: settings.records,
                 ..LoadOptions::default()
             };
@@ -103,7 +101,7 @@ impl Tables {
         }
         let file = |path: &Path, sha256: &str, used| Used {
             what: path.display().to_string(),
-            name: name_of("table", path),
+            name: name_of_path("table", path),
             sha256: sha256.into(),
             used,
         };
@@ -123,7 +121,7 @@ impl Tables {
                 (all.table, tests.table, used)
             }
             None => {
-                let (train, test) = by_row(&all).map_err(|e| {
+                let (train, test) = all.split_by_row().map_err(|e| {
                     Failure::input(
                         format!("{}: public and private rows: {e}", csv.display()),
                         "give more rows, or a file of tests with --test-csv",
@@ -154,14 +152,6 @@ impl Tables {
             _ => table.indices_by_group(),
         }
     }
-}
-
-/// The private and the public records: by the rows of the file, so that a row that is dropped, or
-/// replaced, moves no other to the other side.
-fn by_row(all: &CsvTable) -> Result<(GroupedTable, GroupedTable), data::DataError> {
-    let (test, train): (Vec<usize>, Vec<usize>) =
-        (0..all.table.len()).partition(|&record| is_test_row(all.rows[record]));
-    Ok((all.table.select(&train)?, all.table.select(&test)?))
 }
 
 fn refused(error: data::DataError) -> Failure {
@@ -210,88 +200,4 @@ pub fn batch(
         |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);
     let (rows, targets) = (tensor(rows, table.width()), tensor(targets, width));
     Batch::new(rows, targets, &sizes).map_err(Failure::run)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    const SCHEMA: &str = r#"
-        missing = ["?"]
-        [[column]]
-        name = "x"
-        kind = "numeric"
-        min = 0
-        max = 1000
-        [[column]]
-        name = "sex"
-        kind = "sensitive"
-        zero = ["F"]
-        one = ["M"]
-        missing = "drop"
-        [[column]]
-        name = "y"
-        kind = "label"
-        classes = [["no"], ["yes"]]
-    "#;
-
-    /// Rows that tell their number, `x`.
-    fn rows(count: usize) -> Vec<String> {
-        let row = |i: usize| format!("{i},{},{}\n", ["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
-        (0..count).map(row).collect()
-    }
-
-    /// The numbers of the private and of the public rows.
-    fn sides(rows: &[String], seed: &str) -> [Vec<usize>; 2] {
-        let folder = tempfile::tempdir().unwrap();
-        let (csv, schema) = (
-            folder.path().join("mine.csv"),
-            folder.path().join("mine.toml"),
-        );
-        std::fs::write(&csv, format!("x,sex,y\n{}", rows.concat())).unwrap();
-        std::fs::write(&schema, SCHEMA).unwrap();
-        let arguments = Arguments::parse_from([
-            "fair",
-            "--seed",
-            seed,
-            "--csv",
-            csv.to_str().unwrap(),
-            "--schema",
-            schema.to_str().unwrap(),
-        ]);
-        let settings = Settings::resolve(&arguments).unwrap();
-        let tables = Tables::load(&settings, &arguments).unwrap();
-        [tables.train, tables.test].map(|table| {
-            let number = |x: &f32| (x * 1000.0).round() as usize;
-            table.features().iter().map(number).collect()
-        })
-    }
-
-    /// A record that is public in one run must not be private in another.
-    #[test]
-    fn a_table_is_split_alike_for_all_seeds() {
-        let [private, public] = sides(&rows(100), "0");
-        assert_eq!((private.len(), public.len()), (82, 18));
-        assert_eq!(sides(&rows(100), "1"), [private, public]);
-    }
-
-    #[test]
-    fn a_row_moves_no_other_to_the_other_side() {
-        let whole = sides(&rows(100), "0");
-        for dropped in [0, 2, 57, 99] {
-            let mut others = rows(100);
-            others[dropped] = format!("{dropped},?,no\n");
-            let without = whole.clone().map(|mut side| {
-                side.retain(|&row| row != dropped);
-                side
-            });
-            assert_eq!(sides(&others, "0"), without, "row {dropped}");
-        }
-        let longer = sides(&rows(130), "0");
-        for (side, longer) in whole.iter().zip(&longer) {
-            assert_eq!(side[..], longer[..side.len()]);
-        }
-    }
 }

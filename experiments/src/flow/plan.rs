@@ -129,8 +129,8 @@ fn refuse(why: &dyn std::fmt::Display) -> Failure {
 mod tests {
     use clap::Parser;
     use dp_core::ledger::Entries;
+    use lab::session::Arguments;
 
-    use super::super::Arguments;
     use super::*;
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Paper 000, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
+    /// Sebag et al. 2023, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
     /// claims epsilon 10 and 5.
     #[test]
     fn the_published_settings_of_photographs_cost_less_than_published() {

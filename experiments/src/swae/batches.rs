@@ -5,7 +5,7 @@ use data::Dataset;
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
-use model::swae::Swae;
+use model::swae::Swae as Network;
 use private_training::Batch;
 
 use super::Settings;
@@ -72,7 +72,7 @@ impl Batches {
         &self,
         data: &Dataset,
         indices: &[usize],
-        model: &Swae,
+        model: &Network,
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
         let pixels = data
@@ -81,11 +81,5 @@ impl Batches {
             .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
         let batch = model.batch(pixels, &self.sizes, device);
         batch.map_err(Failure::run)
-    }
-
-    /// The sizes of the groups that are matched, without empty ones.
-    pub fn matched(&self) -> Vec<usize> {
-        let sizes = self.sizes.iter().copied();
-        sizes.filter(|&size| size > 0).collect()
     }
 }

@@ -35,7 +35,7 @@ pub struct Scores {
 }
 
 /// Pictures, by file name.
-pub type Pictures = Vec<(&'static str, &'static str, Vec<u8>)>;
+pub type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 
 /// Samples to be scored.
 pub struct Samples {
@@ -132,8 +132,8 @@ impl Evaluator {
         decode(model, inputs, &self.device)
     }
 
-    /// Reconstructions, samples, the latent scatter and interpolations (paper 004, figures 2, 3
-    /// and 7), as PNG.
+    /// Reconstructions, samples, the latent scatter and interpolations (Rodriguez-Vitores, Lalanne and Loubes 2025,
+    /// figures 2, 3 and 7), as PNG.
     ///
     /// # Errors
     ///
@@ -158,29 +158,26 @@ impl Evaluator {
         let both = [originals, rebuilt].concat();
         let samples = self.samples(model, classes, rng)?;
         let (points, labels) = self.scatter_points(model);
-        Ok(vec![
-            (
-                "reconstructions.png",
-                "First test image of each class, and its reconstruction",
-                figures::grid(&both, side, columns, 3)?,
-            ),
-            (
-                "samples.png",
-                "100 samples",
-                figures::grid(&samples, side, 10, 2)?,
-            ),
-            (
-                "latents.png",
-                "Latents of test images by class, and the prior's boundary",
-                figures::scatter(&points, model.latent, &labels, 1.6)?,
-            ),
-            (
-                "interpolations.png",
-                "Interpolations in latent space between the first test images of each pair of \
-                 classes",
-                self.interpolations(model, &latents, &firsts)?,
-            ),
-        ])
+        let mut pictures = Pictures::new();
+        let mut show = |name, caption: &str, bytes| pictures.push((name, caption.into(), bytes));
+        show(
+            "reconstructions.png",
+            "First test image of each class, and its reconstruction",
+            figures::grid(&both, side, columns, 3)?,
+        );
+        let grid = figures::grid(&samples, side, 10, 2)?;
+        show("samples.png", "100 samples", grid);
+        show(
+            "latents.png",
+            "Latents of test images by class, and the prior's boundary",
+            figures::scatter(&points, model.latent, &labels, 1.6)?,
+        );
+        show(
+            "interpolations.png",
+            "Interpolations in latent space between the first test images of each pair of classes",
+            self.interpolations(model, &latents, &firsts)?,
+        );
+        Ok(pictures)
     }
 
     /// `count` samples for scores, with labels where the model is conditional: in equal parts from

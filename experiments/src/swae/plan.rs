@@ -1,6 +1,5 @@
 //! What a run promises, checked before it starts.
 
-use dp_core::accounting::Neighbours;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
 
@@ -11,7 +10,7 @@ use super::batches::Batches;
 const MOMENTS_SHARE: f64 = 0.1;
 
 /// The release of the class moments, by its name in the plan.
-pub const MOMENTS: &str = "class moments";
+pub const MOMENTS: &str = "class-moments";
 
 /// The checked plan; none without privacy.
 ///
@@ -28,7 +27,7 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
         settings.steps,
         batches.sampler.clone(),
     );
-    if settings.conditional && settings.class_moments {
+    if settings.releases_moments() {
         let own = ReleaseNoise::GaussianWithin {
             epsilon: MOMENTS_SHARE * epsilon,
             delta: MOMENTS_SHARE * settings.delta,
@@ -41,13 +40,4 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
             "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
         )
     })
-}
-
-/// A neighbour relation in words.
-pub fn neighbours(relation: Neighbours) -> &'static str {
-    match relation {
-        Neighbours::ReplaceOne => "replace one record",
-        Neighbours::KEnd => "replace one record by one of its class, class sizes public",
-        Neighbours::AddRemove => "add or remove one record",
-    }
 }

@@ -1,4 +1,4 @@
-//! The course of a run, as `metrics.jsonl` tells it.
+//! The state of a run over its steps, as `metrics.jsonl` tells it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a run is, and when it may take its noise up again.
+//! What a run is, and when it may draw the noise of before again.
 
 use std::fs;
 
@@ -87,7 +87,7 @@ impl Identity {
     /// Puts `noise` back where `kept` of the run `there` stopped, if that may be: where the steps are
     /// made again to the last bit, or where the noise is known anyway. Otherwise it stays new, and the
     /// answer is `false`.
-    pub(super) fn take_up(
+    pub(super) fn restore_noise(
         &self,
         there: &Self,
         backend: Backend,
@@ -170,7 +170,7 @@ mod tests {
             (&newer, &known, true),
         ] {
             let mut noise = NoiseSource::secret().unwrap();
-            let taken = here.take_up(there, Backend::Flex, &mut noise, kept);
+            let taken = here.restore_noise(there, Backend::Flex, &mut noise, kept);
             assert_eq!(taken, expected);
             assert_eq!(noise.state() == *kept, expected);
         }
