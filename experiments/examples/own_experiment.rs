@@ -22,7 +22,7 @@ use lab::diagnostic::Failure;
 use lab::report::{Better, Metric};
 use lab::session::{
     self, Arguments, DataSummary, Ends, Evaluation, Experiment, Fingerprint, Report, RunState,
-    Session, Training, bounded, positive, within,
+    Session, Training, bounded, budget_name, positive, refused_plan, within,
 };
 use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
 use rand::SeedableRng;
@@ -79,8 +79,7 @@ impl session::Settings for Settings {
     }
 
     fn name(&self) -> String {
-        let epsilon = self.epsilon.map(|epsilon| epsilon.to_string());
-        format!("epsilon-{}", epsilon.unwrap_or("none".into()))
+        budget_name(self.epsilon)
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
@@ -171,10 +170,7 @@ impl Experiment for Regression {
             let (delta, steps) = (settings.delta, settings.steps);
             TrainingPlan::within(epsilon, delta, steps, sampler.clone()).check()
         });
-        let plan = plan.transpose().map_err(|e| {
-            let remedy = "change --epsilon, --delta or --steps, or say --no-privacy";
-            Failure::input(format!("the privacy plan is refused: {e}"), remedy)
-        })?;
+        let plan = plan.transpose().map_err(refused_plan)?;
 
         let loss = Loss::binary_cross_entropy_with_logits().clip(settings.clip);
         let mut gradients = Gradients::new(Objective::of([loss]));

@@ -1,15 +1,13 @@
 //! `fair` as a person runs it: through the binary, in a folder of its own.
 
-mod course;
 mod program;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-use course::metrics;
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, killed_after, lines, text};
+use program::{folder, json, killed_after, lines, metrics, text};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));

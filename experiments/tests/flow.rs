@@ -33,6 +33,10 @@ fn flow(arguments: &[&str]) -> Command {
 
 /// A run of a few seconds.
 fn small(out: &Path, more: &[&str]) -> Output {
+    of_seconds(out, more).output().expect("the binary starts")
+}
+
+fn of_seconds(out: &Path, more: &[&str]) -> Command {
     let mut command = flow(&[
         "--records",
         "400",
@@ -45,7 +49,7 @@ fn small(out: &Path, more: &[&str]) -> Output {
         "--quick-scores",
     ]);
     command.args(more).arg("--run").arg(out);
-    command.output().expect("the binary starts")
+    command
 }
 
 const MARGINALS: &[&str] = &[
@@ -333,7 +337,7 @@ fn a_folder_of_photographs_flows() {
         .expect("a ledger")
         .entries;
     assert_eq!(entries.len(), 5);
-    // Without its folder a run cannot go on, and says what it needs.
+    // Without its folder a run cannot resume, and says what it needs.
     let lost = flow(&["--dataset", "images"]).output().expect("starts");
     assert!(text(&lost.stderr).contains("--data-dir"));
 }
@@ -485,18 +489,7 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let (_keep, killed) = folder();
         for step in [10, 20, 30] {
-            let mut command = flow(&[
-                "--records",
-                "400",
-                "--public-records",
-                "200",
-                "--public-epochs",
-                "1",
-                "--delta",
-                "1e-4",
-                "--quick-scores",
-            ]);
-            command.args(&settings).arg("--run").arg(&killed);
+            let mut command = of_seconds(&killed, &settings);
             killed_after(&mut command, &killed, step);
         }
         let output = small(&killed, &settings);

@@ -1,14 +1,12 @@
 //! Runs that are stopped, killed and damaged, through the binary.
 #![cfg(unix)]
 
-mod course;
 mod program;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use course::metrics;
-use program::{folder, killed_after, last_checkpoint, lines, stopped_after, text};
+use program::{folder, killed_after, last_checkpoint, lines, metrics, stopped_after, text};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -25,7 +23,13 @@ fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
         .args(["--backend", "flex", "--records", "200", "--batch", "20"])
         .args(["--steps", &steps.to_string(), "--delta", "1e-3"])
         .args(["--slices", "8", "--epsilon", "5", "--ema", "0.9"])
-        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "3"])
+        .args([
+            "--insecure-noise-seed",
+            "3",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+        ])
         .arg("--out")
         .arg(out)
         .args(more);
@@ -35,7 +39,14 @@ fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
 fn resume(out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
     command
-        .args(["--backend", "flex", "--checkpoint-every", "3", "--resume"])
+        .args([
+            "--backend",
+            "flex",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+        ])
+        .arg("--resume")
         .arg(out);
     command
 }

@@ -37,7 +37,7 @@ impl Interrupt {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends what keeps nothing of its own; [`crate::resume::resumable`] says how to go on.
+    /// Ends what keeps nothing of its own; [`crate::resume::resumable`] says how to resume.
     ///
     /// # Errors
     ///

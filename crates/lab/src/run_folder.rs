@@ -154,7 +154,7 @@ impl RunFolder {
         Ok(target)
     }
 
-    /// Notes the command that starts the run; a run that goes on, or is judged again, keeps it.
+    /// Notes the command that starts the run; a run that resumes, or is judged again, keeps it.
     ///
     /// # Errors
     ///

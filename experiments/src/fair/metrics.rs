@@ -84,10 +84,6 @@ pub struct Scores {
 }
 
 /// Scores of what a network predicts of `tables.test`.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where outputs do not fit.
 pub fn scores(
     predicted: &Predictions,
     tables: &Tables,
@@ -180,7 +176,6 @@ fn classify(scores: &mut Scores, decided: &[bool], truth: &[bool], groups: &[u8]
     scores.eo1 = Some(rate(0, Some(true)) / rate(1, Some(true)));
 }
 
-/// A tensor's rows on the host.
 fn host(rows: Tensor<2>) -> Vec<f32> {
     rows.into_data().iter::<f32>().collect()
 }
@@ -229,12 +224,9 @@ fn logistic(
 
 /// The squared sliced distance between the rows of two groups, in fixed slices.
 fn distance(rows: &[f32], d: usize, first: &[usize], second: &[usize]) -> Result<f64, Failure> {
-    let gather = |group: &[usize]| -> Vec<f32> {
-        group
-            .iter()
-            .flat_map(|&i| &rows[i * d..(i + 1) * d])
-            .copied()
-            .collect()
+    let gather = |group: &[usize]| {
+        let values = group.iter().flat_map(|&i| &rows[i * d..(i + 1) * d]);
+        values.copied().collect::<Vec<f32>>()
     };
     let count = if d == 1 { 1 } else { SLICES };
     let mut rng = ChaCha20Rng::seed_from_u64(0);
@@ -250,12 +242,8 @@ mod tests {
     fn ratios_of_a_small_table() {
         let mut scores = Scores::default();
         // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
-        classify(
-            &mut scores,
-            &[true, false, true, true],
-            &[true; 4],
-            &[0, 0, 1, 1],
-        );
+        let (decided, groups) = ([true, false, true, true], [0, 0, 1, 1]);
+        classify(&mut scores, &decided, &[true; 4], &groups);
         assert_eq!(scores.accuracy, Some(0.75));
         assert_eq!(scores.disparate_impact, Some(0.5));
         assert_eq!(scores.demographic_parity_gap, Some(0.5));

@@ -20,10 +20,6 @@ const BINS: Bins = Bins {
 const SENSITIVITY: f64 = 2.0;
 
 /// Predictions of test records, post-processed into a ball of radius `beta`.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the ledger cannot be written.
 pub fn fair(
     run: &mut Fair,
     session: &mut Session,

@@ -16,10 +16,6 @@ use super::train::Fair;
 const POINTS: usize = 3000;
 
 /// Scores and pictures of predictions of test records.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a picture cannot be drawn.
 pub fn report(run: &Fair, session: &Session, predicted: &Predictions) -> Result<Report, Failure> {
     let scores = run.scores(predicted)?;
     let mut pictures = groups(run, predicted)?;
@@ -33,48 +29,43 @@ pub fn report(run: &Fair, session: &Session, predicted: &Predictions) -> Result<
 }
 
 fn metrics(scores: &Scores) -> Vec<Metric> {
-    let lower = Some(Better::Lower);
-    let of = |name: &str, value: Option<f64>, better: Option<Better>| {
+    let (lower, higher) = (Some(Better::Lower), Some(Better::Higher));
+    let (in_ball, distance) = (scores.w2_squared_in_ball, scores.kolmogorov_smirnov);
+    let penalised = "SW2^2 between groups, as it is penalised";
+    let of = |(name, value, better): (&str, Option<f64>, Option<Better>)| {
         let metric = Metric::new(name, value?);
-        Some(match better {
-            Some(better) => metric.better(better),
-            None => metric,
-        })
+        Some(Metric { better, ..metric })
     };
     let metrics = [
-        of("Objective on test records", Some(scores.objective), lower),
-        of("Loss", Some(scores.loss), lower),
-        of("Penalty", Some(scores.penalty), lower),
-        of("SW2^2 between groups", Some(scores.w2_squared), lower),
-        of(
-            "SW2^2 between groups, as it is penalised",
-            scores.w2_squared_in_ball,
-            lower,
-        ),
-        of("Accuracy", scores.accuracy, Some(Better::Higher)),
-        of(
+        ("Objective on test records", Some(scores.objective), lower),
+        ("Loss", Some(scores.loss), lower),
+        ("Penalty", Some(scores.penalty), lower),
+        ("SW2^2 between groups", Some(scores.w2_squared), lower),
+        (penalised, in_ball, lower),
+        ("Accuracy", scores.accuracy, higher),
+        (
             "Disparate impact (1 is fair)",
             scores.disparate_impact,
             None,
         ),
-        of("EO0 (1 is fair)", scores.eo0, None),
-        of("EO1 (1 is fair)", scores.eo1, None),
-        of("OD0", scores.od0, None),
-        of("OD1", scores.od1, None),
-        of(
+        ("EO0 (1 is fair)", scores.eo0, None),
+        ("EO1 (1 is fair)", scores.eo1, None),
+        ("OD0", scores.od0, None),
+        ("OD1", scores.od1, None),
+        (
             "Demographic parity gap",
             scores.demographic_parity_gap,
             lower,
         ),
-        of("Mean squared error", scores.mse, lower),
-        of("RL_core", scores.rl_core, lower),
-        of(
+        ("Mean squared error", scores.mse, lower),
+        ("RL_core", scores.rl_core, lower),
+        (
             "Kolmogorov-Smirnov distance between groups",
-            scores.kolmogorov_smirnov,
+            distance,
             lower,
         ),
     ];
-    metrics.into_iter().flatten().collect()
+    metrics.into_iter().filter_map(of).collect()
 }
 
 type Picture = (&'static str, String, Vec<u8>);

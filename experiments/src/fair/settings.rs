@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, by_name, name_of, positive, within};
+use lab::session::{self, Ends, bounded, budget_name, by_name, name_of, positive, within};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,8 @@ pub enum Task {
 }
 
 impl Task {
-    fn preset(self, preset: Preset) -> &'static str {
+    /// The values that no flag gives.
+    pub fn preset(self, preset: Preset) -> &'static str {
         match (self, preset) {
             (Self::Regression1d, Preset::Paper) => {
                 include_str!("../../../assets/fair/paper/regression1d.toml")
@@ -81,7 +82,6 @@ impl Task {
 /// A notion of fairness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lowercase")]
 pub enum Notion {
     /// Statistical parity: the same distribution in both groups.
     Sp,
@@ -92,7 +92,6 @@ pub enum Notion {
 /// The rule of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lowercase")]
 pub enum Optimizer {
     /// Adam with burn's defaults.
     Adam,
@@ -197,26 +196,6 @@ impl Settings {
         self.learning_rate * (1.0 - (1.0 - self.final_rate) * done)
     }
 
-    /// The preset with the flags over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        let task = own.task.unwrap_or(Task::Classification);
-        let mut settings: Self = arguments.over(task.preset(own.preset))?;
-        if settings.csv.is_some() {
-            settings.records = None;
-        }
-        if settings.post_process.is_some() && own.alpha.is_none() {
-            settings.alpha = 0.0;
-        }
-        settings.paper_sensitivity = own.paper_sensitivity;
-        session::Settings::check(&settings)?;
-        Ok(settings)
-    }
-
     /// Delta for `records` private records: `0.1/n` where none is given.
     pub fn delta_for(&self, records: usize) -> f64 {
         self.delta.unwrap_or(0.1 / records.max(1) as f64)
@@ -228,11 +207,7 @@ impl Settings {
         Some(self.epsilon? * self.post_share)
     }
 
-    /// The objective with its clipping.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the constant that is refused.
+    /// The objective with its clipping; a constant that is refused is named.
     pub fn objective(&self) -> Result<Objective, Failure> {
         let [loss_weight, penalty_weight] = weight(self.alpha)?;
         let parity = match self.notion {
@@ -244,12 +219,11 @@ impl Settings {
             jacobian: self.clip_jacobian,
             mode: self.clip,
         };
-        let parity = parity.slices(self.slices).weight(penalty_weight);
-        let parity = parity.clip(clipping);
-        let parity = match self.paper_sensitivity {
-            true => parity.with_published_sensitivity(),
-            false => parity,
-        };
+        let mut parity = parity.slices(self.slices).weight(penalty_weight);
+        parity = parity.clip(clipping);
+        if self.paper_sensitivity {
+            parity = parity.with_published_sensitivity();
+        }
         let loss = self.task.loss().weight(loss_weight).clip(self.clip_loss);
         let objective = Objective::of([loss]).penalty(parity);
         objective.check().map_err(|e| refused(e, "clip-loss"))?;
@@ -259,10 +233,8 @@ impl Settings {
 
 impl session::Settings for Settings {
     fn name(&self) -> String {
-        let privacy = self
-            .epsilon
-            .map_or("no-privacy".into(), |e| format!("eps{e}"));
-        format!("{}-alpha{}-{privacy}", name_of(self.task), self.alpha)
+        let budget = budget_name(self.epsilon);
+        format!("{}-alpha{}-{budget}", name_of(self.task), self.alpha)
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
@@ -288,43 +260,29 @@ impl session::Settings for Settings {
         bounded("slices", self.slices, self.slices >= dimension, &bound)?;
         let hidden = self.hidden > 0 || classifies;
         bounded("hidden", self.hidden, hidden, "at least 1 for this task")?;
-        let notion = self.notion == Notion::Sp || classifies;
-        bounded(
-            "notion",
-            name_of(self.notion),
-            notion,
-            "sp where there are no classes",
-        )?;
-        bounded(
-            "task",
-            name_of(self.task),
-            table,
-            "classification with --csv",
-        )?;
-        bounded(
-            "post-process",
-            beta,
-            regression,
-            "left out but for regression1d",
-        )?;
+        let (notion, task) = (name_of(self.notion), name_of(self.task));
+        let parity = self.notion == Notion::Sp || classifies;
+        bounded("notion", notion, parity, "sp where there are no classes")?;
+        bounded("task", task, table, "classification with --csv")?;
+        let bound = "left out but for regression1d";
+        bounded("post-process", beta, regression, bound)?;
         self.objective().map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use lab::session::Experiment as _;
+
     use super::*;
 
     #[test]
     fn the_rate_falls_along_a_line() {
         let flags = ["fair", "--task", "regression1d", "--final-rate", "0.5"];
         let arguments = clap::Parser::parse_from(flags.iter().chain(&["--steps", "3"]));
-        let mut settings = Settings::resolve(&arguments).expect("settings");
+        let mut settings = super::super::Fair::resolve(&arguments).expect("settings");
         let share = |settings: &Settings, step| settings.rate(step) / settings.learning_rate;
-        assert_eq!(
-            [0, 1, 2].map(|step| share(&settings, step)),
-            [1.0, 0.75, 0.5]
-        );
+        assert_eq!([0, 1, 2].map(|s| share(&settings, s)), [1.0, 0.75, 0.5]);
         settings.steps = 1;
         assert_eq!(share(&settings, 0), 1.0);
     }

@@ -48,21 +48,15 @@ impl Tables {
                 ..LoadOptions::default()
             };
             let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
+            let [train, test] = adult.sha256;
             return Ok(Self {
                 train: adult.train,
                 test: adult.test,
                 name: format!("Adult, sensitive: {sensitive}"),
-                used: ["adult", "adult-test"]
-                    .into_iter()
-                    .zip(adult.sha256)
-                    .zip([Use::AllPrivate, Use::AllPublic])
-                    .map(|((name, sha256), used)| Used {
-                        what: name.into(),
-                        name: name.into(),
-                        sha256,
-                        used,
-                    })
-                    .collect(),
+                used: vec![
+                    used("adult", "adult", &train, Use::AllPrivate),
+                    used("adult-test", "adult-test", &test, Use::AllPublic),
+                ],
                 core: 0,
             });
         }
@@ -99,36 +93,33 @@ impl Tables {
                 "name two classes in the schema",
             ));
         }
-        let file = |path: &Path, sha256: &str, used| Used {
-            what: path.display().to_string(),
-            name: name_of_path("table", path),
-            sha256: sha256.into(),
-            used,
+        let file = |path: &Path, sha256: &str, of| {
+            used(
+                &path.display().to_string(),
+                &name_of_path("table", path),
+                sha256,
+                of,
+            )
         };
-        let (train, test, used) = match test {
-            Some(path) => {
-                let tests = schema.read_csv(path).map_err(refused)?;
-                if tests.sha256 == all.sha256 {
-                    return Err(Failure::input(
-                        format!("--test-csv {}: the same records as --csv", path.display()),
-                        "give a file of other records, or leave --test-csv out",
-                    ));
-                }
-                let used = vec![
-                    file(csv, &all.sha256, Use::AllPrivate),
-                    file(path, &tests.sha256, Use::AllPublic),
-                ];
-                (all.table, tests.table, used)
+        let (train, test, used) = if let Some(path) = test {
+            let tests = schema.read_csv(path).map_err(refused)?;
+            if tests.sha256 == all.sha256 {
+                return Err(Failure::input(
+                    format!("--test-csv {}: the same records as --csv", path.display()),
+                    "give a file of other records, or leave --test-csv out",
+                ));
             }
-            None => {
-                let (train, test) = all.split_by_row().map_err(|e| {
-                    Failure::input(
-                        format!("{}: public and private rows: {e}", csv.display()),
-                        "give more rows, or a file of tests with --test-csv",
-                    )
-                })?;
-                (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
-            }
+            let train = file(csv, &all.sha256, Use::AllPrivate);
+            let test = file(path, &tests.sha256, Use::AllPublic);
+            (all.table, tests.table, vec![train, test])
+        } else {
+            let (train, test) = all.split_by_row().map_err(|e| {
+                Failure::input(
+                    format!("{}: public and private rows: {e}", csv.display()),
+                    "give more rows, or a file of tests with --test-csv",
+                )
+            })?;
+            (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
         };
         Ok(Self {
             train,
@@ -154,6 +145,16 @@ impl Tables {
     }
 }
 
+fn used(what: &str, name: &str, sha256: &str, used: Use) -> Used {
+    let (what, name, sha256) = (what.into(), name.into(), sha256.into());
+    Used {
+        what,
+        name,
+        sha256,
+        used,
+    }
+}
+
 fn refused(error: data::DataError) -> Failure {
     Failure::input(
         error.to_string(),
@@ -161,26 +162,23 @@ fn refused(error: data::DataError) -> Failure {
     )
 }
 
-/// Targets of some records: labels, values, or the features themselves.
+/// Targets of some records, and how many each has: labels, values, or the features themselves.
 pub fn targets(
     table: &GroupedTable,
     task: Task,
     indices: &[usize],
 ) -> Result<(Vec<f32>, usize), Failure> {
-    let lost = || Failure::run("a sampled index lies outside the data");
-    if task == Task::Representation {
-        let rows = table.gather(indices).ok_or_else(lost)?;
-        return Ok((rows, table.width()));
-    }
-    match table.labels() {
-        Labels::Classes { .. } => {
-            let classes = table.gather_classes(indices).ok_or_else(lost)?;
-            Ok((classes.into_iter().map(|c| c as f32).collect(), 1))
-        }
-        Labels::Values { width, .. } => {
-            Ok((table.gather_values(indices).ok_or_else(lost)?, *width))
-        }
-    }
+    let labels = |classes: Vec<usize>| classes.into_iter().map(|c| c as f32).collect();
+    let (targets, width) = match table.labels() {
+        _ if task == Task::Representation => (table.gather(indices), table.width()),
+        Labels::Classes { .. } => (table.gather_classes(indices).map(labels), 1),
+        Labels::Values { width, .. } => (table.gather_values(indices), *width),
+    };
+    Ok((targets.ok_or_else(lost)?, width))
+}
+
+fn lost() -> Failure {
+    Failure::run("a sampled index lies outside the data")
 }
 
 /// A batch of the records of each group.
@@ -192,9 +190,7 @@ pub fn batch(
 ) -> Result<Batch<2>, Failure> {
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     let indices = groups.concat();
-    let rows = table
-        .gather(&indices)
-        .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
+    let rows = table.gather(&indices).ok_or_else(lost)?;
     let (targets, width) = targets(table, task, &indices)?;
     let tensor =
         |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);

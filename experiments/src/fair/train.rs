@@ -16,7 +16,7 @@ use dp_core::plan::CheckedPlan;
 
 use super::metrics::{Predictions, Scores, scores};
 use super::network::Network;
-use super::settings::{Flags, Notion, Optimizer, Settings};
+use super::settings::{Flags, Notion, Optimizer, Settings, Task};
 use super::table::{Tables, batch, targets};
 use super::{plan, postprocess, report};
 
@@ -49,7 +49,16 @@ impl Experiment for Fair {
     type Settings = Settings;
 
     fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        Settings::resolve(arguments)
+        let own = &arguments.own;
+        let task = own.task.unwrap_or(Task::Classification);
+        let mut settings: Settings = arguments.over(task.preset(own.preset))?;
+        settings.records = settings.records.filter(|_| settings.csv.is_none());
+        if settings.post_process.is_some() && own.alpha.is_none() {
+            settings.alpha = 0.0;
+        }
+        settings.paper_sensitivity = own.paper_sensitivity;
+        lab::session::Settings::check(&settings)?;
+        Ok(settings)
     }
 
     fn load(
@@ -108,18 +117,15 @@ impl Experiment for Fair {
     }
 
     fn wording(&self) -> Wording {
-        let releases = match self.settings.post_process {
-            Some(_) => "the training gradients and the histograms of the post-processing",
-            None => "the training gradients",
+        let mut wording = Wording::default();
+        wording.groups = match self.settings.notion {
+            Notion::Sp => "the sensitive attribute",
+            Notion::Eo => "the sensitive attribute and the class",
         };
-        Wording {
-            groups: match self.settings.notion {
-                Notion::Sp => "the sensitive attribute",
-                Notion::Eo => "the sensitive attribute and the class",
-            },
-            releases: releases.into(),
-            ..Wording::default()
+        if self.settings.post_process.is_some() {
+            wording.releases += " and the histograms of the post-processing";
         }
+        wording
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {

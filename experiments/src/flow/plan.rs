@@ -6,6 +6,7 @@ use dp_core::delta::check_delta;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
+use lab::session::refused_plan;
 
 use super::Settings;
 use super::mechanisms::declared;
@@ -27,7 +28,7 @@ pub fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
     }
     // More than there are is refused for itself.
     if let Some(records) = settings.records.filter(|&records| records <= most) {
-        check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
+        check_delta(settings.delta, records as f64).map_err(refused_plan)?;
     }
     if !settings.mechanism.releases_each_step() {
         // Its noise does not depend on the records.
@@ -114,15 +115,8 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
                 lower(1.0 / records as f64 / (releases as f64 + 1.0))
             ),
         ),
-        e => refuse(&e),
+        e => refused_plan(e),
     })
-}
-
-fn refuse(why: &dyn std::fmt::Display) -> Failure {
-    Failure::input(
-        format!("the privacy plan is refused: {why}"),
-        "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
-    )
 }
 
 #[cfg(test)]

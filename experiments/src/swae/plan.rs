@@ -2,6 +2,7 @@
 
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
+use lab::session::refused_plan;
 
 use super::Settings;
 use super::batches::Batches;
@@ -34,10 +35,5 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
         };
         plan = plan.and(MOMENTS, own);
     }
-    plan.check().map(Some).map_err(|e| {
-        Failure::input(
-            format!("the privacy plan is refused: {e}"),
-            "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
-        )
-    })
+    plan.check().map(Some).map_err(refused_plan)
 }

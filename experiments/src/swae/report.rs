@@ -78,8 +78,8 @@ pub fn report(
 /// The scores of samples; accuracies that rest on private records lie apart, under the name
 /// `reads_private_records`, so that nobody takes them for covered.
 fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
-    let mut told = json!(images);
-    if let Some(scores) = told.as_object_mut().filter(|_| labels_read_private) {
+    let mut shown = json!(images);
+    if let Some(scores) = shown.as_object_mut().filter(|_| labels_read_private) {
         let names = ["downstream_mlp", "downstream_logistic"];
         let apart = names.map(|name| (name.to_string(), scores.remove(name).unwrap_or_default()));
         scores.insert(
@@ -87,7 +87,7 @@ fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
             Value::Object(apart.into_iter().collect()),
         );
     }
-    told
+    shown
 }
 
 /// Scores of samples against public test images.
@@ -256,13 +256,13 @@ mod tests {
                 memorisation: None,
             },
         };
-        let told = images_in_json(Some(&scored), true);
-        let apart = &told["reads_private_records"];
+        let shown = images_in_json(Some(&scored), true);
+        let apart = &shown["reads_private_records"];
         for name in ["downstream_mlp", "downstream_logistic"] {
-            assert!(told.get(name).is_none(), "{told}");
+            assert!(shown.get(name).is_none(), "{shown}");
             assert_eq!(apart[name]["accuracy"], 0.5);
         }
-        assert_eq!(told["frechet"], 1.0);
+        assert_eq!(shown["frechet"], 1.0);
         let covered = images_in_json(Some(&scored), false);
         assert_eq!(covered["downstream_mlp"]["accuracy"], 0.5);
         assert!(covered.get("reads_private_records").is_none());

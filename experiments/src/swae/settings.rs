@@ -3,7 +3,7 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, bounded, by_name, positive, text_in};
+use lab::session::{self, Arguments, bounded, budget_name, by_name, positive, text_in};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -192,10 +192,7 @@ impl Settings {
 
 impl session::Settings for Settings {
     fn name(&self) -> String {
-        let privacy = self
-            .epsilon
-            .map_or("no-privacy".into(), |e| format!("eps{e}"));
-        format!("{}-{privacy}", self.dataset)
+        format!("{}-{}", self.dataset, budget_name(self.epsilon))
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {

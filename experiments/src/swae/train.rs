@@ -166,14 +166,11 @@ impl Experiment for Swae {
     }
 
     fn wording(&self) -> Wording {
-        let releases = match self.settings.releases_moments() {
-            true => "the training gradients and the class moments",
-            false => "the training gradients",
-        };
-        Wording {
-            releases: releases.into(),
-            ..Wording::default()
+        let mut wording = Wording::default();
+        if self.settings.releases_moments() {
+            wording.releases += " and the class moments";
         }
+        wording
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {

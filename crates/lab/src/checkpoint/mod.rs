@@ -249,10 +249,10 @@ impl Checkpoints {
             let (path, later) = (self.at(step), steps.len() - 1 - place);
             let key = path.join(NOISE);
             // What is known anyway stays, so that the run can be repeated.
-            let kept: Option<NoiseState> = fs::read(&key)
+            let stored: Option<NoiseState> = fs::read(&key)
                 .ok()
                 .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            let known = kept.is_some_and(|kept| !kept.is_secret());
+            let known = stored.is_some_and(|stored| !stored.is_secret());
             if later > 0 && !known && key.exists() {
                 fs::remove_file(&key)?;
                 File::open(&path)?.sync_all()?;
@@ -266,7 +266,7 @@ impl Checkpoints {
     }
 
     /// The last checkpoint, if there is one, with `noise` put back where it was: it must be one of this
-    /// run, and says from where the run goes on, and whether with new noise.
+    /// run, and says from where the run resumes, and whether with new noise.
     ///
     /// # Errors
     ///
@@ -572,7 +572,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&again.state()).unwrap(), keys[2]);
         assert!(!old.exists());
 
-        // The one before it is whole, and goes on with noise of its own.
+        // The one before it is whole, and resumes with noise of its own.
         fs::remove_dir_all(checkpoints.at(3)).unwrap();
         let mut fresh = NoiseSource::secret().unwrap();
         let own = fresh.state();

@@ -199,6 +199,11 @@ pub fn positive(flag: &str, value: f64) -> Result<(), Failure> {
     bounded(flag, value, holds, "positive and finite")
 }
 
+/// A budget in the name of a run's folder.
+pub fn budget_name(epsilon: Option<f64>) -> String {
+    epsilon.map_or("no-privacy".into(), |epsilon| format!("eps{epsilon}"))
+}
+
 /// Which ends of an interval belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {

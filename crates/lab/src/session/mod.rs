@@ -25,10 +25,10 @@ use serde_json::{Value, json};
 
 pub use finish::Report;
 pub use flags::{
-    Arguments, Common, Ends, Running, bounded, by_name, command, name_of, parse, positive, text_in,
-    within,
+    Arguments, Common, Ends, Running, bounded, budget_name, by_name, command, name_of, parse,
+    positive, text_in, within,
 };
-pub use promise::{Promise, Wording, spent};
+pub use promise::{Promise, Wording, refused_plan, spent};
 pub use stored::Released;
 pub use training::{Training, floats_of_bytes, floats_to_bytes, releaser};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};

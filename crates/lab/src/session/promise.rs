@@ -1,5 +1,6 @@
 //! What a run promises, in the words that every experiment uses: first lines, page, `run.json`.
 
+use dp_core::DpError;
 use dp_core::accounting::{Event, Neighbours};
 use dp_core::decimal::upper;
 use dp_core::delta::loose_delta;
@@ -207,6 +208,14 @@ impl Promise<'_> {
             ),
         }
     }
+}
+
+/// A plan that cannot be had.
+pub fn refused_plan(why: DpError) -> Failure {
+    Failure::input(
+        format!("the privacy plan is refused: {why}"),
+        "change --epsilon, --delta, --steps or the size of batches, or say --no-privacy",
+    )
 }
 
 /// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run made steps

@@ -5,7 +5,7 @@ mod kinds;
 mod unused;
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, text_in};
+use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::objective::Frame;
 use crate::scores::ScoreFlags;
@@ -215,9 +215,8 @@ impl Settings {
 impl session::Settings for Settings {
     fn name(&self) -> String {
         let privacy = match (self.epsilon, self.noise_multiplier) {
-            (Some(epsilon), _) => format!("eps{epsilon}"),
             (None, Some(z)) => format!("z{z}"),
-            (None, None) => "no-privacy".to_string(),
+            (epsilon, _) => budget_name(epsilon),
         };
         format!("{}-{}-{privacy}", self.dataset, self.mechanism.name())
     }
