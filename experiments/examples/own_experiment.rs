@@ -181,9 +181,8 @@ impl Experiment for Regression {
         };
         model.linear.weight = model.linear.weight.map(|weight| weight.zeros_like());
         model.linear.bias = model.linear.bias.map(|bias| bias.map(|b| b.zeros_like()));
-        let batches = ChaCha20Rng::seed_from_u64(settings.seed);
         let known = settings.insecure_noise_seed;
-        let training = Training::new(model, gradients, sampler, plan, known, batches, chosen)?;
+        let training = Training::new(model, gradients, sampler, plan, known, chosen)?;
         Ok(Self {
             settings: settings.clone(),
             private,

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, killed_after, lines, metrics, text};
+use program::{SCHEMA, folder, json, killed_after, lines, metrics, text};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
@@ -214,24 +214,6 @@ fn bad_input_is_refused_by_name() {
         assert!(!out.exists(), "{more:?}");
     }
 }
-
-const SCHEMA: &str = r#"
-header = true
-[[column]]
-name = "x"
-kind = "numeric"
-min = 0
-max = 10
-[[column]]
-name = "sex"
-kind = "sensitive"
-zero = ["F"]
-one = ["M"]
-[[column]]
-name = "y"
-kind = "label"
-classes = [["no"], ["yes"]]
-"#;
 
 #[test]
 fn a_table_of_ones_own() {

@@ -443,7 +443,7 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
 
 /// Judging fails, as where it is interrupted: the steps are not made again.
 #[test]
-fn a_flow_that_could_not_be_judged_goes_on_without_another_release() {
+fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [mechanism, &["--steps", "5"]].concat();
         let (_keep, out) = folder();
@@ -470,7 +470,7 @@ fn a_flow_that_could_not_be_judged_goes_on_without_another_release() {
 }
 
 #[test]
-fn a_stopped_flow_goes_on_to_the_same_end() {
+fn a_stopped_flow_resumes_to_the_same_end() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [
             mechanism,
@@ -594,7 +594,7 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
 /// The longest part of a flow stops too, keeps its training, and goes on with it.
 #[cfg(unix)]
 #[test]
-fn a_signal_stops_the_autoencoder_which_goes_on_where_it_was() {
+fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let (keep, out) = folder();
     let cache = keep.path().join("cache");
     let cache = cache.to_str().expect("UTF-8");

@@ -103,7 +103,7 @@ fn a_run_without_privacy_says_so() {
     let (_keep, out) = folder();
     let output = small(&out, &["--no-privacy"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("privacy   NONE"));
+    assert!(text(&output.stdout).contains("privacy   Not private"));
     assert_eq!(json(&out.join("run.json"))["private"], false);
     let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert!(ledger.is_empty());

@@ -1,5 +1,5 @@
-//! What every experiment shares: backends, run folders, checkpoints, progress, scores, figures, reports, errors
-//! for people.
+//! What every experiment shares: the session that runs it ([`session`]), backends, run folders, checkpoints,
+//! progress, scores, figures, reports, errors for people.
 
 #![forbid(unsafe_code)]
 

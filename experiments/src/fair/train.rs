@@ -83,16 +83,9 @@ impl Experiment for Fair {
         let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
         let non_private = NoiseSource::insecure(seed).rng().clone();
         let known = settings.insecure_noise_seed;
-        let training = Training::new(
-            network,
-            gradients,
-            sampler,
-            plan,
-            known,
-            non_private,
-            chosen,
-        )?
-        .with_average(settings.ema)?;
+        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
+            .with_batches(non_private)
+            .with_average(settings.ema)?;
         Ok(Self {
             settings: settings.clone(),
             tables,

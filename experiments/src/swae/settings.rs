@@ -134,6 +134,7 @@ impl Settings {
         let own = &arguments.own;
         let preset = own.preset.text();
         let mut settings: Self = arguments.over(preset)?;
+        settings.dataset = settings.kind()?.name().to_string();
         if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
             settings.records = arguments.common.records;
         }

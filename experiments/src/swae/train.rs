@@ -129,16 +129,9 @@ impl Experiment for Swae {
         let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
         non_private.set_stream(1);
         let (sampler, known) = (batches.sampler.clone(), settings.insecure_noise_seed);
-        let training = Training::new(
-            network,
-            gradients,
-            sampler,
-            plan,
-            known,
-            non_private,
-            chosen,
-        )?
-        .with_average(settings.ema)?;
+        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
+            .with_batches(non_private)
+            .with_average(settings.ema)?;
         let data = Arc::new(data);
         Ok(Self {
             evaluator: Evaluator::new(data.clone(), settings.latent, &chosen.device)?,

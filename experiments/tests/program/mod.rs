@@ -58,3 +58,21 @@ pub fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
         })
         .unzip()
 }
+
+/// The columns of a table of one's own.
+pub const SCHEMA: &str = r#"
+[[column]]
+name = "x"
+kind = "numeric"
+min = 0
+max = 10
+[[column]]
+name = "sex"
+kind = "sensitive"
+zero = ["F"]
+one = ["M"]
+[[column]]
+name = "y"
+kind = "label"
+classes = [["no"], ["yes"]]
+"#;

@@ -14,6 +14,7 @@ use model::descent::descend;
 use model::ema::Ema;
 use model::weights::{from_host, to_host};
 use private_training::{Batch, Gradients, GroupSizes, Network, StepLosses};
+use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -52,9 +53,7 @@ struct State {
 }
 
 impl<M: Module> Training<M> {
-    /// A training by Adam before its first step.
-    ///
-    /// - `non_private`: draws the batches of a run without a `plan`.
+    /// A training by Adam before its first step, with secret noise but where its seed is known.
     ///
     /// # Errors
     ///
@@ -66,7 +65,6 @@ impl<M: Module> Training<M> {
         sampler: impl Into<BatchSampler>,
         plan: Option<CheckedPlan>,
         insecure_noise_seed: Option<u64>,
-        non_private: ChaCha20Rng,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         if plan.is_some() {
@@ -79,10 +77,17 @@ impl<M: Module> Training<M> {
             releaser: releaser(plan, insecure_noise_seed)?,
             optimizer: Some(ModuleAdam::default()),
             ema: None,
-            non_private,
+            non_private: ChaCha20Rng::seed_from_u64(0),
             chosen: chosen.clone(),
             noted: 0,
         })
+    }
+
+    /// With batches of a run without a plan from this generator; from seed 0 by default.
+    #[must_use]
+    pub fn with_batches(mut self, non_private: ChaCha20Rng) -> Self {
+        self.non_private = non_private;
+        self
     }
 
     /// With an average of the weights of this decay.
@@ -326,7 +331,7 @@ mod tests {
     use dp_core::sampling::FixedSizeSampler;
     use model::layers::Linear;
     use private_training::{Forward, Loss, Objective};
-    use rand::{Rng, SeedableRng};
+    use rand::Rng;
 
     use super::*;
     use crate::backend::Backend;
@@ -357,18 +362,11 @@ mod tests {
         let loss = Loss::squared_error().clip(1.0);
         let gradients = Gradients::new(Objective::of([loss]));
         let (plan, known) = (Some(plan.check().unwrap()), Some(seed));
-        Training::new(
-            Line { linear },
-            gradients,
-            sampler,
-            plan,
-            known,
-            public,
-            &chosen,
-        )
-        .unwrap()
-        .with_average(Some(0.5))
-        .unwrap()
+        Training::new(Line { linear }, gradients, sampler, plan, known, &chosen)
+            .unwrap()
+            .with_batches(public)
+            .with_average(Some(0.5))
+            .unwrap()
     }
 
     #[test]
