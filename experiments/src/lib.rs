@@ -3,10 +3,7 @@
 pub mod cost;
 pub mod fair;
 pub mod flow;
-mod not_private;
 mod objective;
 mod scores;
-mod spent;
 pub mod swae;
-mod uses;
-mod weights;
+pub mod sweep;

@@ -1,14 +1,37 @@
-//! Constants of an objective that are refused, by their flags.
+//! What the objectives of experiments have in common, by their flags.
 
 use lab::diagnostic::Failure;
+use lab::session::bounded;
 use private_training::TrainingError;
+use serde::{Deserialize, Serialize};
 
-/// The failure that names the flag, its value and its bound.
+/// How slices are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Frame {
+    /// Independent directions.
+    Iid,
+    /// A tight frame: a smaller sensitivity.
+    Tight,
+}
+
+/// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for an alpha outside of `[0, 1]`.
+pub fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
+    let holds = (0.0..=1.0).contains(&alpha);
+    bounded("alpha", alpha, holds, "between 0 and 1")?;
+    Ok([1.0 - alpha, alpha])
+}
+
+/// The failure that names the flag of a constant that is refused, its value and its bound.
 ///
 /// - `clip_loss`: the flag of the bound on a record's loss, whose name says which loss.
 pub fn refused(error: TrainingError, clip_loss: &str) -> Failure {
     let TrainingError::OutOfRange { name, value, bound } = &error else {
-        return Failure::run(error);
+        return Failure::failed(error);
     };
     let flag = match *name {
         "the bound M of activations" => "clip-activation",

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
 use data::LabelledImages;
 use lab::diagnostic::Failure;
 use lab::evaluate::classifier::{Classifier, Settings};
@@ -10,29 +9,12 @@ use lab::evaluate::frechet::frechet_distance;
 use lab::evaluate::inception::Inception;
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
-use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::{Better, Metric};
+use lab::session::Session;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
-
-/// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where the system names no cache folder.
-pub fn cache(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    asked
-        .map(Path::to_path_buf)
-        .or_else(data::fetch::cache_folder)
-        .ok_or_else(|| {
-            Failure::input(
-                "there is no cache folder for this user",
-                "name one with --cache-dir",
-            )
-        })
-}
 
 /// Which features the Frechet distance compares, and on how many images.
 #[derive(Debug, Clone, clap::Args)]
@@ -47,10 +29,6 @@ pub struct ScoreFlags {
     /// Samples that are scored, and test images that they are compared with, at most.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub scored: u64,
-    /// Folder for what can be computed again: classifiers, autoencoders, splits (default: the
-    /// user's cache folder).
-    #[arg(long)]
-    pub cache_dir: Option<PathBuf>,
     /// Look for the nearest private training image of each sample: the answer is NOT covered by the
     /// guarantee, and the report says so.
     #[arg(long)]
@@ -92,8 +70,7 @@ pub fn score(
     labels: Option<&[usize]>,
     private: &LabelledImages,
     flags: &ScoreFlags,
-    device: &Device,
-    interrupt: &Interrupt,
+    session: &Session,
 ) -> Result<Scored, Failure> {
     let labels: Option<Vec<u8>> = labels.map(|l| l.iter().map(|&label| label as u8).collect());
     let generated = GeneratedImages {
@@ -110,8 +87,8 @@ pub fn score(
         let most = test.len().min(flags.scored as usize);
         let first: Vec<usize> = (0..most).collect();
         let seen = test.gather(&first).unwrap_or_default();
-        let frechet = inception([&seen, pixels], (1, test.width()), flags, device, interrupt)?;
-        let mut images = evaluate_images(&real, &generated, &options, interrupt)?;
+        let frechet = inception([&seen, pixels], (1, test.width()), flags, session)?;
+        let mut images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
         images.frechet = Some(frechet);
         return Ok(Scored {
             features: "Inception",
@@ -119,13 +96,14 @@ pub fn score(
         });
     }
     let settings = Settings::default();
-    let folder = cache(flags.cache_dir.as_deref())?.join("classifiers");
+    let folder = session.running.cache()?.join("classifiers");
     let mut say = |line: &str| println!("features  {line}");
-    let classifier = Classifier::load_or_train(&folder, test, &settings, &mut say, interrupt)?;
+    let classifier =
+        Classifier::load_or_train(&folder, test, &settings, &mut say, &session.interrupt)?;
     real.classifier = Some(&classifier);
     Ok(Scored {
         features: "LeNet",
-        images: evaluate_images(&real, &generated, &options, interrupt)?,
+        images: evaluate_images(&real, &generated, &options, &session.interrupt)?,
     })
 }
 
@@ -134,11 +112,10 @@ fn inception(
     [real, made]: [&[f32]; 2],
     (channels, side): (usize, usize),
     flags: &ScoreFlags,
-    device: &Device,
-    interrupt: &Interrupt,
+    session: &Session,
 ) -> Result<f64, Failure> {
     let path = flags.weights.as_deref().unwrap_or(Path::new(""));
-    let network = Inception::load(path, None, device).map_err(|e| {
+    let network = Inception::load(path, None, &session.chosen.device).map_err(|e| {
         Failure::input(
             format!("--weights {}: {e}", path.display()),
             "give a state dictionary with torchvision's names",
@@ -149,14 +126,14 @@ fn inception(
     let mut both = [Vec::new(), Vec::new()];
     for (features, images) in both.iter_mut().zip([real, made]) {
         for part in images.chunks(20 * size) {
-            interrupt.check("samples were scored")?;
+            session.interrupt.check("samples were scored")?;
             let found = network.features(part, channels, side);
-            features.extend(found.map_err(Failure::run)?);
+            features.extend(found.map_err(Failure::failed)?);
             (0..part.len() / size).for_each(|_| progress.step());
         }
     }
     progress.finish();
-    frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::run)
+    frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::failed)
 }
 
 /// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
@@ -169,15 +146,14 @@ pub fn score_photographs(
     [real, made]: [&[f32]; 2],
     (channels, side): (usize, usize),
     flags: &ScoreFlags,
-    device: &Device,
-    interrupt: &Interrupt,
+    session: &Session,
 ) -> Result<Scored, Failure> {
     let size = channels * side * side;
     let options = ImageOptions::default();
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
-    let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::run)?;
+    let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::failed)?;
     let frechet = (flags.features == Features::Inception)
-        .then(|| inception([real, made], (channels, side), flags, device, interrupt))
+        .then(|| inception([real, made], (channels, side), flags, session))
         .transpose()?;
     Ok(Scored {
         features: "Inception",
@@ -187,7 +163,7 @@ pub fn score_photographs(
             frechet,
             downstream_mlp: None,
             downstream_logistic: None,
-            sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::run)?,
+            sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::failed)?,
             exact_w2_squared: None,
             exact_points: 0,
             memorisation: None,

@@ -9,7 +9,7 @@ use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, kill_at, text};
+use program::{folder, json, killed_after, last_checkpoint, lines, stopped_after, text};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
 /// is left over from another version of the program.
@@ -33,6 +33,10 @@ fn flow(arguments: &[&str]) -> Command {
 
 /// A run of a few seconds.
 fn small(out: &Path, more: &[&str]) -> Output {
+    of_seconds(out, more).output().expect("the binary starts")
+}
+
+fn of_seconds(out: &Path, more: &[&str]) -> Command {
     let mut command = flow(&[
         "--records",
         "400",
@@ -45,7 +49,7 @@ fn small(out: &Path, more: &[&str]) -> Output {
         "--quick-scores",
     ]);
     command.args(more).arg("--run").arg(out);
-    command.output().expect("the binary starts")
+    command
 }
 
 const MARGINALS: &[&str] = &[
@@ -226,8 +230,8 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
     );
 }
 
-/// Sebag et al. 2023, arXiv 2312.08227, appendix C.5: 30000 private records, batches of 250, 70 slices in 8
-/// dimensions, 35 and 20 epochs at 0.67 and 0.8 times its norm `w`, for which they claim epsilon 10 and 5. Over the
+/// Sebag et al. 2023, appendix C.5: 30000 private records, batches of 250, 70 slices in 8 dimensions, 35 and 20
+/// epochs at 0.67 and 0.8 times its norm `w`, for which it claims epsilon 10 and 5. Over the
 /// sensitivity of a tight frame the noise is 0.854 and 1.020 (`w` with the quantile at
 /// `1 - delta / 2`, as in the reference vectors), or 0.848 and 1.013 (at `1 - delta`, as equation 23 is
 /// written, `--paper-noise`): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the
@@ -327,7 +331,7 @@ fn a_folder_of_photographs_flows() {
         .expect("a ledger")
         .entries;
     assert_eq!(entries.len(), 5);
-    // Without its folder a run cannot go on, and says what it needs.
+    // Without its folder a run cannot resume, and says what it needs.
     let lost = flow(&["--dataset", "images"]).output().expect("starts");
     assert!(text(&lost.stderr).contains("--data-dir"));
 }
@@ -433,7 +437,7 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
 
 /// Judging fails, as where it is interrupted: the steps are not made again.
 #[test]
-fn a_flow_that_could_not_be_judged_goes_on_without_another_release() {
+fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [mechanism, &["--steps", "5"]].concat();
         let (_keep, out) = folder();
@@ -460,7 +464,7 @@ fn a_flow_that_could_not_be_judged_goes_on_without_another_release() {
 }
 
 #[test]
-fn a_stopped_flow_goes_on_to_the_same_end() {
+fn a_stopped_flow_resumes_to_the_same_end() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [
             mechanism,
@@ -478,32 +482,16 @@ fn a_stopped_flow_goes_on_to_the_same_end() {
         let output = small(&whole, &settings);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let (_keep, killed) = folder();
-        for lines in [10, 20, 30] {
-            let mut command = flow(&[
-                "--records",
-                "400",
-                "--public-records",
-                "200",
-                "--public-epochs",
-                "1",
-                "--delta",
-                "1e-4",
-                "--quick-scores",
-            ]);
-            command.args(&settings).arg("--run").arg(&killed);
-            kill_at(&mut command, &killed, lines);
+        for step in [10, 20, 30] {
+            let mut command = of_seconds(&killed, &settings);
+            killed_after(&mut command, &killed, step);
         }
         let output = small(&killed, &settings);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let latents = |out: &Path| std::fs::read(out.join("latents.f32")).expect("latents");
         assert_eq!(latents(&killed), latents(&whole), "{mechanism:?}");
-        assert!(
-            Ledger::read(&killed.join("ledger.jsonl"))
-                .expect("a ledger")
-                .entries
-                .len()
-                >= 60
-        );
+        // From checkpoints at 7, 14 and 28.
+        assert_eq!(lines(&killed), 60 + 3 + 6 + 2);
     }
 }
 
@@ -569,7 +557,8 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
         "7",
         "--run",
     ];
-    kill_at(&mut mine(&[&settings, RESAMPLED, &more].concat()), &out, 20);
+    let mut command = mine(&[&settings, RESAMPLED, &more].concat());
+    stopped_after(&mut command, 20);
     let resume = || mine(&["--resume"]).output().expect("the binary starts");
 
     let weights = std::fs::read_dir(cache.join("autoencoders")).expect("a folder");
@@ -586,25 +575,20 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     assert!(said.contains("other weights of the autoencoder"), "{said}");
     std::fs::write(&weights, bytes).expect("written");
 
-    // A checkpoint whose key went goes on with new noise, and says so.
-    let checkpoints = std::fs::read_dir(out.join("checkpoints")).expect("a folder");
-    let paths = checkpoints.map(|entry| entry.expect("an entry").path());
-    let whole = paths.filter(|path| path.join("manifest.json").exists());
-    let last = whole.max().expect("a checkpoint");
-    std::fs::remove_file(last.join("noise.json")).expect("a key");
+    // A checkpoint whose key went resumes with new noise, and says so, on the page too.
+    std::fs::remove_file(last_checkpoint(&out).join("noise.json")).expect("a key");
     let output = resume();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(
-        line(&output.stdout).contains("new noise"),
-        "{}",
-        text(&output.stdout)
-    );
+    let said = line(&output.stdout);
+    assert!(said.contains("new noise"), "{said}");
+    let warnings = json(&out.join("run.json"))["warnings"].to_string();
+    assert!(warnings.contains("new noise"), "{warnings}");
 }
 
 /// The longest part of a flow stops too, keeps its training, and goes on with it.
 #[cfg(unix)]
 #[test]
-fn a_signal_stops_the_autoencoder_which_goes_on_where_it_was() {
+fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let (keep, out) = folder();
     let cache = keep.path().join("cache");
     let cache = cache.to_str().expect("UTF-8");

@@ -1,12 +1,12 @@
 //! Runs that are stopped, killed and damaged, through the binary.
 #![cfg(unix)]
 
-mod course;
+mod program;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use course::metrics;
+use program::{folder, killed_after, last_checkpoint, lines, metrics, stopped_after, text};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -14,12 +14,22 @@ const STEPS: usize = 40;
 
 /// A run whose noise is known, so that it can be repeated.
 fn start(out: &Path, more: &[&str]) -> Command {
+    of_steps(STEPS, out, more)
+}
+
+fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
     command
         .args(["--backend", "flex", "--records", "200", "--batch", "20"])
-        .args(["--steps", &STEPS.to_string(), "--delta", "1e-3"])
+        .args(["--steps", &steps.to_string(), "--delta", "1e-3"])
         .args(["--slices", "8", "--epsilon", "5", "--ema", "0.9"])
-        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "3"])
+        .args([
+            "--insecure-noise-seed",
+            "3",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+        ])
         .arg("--out")
         .arg(out)
         .args(more);
@@ -29,7 +39,14 @@ fn start(out: &Path, more: &[&str]) -> Command {
 fn resume(out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
     command
-        .args(["--backend", "flex", "--checkpoint-every", "3", "--resume"])
+        .args([
+            "--backend",
+            "flex",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+        ])
+        .arg("--resume")
         .arg(out);
     command
 }
@@ -40,40 +57,34 @@ fn done(mut command: Command) -> Output {
     output
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// The moments that were released, behind their checksum and how many releases came before them.
+fn moments(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("class-moments.bin")).expect("moments")[72..].to_vec()
 }
 
-fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let out = folder.path().join("run");
-    (folder, out)
+/// A run of so many steps that it is stopped in the middle for sure.
+fn endless(out: &Path) -> Command {
+    of_steps(100_000, out, &["--unconditional"])
 }
 
-/// The moments that were released; how many releases came before them is no result.
-fn weights(out: &Path) -> serde_json::Value {
-    let moments = std::fs::read_to_string(out.join("class-moments.json")).expect("moments");
-    let mut moments: serde_json::Value = serde_json::from_str(&moments).expect("JSON");
-    moments["releases"].take();
-    moments
-}
-
-fn lines(out: &Path) -> usize {
-    std::fs::read_to_string(out.join("ledger.jsonl")).map_or(0, |t| t.lines().count())
-}
-
-/// Runs until the ledger has grown by `more` lines; false where the run ended before.
-fn grown(child: &mut Child, out: &Path, more: usize) -> bool {
+/// Starts a run, and sends it a signal once its ledger has grown by some lines.
+fn signalled(mut command: Command, out: &Path, name: &str) -> Output {
     let before = lines(out);
-    loop {
-        if lines(out) >= before + more {
-            return true;
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    for _ in 0..100_000_000_u64 {
+        if lines(out) >= before + 5 {
+            signal(&child, name);
+            return child.wait_with_output().expect("a child");
         }
-        if child.try_wait().expect("a child").is_some() {
-            return false;
-        }
+        assert!(child.try_wait().expect("a child").is_none(), "it ended");
         std::thread::yield_now();
     }
+    child.kill().expect("killed");
+    panic!("the ledger does not grow");
 }
 
 fn signal(child: &Child, name: &str) {
@@ -92,41 +103,29 @@ fn twenty_kills_change_nothing_but_the_ledger() {
     let (_keep, killed) = folder();
     let mut rng = ChaCha20Rng::seed_from_u64(20);
     let mut command = start(&killed, &[]);
-    let mut made = 0;
-    for kill in 0..20 {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary starts");
-        // The first kills come early enough for the run to outlive all twenty.
-        let alive = grown(&mut child, &killed, rng.random_range(1..6));
-        for _ in 0..rng.random_range(0..2000) {
-            std::thread::yield_now();
-        }
-        if alive {
-            signal(&child, "KILL");
-        }
-        child.wait().expect("a child");
-        let now = lines(&killed);
-        assert!(now >= made, "kill {kill}: {now} lines after {made}");
-        made = now;
-        if killed.join("run.json").exists() {
+    let (mut reached, mut made) = (0, 0);
+    for _ in 0..20 {
+        let steps = rng.random_range(1..=4);
+        if reached + steps >= STEPS {
             break;
         }
+        killed_after(&mut command, &killed, reached + steps);
+        made += steps;
+        assert_eq!(lines(&killed), made);
+        // Of the checkpoints at every third step, the last one that was not the one that the kill prevented.
+        reached = (reached + steps - 1) / 3 * 3;
         command = resume(&killed);
     }
-    if !killed.join("run.json").exists() {
-        done(resume(&killed));
-    }
-    assert_eq!(weights(&killed), weights(&whole));
+    done(command);
+    assert_eq!(lines(&killed), made + STEPS - reached + 1);
+    assert_eq!(moments(&killed), moments(&whole));
     assert_eq!(
         std::fs::read(killed.join("samples.png")).expect("samples"),
         std::fs::read(whole.join("samples.png")).expect("samples")
     );
     let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
     assert_eq!(scores, others);
-    // What was made again is counted in the course of the run too.
+    // What was made again is counted during the run too.
     assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
     assert!(spent.last() > planned.last());
     // Steps and moments, and those that were made again.
@@ -147,27 +146,14 @@ fn twenty_kills_change_nothing_but_the_ledger() {
 }
 
 #[test]
-fn a_signal_stops_at_a_checkpoint_and_the_run_goes_on() {
+fn a_stopped_run_resumes_without_a_step_made_twice() {
     let (_keep, whole) = folder();
     done(start(&whole, &["--unconditional"]));
     let (_keep, stopped) = folder();
-    for (name, mut command) in [
-        ("INT", start(&stopped, &["--unconditional"])),
-        ("TERM", resume(&stopped)),
-    ] {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        assert!(grown(&mut child, &stopped, 5));
-        signal(&child, name);
-        let output = child.wait_with_output().expect("a child");
-        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("--resume"));
-    }
+    stopped_after(&mut start(&stopped, &["--unconditional"]), 5);
+    stopped_after(&mut resume(&stopped), 17);
     done(resume(&stopped));
-    assert_eq!(lines(&stopped), STEPS, "no step was made twice");
+    assert_eq!(lines(&stopped), STEPS);
     assert_eq!(
         std::fs::read(stopped.join("samples.png")).expect("samples"),
         std::fs::read(whole.join("samples.png")).expect("samples")
@@ -178,25 +164,44 @@ fn a_signal_stops_at_a_checkpoint_and_the_run_goes_on() {
     assert!(text(&again.stderr).contains("this run is done"));
 }
 
-/// A run that was stopped at its first checkpoint.
-fn stopped(out: &Path, more: &[&str]) {
-    let mut child = start(out, more)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    assert!(grown(&mut child, out, 4));
-    signal(&child, "INT");
-    assert_eq!(child.wait().expect("a child").code(), Some(130));
+/// The files of the last checkpoint that tell of the weights.
+fn state(out: &Path) -> [Vec<u8>; 3] {
+    let last = last_checkpoint(out);
+    ["weights.bin", "optimizer.bin", "average.f32"]
+        .map(|name| std::fs::read(last.join(name)).expect("a file"))
 }
 
-fn last_checkpoint(out: &Path) -> PathBuf {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(out.join("checkpoints"))
-        .expect("checkpoints")
-        .map(|e| e.expect("an entry").path())
-        .collect();
-    paths.sort();
-    paths.pop().expect("a checkpoint")
+#[test]
+fn signals_stop_at_a_checkpoint_and_a_kill_before_one() {
+    let (_keep, out) = folder();
+    for (name, command) in [("INT", endless(&out)), ("TERM", resume(&out))] {
+        let output = signalled(command, &out, name);
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("--resume"));
+        // A checkpoint of the very step.
+        let last = last_checkpoint(&out);
+        assert!(
+            last.ends_with(format!("step-{:09}", lines(&out))),
+            "{last:?}"
+        );
+    }
+    let before = lines(&out);
+    let output = signalled(resume(&out), &out, "KILL");
+    assert_eq!(output.status.code(), None);
+    let made = lines(&out);
+    assert!(made >= before + 5);
+    // Whatever it had reached, the steps after its last checkpoint are made again, and are counted again.
+    let end = made + 5;
+    stopped_after(&mut resume(&out), end);
+    assert!(lines(&out) >= end);
+    let (_keep, whole) = folder();
+    stopped_after(&mut endless(&whole), end);
+    assert_eq!(state(&out), state(&whole));
+}
+
+/// A run that was stopped at its first checkpoint.
+fn stopped(out: &Path, more: &[&str]) {
+    stopped_after(&mut start(out, more), 4);
 }
 
 #[test]
@@ -229,7 +234,7 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     let said = text(&refused.stderr).replace(['\n', '│'], "");
     assert!(said.contains("optimizer.bin"), "{name}: {said}");
 
-    // Without it the run goes on from the one before, or from the start.
+    // Without it the run resumes from the one before, or from the start.
     std::fs::remove_dir_all(&checkpoint).expect("removed");
     done(resume(&out));
 }
@@ -305,12 +310,12 @@ fn rescore(out: &Path) -> Command {
 fn a_run_that_is_not_finished_is_sent_on_instead_of_judged() {
     let (_keep, out) = folder();
     stopped(&out, &[]);
-    let needles = ["is not finished", "go on with --resume"];
+    let needles = ["is not finished", "resume it with --resume"];
     refused(rescore(&out), &out, &needles);
     // Trained, and killed before its last release.
     done(resume(&out));
     std::fs::remove_file(out.join("run.json")).expect("removed");
-    let moments = out.join("class-moments.json");
+    let moments = out.join("class-moments.bin");
     let whole = std::fs::read(&moments).expect("readable");
     std::fs::remove_file(&moments).expect("removed");
     refused(rescore(&out), &out, &needles);
@@ -318,14 +323,14 @@ fn a_run_that_is_not_finished_is_sent_on_instead_of_judged() {
     for damaged in [&whole[..whole.len() / 2], b"{}", &[0xff; 4]] {
         std::fs::write(&moments, damaged).expect("written");
         for command in [rescore(&out), resume(&out)] {
-            let needles = ["class-moments.json", "start the run anew", "is spent"];
+            let needles = ["class-moments.bin", "start the run anew", "is spent"];
             refused(command, &out, &needles);
         }
     }
 }
 
 #[test]
-fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
+fn a_run_resumes_and_is_judged_again_with_its_whole_ledger_alone() {
     let (_keep, out) = folder();
     stopped(&out, &[]);
     let ledger = out.join("ledger.jsonl");
@@ -353,7 +358,7 @@ fn a_run_goes_on_and_is_judged_again_with_its_whole_ledger_alone() {
     std::fs::write(&ledger, shorter(&whole)).expect("written");
     refused(rescore(), &out, &["run.json", "tells of 41"]);
     std::fs::rename(out.join("run.json"), out.join("hidden")).expect("moved");
-    refused(rescore(), &out, &["class-moments.json tells of 41"]);
+    refused(rescore(), &out, &["class-moments.bin tells of 41"]);
     std::fs::remove_file(&ledger).expect("removed");
     refused(rescore(), &out, &["ledger is missing", "tells of 41"]);
     std::fs::write(&ledger, &whole).expect("written");

@@ -1,10 +1,13 @@
 //! `swae` as a person runs it: through the binary, in a folder of its own.
 
-use std::path::{Path, PathBuf};
+mod program;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::Ledger;
+use program::{folder, json, text};
 
 fn swae(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_swae"))
@@ -35,20 +38,6 @@ fn small(out: &Path, more: &[&str]) -> Output {
     arguments.push(out);
     arguments.extend(more);
     swae(&arguments)
-}
-
-fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let out = folder.path().join("run");
-    (folder, out)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
 #[test]
@@ -114,7 +103,7 @@ fn a_run_without_privacy_says_so() {
     let (_keep, out) = folder();
     let output = small(&out, &["--no-privacy"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("privacy   NONE"));
+    assert!(text(&output.stdout).contains("privacy   Not private"));
     assert_eq!(json(&out.join("run.json"))["private"], false);
     let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert!(ledger.is_empty());

@@ -1,12 +1,11 @@
 //! Records that are public in one run and private in another, through the binaries and one cache.
 
-#[allow(dead_code)] // what kills a run is for others
 mod program;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::{json, text};
+use program::{SCHEMA, json, text};
 
 /// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
 /// in `run.json`, in its promise and on its page.
@@ -131,23 +130,6 @@ fn a_refused_run_leaves_no_note() {
         assert!(!free.exists());
     }
 }
-
-const SCHEMA: &str = r#"
-[[column]]
-name = "x"
-kind = "numeric"
-min = 0
-max = 10
-[[column]]
-name = "sex"
-kind = "sensitive"
-zero = ["F"]
-one = ["M"]
-[[column]]
-name = "y"
-kind = "label"
-classes = [["no"], ["yes"]]
-"#;
 
 /// A table of 200 records; others for another `start`.
 fn table(home: &Path, name: &str, start: usize) -> PathBuf {

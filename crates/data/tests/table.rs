@@ -206,3 +206,62 @@ proptest! {
         }
     }
 }
+
+const SCHEMA: &str = r#"
+    missing = ["?"]
+    [[column]]
+    name = "x"
+    kind = "numeric"
+    min = 0
+    max = 1000
+    [[column]]
+    name = "sex"
+    kind = "sensitive"
+    zero = ["F"]
+    one = ["M"]
+    missing = "drop"
+    [[column]]
+    name = "y"
+    kind = "label"
+    classes = [["no"], ["yes"]]
+"#;
+
+/// Rows that tell their number, `x`.
+fn rows(count: usize) -> Vec<String> {
+    let row = |i: usize| format!("{i},{},{}\n", ["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
+    (0..count).map(row).collect()
+}
+
+/// The numbers of the private and of the public rows.
+fn split(rows: &[String]) -> [Vec<usize>; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let [csv, schema] = ["mine.csv", "mine.toml"].map(|name| folder.path().join(name));
+    std::fs::write(&csv, format!("x,sex,y\n{}", rows.concat())).unwrap();
+    std::fs::write(&schema, SCHEMA).unwrap();
+    let table = data::Schema::read(&schema).unwrap().read_csv(&csv).unwrap();
+    let (private, public) = table.split_by_row().unwrap();
+    [private, public].map(|table| {
+        let number = |x: &f32| (x * 1000.0).round() as usize;
+        table.features().iter().map(number).collect()
+    })
+}
+
+/// A record that is public in one run must not be private in another.
+#[test]
+fn a_row_moves_no_other_to_the_other_side() {
+    let whole = split(&rows(100));
+    assert_eq!((whole[0].len(), whole[1].len()), (82, 18));
+    for dropped in [0, 2, 57, 99] {
+        let mut others = rows(100);
+        others[dropped] = format!("{dropped},?,no\n");
+        let without = whole.clone().map(|mut side| {
+            side.retain(|&row| row != dropped);
+            side
+        });
+        assert_eq!(split(&others), without, "row {dropped}");
+    }
+    let longer = split(&rows(130));
+    for (side, longer) in whole.iter().zip(&longer) {
+        assert_eq!(side[..], longer[..side.len()]);
+    }
+}

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod checkpoint;
 pub mod progress;
 pub mod resume;
+pub mod session;
 
 pub use evaluating as evaluate;
 pub use reporting::{diagnostic, figures, interrupt, report, run_folder};

@@ -13,7 +13,7 @@ impl Progress {
         Self::from(0, steps)
     }
 
-    /// A bar that goes on after `done` of `steps` steps.
+    /// A bar that resumes after `done` of `steps` steps.
     pub fn from(done: u64, steps: u64) -> Self {
         let bar = ProgressBar::new(steps).with_position(done);
         bar.reset_eta();

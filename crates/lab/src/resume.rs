@@ -15,7 +15,7 @@ const LEDGER: &str = "ledger.jsonl";
 /// The settings of a run, and its folder where it was started before; nothing where it is done.
 ///
 /// - `resume`: the folder whose settings are taken.
-/// - `run`: the folder to start in, or to go on in where a run of the same settings lies there.
+/// - `run`: the folder to start in, or to resume in where a run of the same settings lies there.
 /// - `read`: the settings of a folder; `resolve`: those of the command line.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
 }
 
 /// The folder of a new run: its ledger, the command that started it, and last its settings, because a
-/// folder with settings can be gone on with.
+/// folder with settings can be resumed.
 ///
 /// # Errors
 ///
@@ -92,14 +92,14 @@ pub fn create(
     } else {
         Ledger::create(&path)
     };
-    let ledger = ledger.map_err(Failure::run)?;
+    let ledger = ledger.map_err(Failure::failed)?;
     folder.note_command(command)?;
-    let text = toml::to_string_pretty(settings).map_err(Failure::run)?;
+    let text = toml::to_string_pretty(settings).map_err(Failure::failed)?;
     folder.write("config.toml", text.as_bytes())?;
     Ok((folder, ledger))
 }
 
-/// The ledger of a run that goes on or is judged again. A private one must hold what else lies in the
+/// The ledger of a run that resumes or is judged again. A private one must hold what else lies in the
 /// folder tells of: with a ledger that was lost or shortened, less would be said to be spent than was.
 ///
 /// - `private`: whether the run adds noise; one without has nothing to record.
@@ -124,7 +124,7 @@ pub fn ledger(
         )
     };
     if !path.exists() && !private {
-        return Ledger::create(&path).map_err(Failure::run);
+        return Ledger::create(&path).map_err(Failure::failed);
     }
     let (by, least) = told
         .into_iter()
@@ -154,16 +154,19 @@ pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
             help: None,
         } => Failure::Interrupted {
             message,
-            help: Some(format!("go on with --resume {}", folder.path().display())),
+            help: Some(format!(
+                "resume it with --resume {}",
+                folder.path().display()
+            )),
         },
         Failure::Failed { message, help } => {
-            let go_on = format!(
-                "what was reached is kept: go on with --resume {}",
+            let resume = format!(
+                "what was reached is kept: resume it with --resume {}",
                 folder.path().display()
             );
             Failure::Failed {
                 message,
-                help: Some(help.map_or(go_on.clone(), |help| format!("{help}; {go_on}"))),
+                help: Some(help.map_or(resume.clone(), |help| format!("{help}; {resume}"))),
             }
         }
         other => other,

@@ -10,6 +10,7 @@ pub mod error;
 pub mod generator;
 pub mod latent;
 pub mod layers;
+pub mod postprocess;
 pub mod swae;
 pub mod weights;
 

@@ -22,7 +22,7 @@ impl Interrupt {
             // In this order: the first signal finds the flag unset, a second one ends the program.
             signal_hook::flag::register_conditional_shutdown(*signal, 128 + *signal, asked.clone())
                 .and_then(|_| signal_hook::flag::register(*signal, asked.clone()))
-                .map_err(|e| Failure::run(format!("signal {signal}: {e}")))?;
+                .map_err(|e| Failure::failed(format!("signal {signal}: {e}")))?;
         }
         Ok(Self(asked))
     }

@@ -154,7 +154,7 @@ impl RunFolder {
         Ok(target)
     }
 
-    /// Notes the command that starts the run; one that is resumed or judged again keeps it.
+    /// Notes the command that starts the run; a run that resumes, or is judged again, keeps it.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl RunFolder {
     ///
     /// As [`RunFolder::write`].
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Failure> {
-        let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+        let mut text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
         text.push('\n');
         self.write(name, text.as_bytes())
     }
@@ -228,7 +228,7 @@ impl RunFolder {
     ///
     /// [`Failure::Failed`] names the file and the cause.
     pub fn append_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
-        let mut line = serde_json::to_string(value).map_err(Failure::run)?;
+        let mut line = serde_json::to_string(value).map_err(Failure::failed)?;
         line.push('\n');
         let target = self.file(name);
         fs::OpenOptions::new()
@@ -236,7 +236,7 @@ impl RunFolder {
             .append(true)
             .open(&target)
             .and_then(|mut file| file.write_all(line.as_bytes()))
-            .map_err(|e| Failure::run(format!("{} could not be written: {e}", target.display())))
+            .map_err(|e| Failure::failed(format!("{} could not be written: {e}", target.display())))
     }
 }
 

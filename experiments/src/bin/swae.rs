@@ -1,15 +1,5 @@
-//! `swae`: trains a private sliced-Wasserstein autoencoder (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
-//! section 6).
+//! `swae`: trains the private sliced-Wasserstein autoencoder.
 
-use std::process::ExitCode;
-
-use clap::Parser;
-use experiments::swae::{Arguments, run};
-
-fn main() -> ExitCode {
-    lab::backend::quiet_drivers();
-    match run(Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+fn main() -> std::process::ExitCode {
+    lab::session::main::<experiments::swae::Swae>()
 }

@@ -37,13 +37,13 @@ pub fn print(repeat: u64) -> Result<(), Failure> {
         };
         let epsilon = median(repeat, || {
             let epsilon = fdp.epsilon(black_box(&steps(0.76)), DELTA);
-            black_box(epsilon.map_err(Failure::run)?);
+            black_box(epsilon.map_err(Failure::failed)?);
             Ok(())
         })?;
         println!("| epsilon of noise 0.76 | {name} | {epsilon:.1} |");
         let noise = median(repeat, || {
             let noise = noise_multiplier_for(&fdp, black_box(10.0), DELTA, steps);
-            black_box(noise.map_err(Failure::run)?);
+            black_box(noise.map_err(Failure::failed)?);
             Ok(())
         })?;
         println!("| noise for epsilon 10 | {name} | {noise:.1} |");

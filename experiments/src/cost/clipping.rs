@@ -101,7 +101,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         .collect();
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [RECORDS, 2]), device);
     let targets = Tensor::zeros([RECORDS, 2], device);
-    let batch = Batch::new(rows, targets, &halves).map_err(Failure::run)?;
+    let batch = Batch::new(rows, targets, &halves).map_err(Failure::failed)?;
     let engine = match Engine::for_device(device) {
         Engine::Host { .. } => Engine::Host { chunk: 32 },
         _ => Engine::Tensor { chunk: RECORDS },
@@ -115,7 +115,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         let step = Objective::default()
             .penalty(penalty)
             .draw(&[2], GroupSizes::Fixed(halves.to_vec()), &mut public)
-            .map_err(Failure::run)?;
+            .map_err(Failure::failed)?;
         let gradient = if mode.is_some() {
             step.clipped_gradient(&network, &batch, engine, device)
                 .map(|(bounded, _)| bounded.before_noise())
@@ -123,7 +123,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
             step.gradient_without_privacy(&network, &batch, engine, device)
                 .map(|(gradient, _)| gradient.to_host())
         };
-        black_box(gradient.map_err(Failure::run)?);
+        black_box(gradient.map_err(Failure::failed)?);
         Ok(())
     })
 }

@@ -45,8 +45,8 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     for (k, n) in ROWS.into_iter().filter(|(k, n)| k * n <= most) {
         let keys = random(k, n, device);
         let ms = median(repeat, || {
-            black_box(stable_ranks(keys.clone()).map_err(Failure::run)?);
-            device.sync().map_err(Failure::run)
+            black_box(stable_ranks(keys.clone()).map_err(Failure::failed)?);
+            device.sync().map_err(Failure::failed)
         })?;
         let rate = (k * n) as f64 / ms * 1e3;
         let gigabytes = rate * 16.0 / 1e9;
@@ -63,14 +63,14 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     let mut frame = ChaCha20Rng::seed_from_u64(2);
     for (n, k) in SIZES.into_iter().filter(|(n, k)| k * n <= most) {
         let (x, y) = (random(n, DIM, &tracked), random(n, DIM, &tracked));
-        let slices = Slices::tight(DIM, k, &mut frame).map_err(Failure::run)?;
+        let slices = Slices::tight(DIM, k, &mut frame).map_err(Failure::failed)?;
         let theta = slices.tensor(&tracked);
         let ms = median(repeat, || {
             let x = x.clone().require_grad();
             let value = sliced_w2_squared(x.clone(), y.clone(), theta.clone());
-            let gradients = value.map_err(Failure::run)?.backward();
+            let gradients = value.map_err(Failure::failed)?.backward();
             black_box(x.grad(&gradients));
-            device.sync().map_err(Failure::run)
+            device.sync().map_err(Failure::failed)
         })?;
         println!("| {n} | {k} | {ms:.2} |");
     }

@@ -28,7 +28,7 @@ pub fn print(repeat: u64) -> Result<(), Failure> {
     println!("| rows of the target | sigma | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let sphere = Region::sphere(1.0).map_err(Failure::run)?;
+    let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
     let size = StepSize {
         step: 1.0,
         diffusion: 1e-3,
@@ -36,18 +36,18 @@ pub fn print(repeat: u64) -> Result<(), Failure> {
     let all: Vec<usize> = (0..SLICES).collect();
     for rows in [250, 30_000] {
         for sigma in [1.0, 0.0] {
-            let slices = Slices::tight(DIM, SLICES, &mut rng).map_err(Failure::run)?;
-            let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).map_err(Failure::run)?;
-            let projected = project(&start.rows(), &slices, sphere).map_err(Failure::run)?;
+            let slices = Slices::tight(DIM, SLICES, &mut rng).map_err(Failure::failed)?;
+            let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
+            let projected = project(&start.rows(), &slices, sphere).map_err(Failure::failed)?;
             // Random rows, nobody's: there is nothing to keep private.
             let values = projected.before_noise().to_vec();
             let target = NoisyProjections::from_released(values, slices, sigma);
-            let target = target.map_err(Failure::run)?;
+            let target = target.map_err(Failure::failed)?;
             let mut particles =
-                Particles::gaussian(PARTICLES, DIM, 1.0, &mut rng).map_err(Failure::run)?;
+                Particles::gaussian(PARTICLES, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
             let ms = median(repeat, || {
                 let moved = particles.step(&target, &all, size, &mut rng);
-                moved.map(|_| ()).map_err(Failure::run)
+                moved.map(|_| ()).map_err(Failure::failed)
             })?;
             println!("| {rows} | {sigma} | {ms:.1} |");
         }

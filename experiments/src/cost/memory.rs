@@ -74,11 +74,11 @@ impl Network<4> for Large {
 
 /// The most that the process held, in MiB.
 fn most() -> Result<f64, Failure> {
-    let status = std::fs::read_to_string("/proc/self/status").map_err(Failure::run)?;
+    let status = std::fs::read_to_string("/proc/self/status").map_err(Failure::failed)?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
     kib.map(|kib| kib / 1024.0)
-        .ok_or_else(|| Failure::run("the system does not say what memory a process held"))
+        .ok_or_else(|| Failure::failed("the system does not say what memory a process held"))
 }
 
 /// Measures and prints one network: a process for each, since what was held once is never given back.
@@ -110,12 +110,12 @@ pub fn print(device: &Device, convolutional: bool) -> Result<(), Failure> {
         black_box(gradients.len());
     }
     let plain = most()?;
-    let batch = Batch::new(images, targets, &[BATCH]).map_err(Failure::run)?;
+    let batch = Batch::new(images, targets, &[BATCH]).map_err(Failure::failed)?;
     let mut gradients = Gradients::new(Objective::of([Loss::cross_entropy().clip(1.0)]));
     let sizes = GroupSizes::Fixed(vec![BATCH]);
     let (clipped, _) = gradients
         .clipped(&network, &batch, sizes)
-        .map_err(Failure::run)?;
+        .map_err(Failure::failed)?;
     black_box(clipped);
     let private = most()?;
     println!("| network | parameters | alone, MiB | plain, MiB | private, MiB | private / plain |");

@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!();
         let (device, repeat) = (&chosen.device, arguments.repeat);
         if matches!(table, Table::Clipping | Table::Step)
-            && let Err(failure) = chosen.exact_enough()
+            && let Err(failure) = chosen.supports_private_steps()
         {
             println!("No private steps: {failure}");
             continue;

@@ -53,7 +53,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
         .collect();
     let batch = model
         .batch(pixels, &[BATCH], device)
-        .map_err(Failure::run)?;
+        .map_err(Failure::failed)?;
     let engines = match Engine::for_device(device) {
         Engine::Host { chunk } => vec![
             (
@@ -77,7 +77,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     for (name, engine) in engines {
         let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
         let [plain, rows, spectral] = medians(repeat, forms, |mode: Option<JacobianClip>| {
-            let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::run)?;
+            let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::failed)?;
             let gradient = if mode.is_some() {
                 step.clipped_gradient(&model, &batch, engine, device)
                     .map(|(bounded, _)| bounded.before_noise())
@@ -85,7 +85,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
                 step.gradient_without_privacy(&model, &batch, engine, device)
                     .map(|(gradient, _)| gradient.to_host())
             };
-            black_box(gradient.map_err(Failure::run)?);
+            black_box(gradient.map_err(Failure::failed)?);
             Ok(())
         })?;
         let gigaflops = 2.0 * floor.private as f64 * BATCH as f64 / spectral / 1e6;

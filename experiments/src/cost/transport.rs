@@ -28,14 +28,14 @@ pub fn print(repeat: u64) -> Result<(), Failure> {
     println!("| points | slices | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let ball = UniformBall::new(DIM).map_err(Failure::run)?;
+    let ball = UniformBall::new(DIM).map_err(Failure::failed)?;
     for (n, k) in SIZES {
-        let slices = Slices::tight(DIM, k, &mut rng).map_err(Failure::run)?;
+        let slices = Slices::tight(DIM, k, &mut rng).map_err(Failure::failed)?;
         let (u, v) = (ball.sample(n, &mut rng), ball.sample(n, &mut rng));
         let ms = median(repeat, || {
-            let cells = Cells::of_sample(&v, &slices, n).map_err(Failure::run)?;
+            let cells = Cells::of_sample(&v, &slices, n).map_err(Failure::failed)?;
             let moved = sliced_cotangents_and_distance(&u, &slices, &cells);
-            black_box(moved.map_err(Failure::run)?);
+            black_box(moved.map_err(Failure::failed)?);
             Ok(())
         })?;
         println!("| {n} | {k} | {ms:.2} |");

@@ -1,44 +1,36 @@
-//! How good and how fair a model is, on public test records (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
-//! appendix C).
+//! How good and how fair a model is, on public test records (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
 
-use burn::module::Module;
-use burn::nn::Linear;
-use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::GroupedTable;
-use dp_core::DpError;
-use dp_core::per_sample::nn::Chain;
 use lab::diagnostic::Failure;
+use lab::evaluate::transport::sliced_w2_squared;
 use model::adam::ModuleAdam;
-use model::layers::linear;
-use private_training::{Batch, Engine, Forward, Gradients, Layers, Loss, Network as _, Objective};
+use model::postprocess::kolmogorov_smirnov;
+use private_training::{Batch, Engine, Gradients, Loss, Network as _, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
-use swd::transport::host::sliced_cotangents_and_distance;
-use swd::{Cells, Region, Slices};
+use swd::{Region, Slices};
 
 use super::network::Network;
-use super::settings::Task;
+use super::settings::{Settings, Task};
 use super::table::{Tables, targets};
-use crate::fair::settings::Notion;
 
 /// Slices of the reported distance.
 const SLICES: usize = 100;
-/// The share of encoded test records that the logistic regression learns from (Rodriguez-Vitores et al. 2025,
-/// arXiv 2502.01701, C.5).
+/// The share of encoded test records that the logistic regression learns from (appendix C.5).
 const LEARNED: f64 = 0.6;
 
-/// What a network says of test records.
-pub struct Outputs {
+/// What a network predicts of records.
+pub struct Predictions {
     /// What is penalised, `[n, d]`.
     pub activations: Vec<f32>,
     /// What the loss looks at, `[n, o]`.
     pub outputs: Vec<f32>,
 }
 
-impl Outputs {
-    /// The outputs of `network` on all records of `table`.
+impl Predictions {
+    /// The predictions of `network` on all records of `table`.
     pub fn of(network: &Network, table: &GroupedTable, device: &Device) -> Self {
         let (mut activations, mut outputs) = (Vec::new(), Vec::new());
         for part in table.features().chunks(2000 * table.width()) {
@@ -91,47 +83,40 @@ pub struct Scores {
     pub kolmogorov_smirnov: Option<f64>,
 }
 
-/// Scores of what a network said of `tables.test`; `ball` is the radius `M` of a private run.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where outputs do not fit.
+/// Scores of what a network predicts of `tables.test`.
 pub fn scores(
-    said: &Outputs,
+    predicted: &Predictions,
     tables: &Tables,
-    (task, notion): (Task, Notion),
-    alpha: f64,
-    ball: Option<f64>,
+    settings: &Settings,
 ) -> Result<Scores, Failure> {
-    let test = &tables.test;
+    let (task, alpha, test) = (settings.task, settings.alpha, &tables.test);
+    let (activations, outputs) = (&predicted.activations, &predicted.outputs);
     let all: Vec<usize> = (0..test.len()).collect();
     let (expected, width) = targets(test, task, &all)?;
-    let (_, losses) = task
-        .loss()
-        .host_cotangents(&said.outputs, &expected, test.len());
-    let loss: f64 = losses.iter().sum();
-    let loss = loss / test.len() as f64;
-    let d = said.activations.len() / test.len();
-    let parity_groups = test.indices_by_group();
-    let w2_squared = distance(&said.activations, d, &parity_groups[0], &parity_groups[1])?;
-    let groups = Tables::groups(test, notion);
+    let (_, losses) = task.loss().host_cotangents(outputs, &expected, test.len());
+    let loss = losses.iter().sum::<f64>() / test.len() as f64;
+    let d = activations.len() / test.len();
+    let [first, second] = &test.indices_by_group()[..] else {
+        return Err(Failure::failed("a test table without two groups"));
+    };
+    let groups = Tables::groups(test, settings.notion);
     let mut penalty = 0.0;
     for pair in groups.chunks_exact(2) {
         let weight = 2.0 / groups.len() as f64;
         if !pair[0].is_empty() && !pair[1].is_empty() {
-            penalty += weight * distance(&said.activations, d, &pair[0], &pair[1])?;
+            penalty += weight * distance(activations, d, &pair[0], &pair[1])?;
         }
     }
     let mut scores = Scores {
         loss,
         penalty,
         objective: (1.0 - alpha) * loss + alpha * penalty,
-        w2_squared,
+        w2_squared: distance(activations, d, first, second)?,
         ..Scores::default()
     };
-    if let Some(radius) = ball {
-        let ball = Region::ball(radius).map_err(Failure::run)?;
-        let mut bounded = said.activations.clone();
+    if settings.epsilon.is_some() {
+        let ball = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
+        let mut bounded = activations.clone();
         for row in bounded.chunks_exact_mut(d) {
             // A row that is not finite counts as the origin, as in a step.
             let scale = ball.scale(row);
@@ -139,51 +124,34 @@ pub fn scores(
                 *x = scale.map_or(0.0, |scale| (f64::from(*x) * scale) as f32);
             }
         }
-        let [first, second] = [&parity_groups[0], &parity_groups[1]];
         scores.w2_squared_in_ball = Some(distance(&bounded, d, first, second)?);
     }
     if d == 1 {
-        let value = |group: &Vec<usize>| group.iter().map(|&i| said.activations[i]).collect();
-        let [a, b] = [&parity_groups[0], &parity_groups[1]].map(value);
+        let [a, b] = [first, second].map(|group| group.iter().map(|&i| activations[i]).collect());
         scores.kolmogorov_smirnov = Some(kolmogorov_smirnov(a, b));
     }
     match task {
         Task::Classification | Task::Adult => {
-            let decided: Vec<bool> = said.outputs.iter().map(|&p| p > 0.5).collect();
+            let decided: Vec<bool> = outputs.iter().map(|&p| p > 0.5).collect();
             let truth: Vec<bool> = expected.iter().map(|&y| y > 0.5).collect();
             classify(&mut scores, &decided, &truth, test.groups());
         }
         Task::Regression2d => {
             scores.mse = Some(loss);
             let above = |group: &Vec<usize>| {
-                let count = group
+                let above = group
                     .iter()
-                    .filter(|&&i| said.outputs[2 * i + 1] > -said.outputs[2 * i])
-                    .count();
-                count as f64 / group.len() as f64
+                    .filter(|&&i| outputs[2 * i + 1] > -outputs[2 * i]);
+                Some(above.count() as f64 / group.len() as f64)
             };
-            scores.od0 = Some(above(&parity_groups[0]));
-            scores.od1 = Some(above(&parity_groups[1]));
+            (scores.od0, scores.od1) = (above(first), above(second));
         }
         Task::Regression1d => scores.mse = Some(loss),
         Task::Representation => {
-            let squares = |range: std::ops::Range<usize>| {
-                let rows = said
-                    .outputs
-                    .chunks_exact(width)
-                    .zip(expected.chunks_exact(width));
-                let sum: f64 = rows
-                    .flat_map(|(o, y)| {
-                        o[range.clone()]
-                            .iter()
-                            .zip(&y[range.clone()])
-                            .map(|(o, y)| f64::from(o - y).powi(2))
-                    })
-                    .sum();
-                sum / test.len() as f64
-            };
-            scores.rl_core = Some(squares(0..tables.core));
-            logistic(&mut scores, &said.activations, d, test)?;
+            let core = (0..test.len()).flat_map(|i| i * width..i * width + tables.core);
+            let squares = core.map(|k| f64::from(outputs[k] - expected[k]).powi(2));
+            scores.rl_core = Some(squares.sum::<f64>() / test.len() as f64);
+            logistic(&mut scores, activations, test, settings)?;
         }
     }
     Ok(scores)
@@ -208,26 +176,8 @@ fn classify(scores: &mut Scores, decided: &[bool], truth: &[bool], groups: &[u8]
     scores.eo1 = Some(rate(0, Some(true)) / rate(1, Some(true)));
 }
 
-/// A tensor's rows on the host.
 fn host(rows: Tensor<2>) -> Vec<f32> {
     rows.into_data().iter::<f32>().collect()
-}
-
-/// A logistic regression.
-#[derive(Module, Debug)]
-struct Logistic {
-    linear: Linear,
-}
-
-impl private_training::Network<2> for Logistic {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::of(sigmoid(self.linear.forward(rows)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        let inputs = Chain::features(self.linear.weight.dims()[0]);
-        Layers::chain(inputs.linear(&self.linear).sigmoid())
-    }
 }
 
 /// Accuracy and disparate impact of a logistic regression on encoded test records, learned from 60 %
@@ -235,18 +185,20 @@ impl private_training::Network<2> for Logistic {
 fn logistic(
     scores: &mut Scores,
     encoded: &[f32],
-    d: usize,
     test: &GroupedTable,
+    settings: &Settings,
 ) -> Result<(), Failure> {
-    let n = test.len();
+    let (n, device) = (test.len(), Device::flex());
+    let d = encoded.len() / n;
     let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
     let all: Vec<usize> = (0..n).collect();
     let (labels, _) = targets(test, Task::Classification, &all)?;
-    let device = Device::flex();
-    let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let mut model = Logistic {
-        linear: linear(d, 1, 1.0, &mut rng, &device),
+    let regression = Settings {
+        task: Task::Classification,
+        hidden: 0,
+        ..settings.clone()
     };
+    let mut model = Network::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
     let mut adam = ModuleAdam::default();
     let rows = |values: &[f32], width| {
         let data = TensorData::new(values.to_vec(), [values.len() / width, width]);
@@ -255,13 +207,12 @@ fn logistic(
     let sizes = [learned - learned / 2, learned / 2];
     let (known, rest) = encoded.split_at(learned * d);
     let batch = Batch::new(rows(known, d), rows(&labels[..learned], 1), &sizes);
-    let batch = batch.map_err(Failure::run)?;
+    let batch = batch.map_err(Failure::failed)?;
     let objective = Objective::of([Loss::binary_cross_entropy()]);
     let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
-        let (gradient, _) = gradients
-            .without_privacy(&model, &batch)
-            .map_err(Failure::run)?;
+        let gradient = gradients.without_privacy(&model, &batch);
+        let (gradient, _) = gradient.map_err(Failure::failed)?;
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
     let scored = host(model.forward(rows(rest, d)).output);
@@ -273,40 +224,14 @@ fn logistic(
 
 /// The squared sliced distance between the rows of two groups, in fixed slices.
 fn distance(rows: &[f32], d: usize, first: &[usize], second: &[usize]) -> Result<f64, Failure> {
-    let gather = |group: &[usize]| -> Vec<f32> {
-        group
-            .iter()
-            .flat_map(|&i| &rows[i * d..(i + 1) * d])
-            .copied()
-            .collect()
+    let gather = |group: &[usize]| {
+        let values = group.iter().flat_map(|&i| &rows[i * d..(i + 1) * d]);
+        values.copied().collect::<Vec<f32>>()
     };
     let count = if d == 1 { 1 } else { SLICES };
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let slices = Slices::tight(d, count, &mut rng).map_err(Failure::run)?;
-    let (a, b) = (gather(first), gather(second));
-    let cells = Cells::of_sample(&b, &slices, first.len()).map_err(Failure::run)?;
-    sliced_cotangents_and_distance(&a, &slices, &cells)
-        .map(|(_, distance)| distance)
-        .map_err(Failure::run)
-}
-
-/// The largest difference of two empirical distribution functions.
-pub fn kolmogorov_smirnov(mut a: Vec<f32>, mut b: Vec<f32>) -> f64 {
-    a.sort_unstable_by(f32::total_cmp);
-    b.sort_unstable_by(f32::total_cmp);
-    let (mut i, mut j, mut largest) = (0, 0, 0.0f64);
-    while i < a.len() && j < b.len() {
-        let at = a[i].min(b[j]);
-        while i < a.len() && a[i] <= at {
-            i += 1;
-        }
-        while j < b.len() && b[j] <= at {
-            j += 1;
-        }
-        let difference = i as f64 / a.len() as f64 - j as f64 / b.len() as f64;
-        largest = largest.max(difference.abs());
-    }
-    largest
+    let slices = Slices::tight(d, count, &mut rng).map_err(Failure::failed)?;
+    sliced_w2_squared(&gather(first), &gather(second), &slices).map_err(Failure::failed)
 }
 
 #[cfg(test)]
@@ -314,24 +239,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kolmogorov_smirnov_of_known_samples() {
-        let ks = |a: &[f32], b: &[f32]| kolmogorov_smirnov(a.to_vec(), b.to_vec());
-        assert_eq!(ks(&[1.0, 2.0], &[2.0, 1.0]), 0.0);
-        assert_eq!(ks(&[1.0, 2.0], &[3.0, 4.0]), 1.0);
-        assert_eq!(ks(&[1.0, 3.0], &[2.0, 4.0]), 0.5);
-        assert_eq!(ks(&[0.0, 0.0, 1.0, 1.0], &[0.0, 1.0, 1.0, 1.0]), 0.25);
-    }
-
-    #[test]
     fn ratios_of_a_small_table() {
         let mut scores = Scores::default();
         // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
-        classify(
-            &mut scores,
-            &[true, false, true, true],
-            &[true; 4],
-            &[0, 0, 1, 1],
-        );
+        let (decided, groups) = ([true, false, true, true], [0, 0, 1, 1]);
+        classify(&mut scores, &decided, &[true; 4], &groups);
         assert_eq!(scores.accuracy, Some(0.75));
         assert_eq!(scores.disparate_impact, Some(0.5));
         assert_eq!(scores.demographic_parity_gap, Some(0.5));

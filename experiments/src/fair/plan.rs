@@ -4,6 +4,7 @@ use data::GroupedTable;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
+use lab::session::refused_plan;
 
 use super::settings::{Notion, Settings};
 use super::table::Tables;
@@ -28,36 +29,29 @@ pub fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler,
             "choose another sensitive attribute, or --notion sp",
         ));
     }
-    let batches: Vec<usize> = match &settings.batches {
-        Some(batches) => batches.clone(),
-        None => groups
-            .iter()
-            .map(|g| ((g.len() as f64 * settings.batch_share).round() as usize).max(1))
-            .collect(),
+    let share = |group: &Vec<usize>| (group.len() as f64 * settings.batch_share).round();
+    let shares = groups.iter().map(|group| (share(group) as usize).max(1));
+    let batches = settings.batches.clone();
+    let batches = batches.unwrap_or_else(|| shares.collect());
+    let refuse = |why| {
+        Failure::input(
+            format!("--batches: {why}"),
+            "one size a group, of 1 to its records",
+        )
     };
     if batches.len() != groups.len() {
-        return Err(Failure::input(
-            format!(
-                "--batches: {} sizes for {} groups",
-                batches.len(),
-                groups.len()
-            ),
-            "give one size for each group",
-        ));
+        let (sizes, groups) = (batches.len(), groups.len());
+        return Err(refuse(format!("{sizes} sizes for {groups} groups")));
     }
     for (group, (&batch, records)) in batches.iter().zip(&groups).enumerate() {
         if !(1..=records.len()).contains(&batch) {
-            return Err(Failure::input(
-                format!(
-                    "--batches: {batch} for {}, which has {} records",
-                    name(group),
-                    records.len()
-                ),
-                "choose between 1 and the size of the group",
-            ));
+            let (name, records) = (name(group), records.len());
+            return Err(refuse(format!(
+                "{batch} for {name}, which has {records} records"
+            )));
         }
     }
-    GroupSampler::new(groups, &batches).map_err(Failure::run)
+    GroupSampler::new(groups, &batches).map_err(Failure::failed)
 }
 
 /// The checked plan; none without privacy. With a post-processing, its histograms are one more release.
@@ -78,10 +72,5 @@ pub fn plan(
     if let Some(epsilon) = settings.histograms() {
         plan = plan.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
     }
-    plan.check().map(Some).map_err(|e| {
-        Failure::input(
-            format!("the privacy plan is refused: {e}"),
-            "change --epsilon, --delta, --batch-share or --steps, or say --no-privacy",
-        )
-    })
+    plan.check().map(Some).map_err(refused_plan)
 }

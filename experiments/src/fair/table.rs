@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use data::split::{Use, is_test_row};
-use data::{BiasedConfig, CsvTable, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
+use data::split::Use;
+use data::{BiasedConfig, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
+use lab::session::{Used, name_of_path};
 use private_training::Batch;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::uses::{Used, name_of};
-
-use super::Arguments;
 use super::settings::{Notion, Settings, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
@@ -38,33 +36,27 @@ impl Tables {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the file, the line and what is wrong with it.
-    pub fn load(settings: &Settings, arguments: &Arguments) -> Result<Self, Failure> {
+    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         if let (Some(csv), Some(schema)) = (&settings.csv, &settings.schema) {
             return Self::read(csv, settings.test_csv.as_deref(), schema);
         }
         if settings.task == Task::Adult {
             let sensitive = settings.sensitive.as_deref().unwrap_or("sex");
             let options = LoadOptions {
-                data_dir: arguments.data_dir.clone(),
+                data_dir: data_dir.map(Path::to_path_buf),
                 train: settings.records,
                 ..LoadOptions::default()
             };
             let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
+            let [train, test] = adult.sha256;
             return Ok(Self {
                 train: adult.train,
                 test: adult.test,
                 name: format!("Adult, sensitive: {sensitive}"),
-                used: ["adult", "adult-test"]
-                    .into_iter()
-                    .zip(adult.sha256)
-                    .zip([Use::AllPrivate, Use::AllPublic])
-                    .map(|((name, sha256), used)| Used {
-                        what: name.into(),
-                        name: name.into(),
-                        sha256,
-                        used,
-                    })
-                    .collect(),
+                used: vec![
+                    used("adult", "adult", &train, Use::AllPrivate),
+                    used("adult-test", "adult-test", &test, Use::AllPublic),
+                ],
                 core: 0,
             });
         }
@@ -101,36 +93,33 @@ impl Tables {
                 "name two classes in the schema",
             ));
         }
-        let file = |path: &Path, sha256: &str, used| Used {
-            what: path.display().to_string(),
-            name: name_of("table", path),
-            sha256: sha256.into(),
-            used,
+        let file = |path: &Path, sha256: &str, of| {
+            used(
+                &path.display().to_string(),
+                &name_of_path("table", path),
+                sha256,
+                of,
+            )
         };
-        let (train, test, used) = match test {
-            Some(path) => {
-                let tests = schema.read_csv(path).map_err(refused)?;
-                if tests.sha256 == all.sha256 {
-                    return Err(Failure::input(
-                        format!("--test-csv {}: the same records as --csv", path.display()),
-                        "give a file of other records, or leave --test-csv out",
-                    ));
-                }
-                let used = vec![
-                    file(csv, &all.sha256, Use::AllPrivate),
-                    file(path, &tests.sha256, Use::AllPublic),
-                ];
-                (all.table, tests.table, used)
+        let (train, test, used) = if let Some(path) = test {
+            let tests = schema.read_csv(path).map_err(refused)?;
+            if tests.sha256 == all.sha256 {
+                return Err(Failure::input(
+                    format!("--test-csv {}: the same records as --csv", path.display()),
+                    "give a file of other records, or leave --test-csv out",
+                ));
             }
-            None => {
-                let (train, test) = by_row(&all).map_err(|e| {
-                    Failure::input(
-                        format!("{}: public and private rows: {e}", csv.display()),
-                        "give more rows, or a file of tests with --test-csv",
-                    )
-                })?;
-                (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
-            }
+            let train = file(csv, &all.sha256, Use::AllPrivate);
+            let test = file(path, &tests.sha256, Use::AllPublic);
+            (all.table, tests.table, vec![train, test])
+        } else {
+            let (train, test) = all.split_by_row().map_err(|e| {
+                Failure::input(
+                    format!("{}: public and private rows: {e}", csv.display()),
+                    "give more rows, or a file of tests with --test-csv",
+                )
+            })?;
+            (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
         };
         Ok(Self {
             train,
@@ -156,12 +145,14 @@ impl Tables {
     }
 }
 
-/// The private and the public records: by the rows of the file, so that a row that is dropped, or
-/// replaced, moves no other to the other side.
-fn by_row(all: &CsvTable) -> Result<(GroupedTable, GroupedTable), data::DataError> {
-    let (test, train): (Vec<usize>, Vec<usize>) =
-        (0..all.table.len()).partition(|&record| is_test_row(all.rows[record]));
-    Ok((all.table.select(&train)?, all.table.select(&test)?))
+fn used(what: &str, name: &str, sha256: &str, used: Use) -> Used {
+    let (what, name, sha256) = (what.into(), name.into(), sha256.into());
+    Used {
+        what,
+        name,
+        sha256,
+        used,
+    }
 }
 
 fn refused(error: data::DataError) -> Failure {
@@ -171,26 +162,23 @@ fn refused(error: data::DataError) -> Failure {
     )
 }
 
-/// Targets of some records: labels, values, or the features themselves.
+/// Targets of some records, and how many each has: labels, values, or the features themselves.
 pub fn targets(
     table: &GroupedTable,
     task: Task,
     indices: &[usize],
 ) -> Result<(Vec<f32>, usize), Failure> {
-    let lost = || Failure::run("a sampled index lies outside the data");
-    if task == Task::Representation {
-        let rows = table.gather(indices).ok_or_else(lost)?;
-        return Ok((rows, table.width()));
-    }
-    match table.labels() {
-        Labels::Classes { .. } => {
-            let classes = table.gather_classes(indices).ok_or_else(lost)?;
-            Ok((classes.into_iter().map(|c| c as f32).collect(), 1))
-        }
-        Labels::Values { width, .. } => {
-            Ok((table.gather_values(indices).ok_or_else(lost)?, *width))
-        }
-    }
+    let labels = |classes: Vec<usize>| classes.into_iter().map(|c| c as f32).collect();
+    let (targets, width) = match table.labels() {
+        _ if task == Task::Representation => (table.gather(indices), table.width()),
+        Labels::Classes { .. } => (table.gather_classes(indices).map(labels), 1),
+        Labels::Values { width, .. } => (table.gather_values(indices), *width),
+    };
+    Ok((targets.ok_or_else(lost)?, width))
+}
+
+fn lost() -> Failure {
+    Failure::failed("a sampled index lies outside the data")
 }
 
 /// A batch of the records of each group.
@@ -202,96 +190,10 @@ pub fn batch(
 ) -> Result<Batch<2>, Failure> {
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     let indices = groups.concat();
-    let rows = table
-        .gather(&indices)
-        .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
+    let rows = table.gather(&indices).ok_or_else(lost)?;
     let (targets, width) = targets(table, task, &indices)?;
     let tensor =
         |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);
     let (rows, targets) = (tensor(rows, table.width()), tensor(targets, width));
-    Batch::new(rows, targets, &sizes).map_err(Failure::run)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    const SCHEMA: &str = r#"
-        missing = ["?"]
-        [[column]]
-        name = "x"
-        kind = "numeric"
-        min = 0
-        max = 1000
-        [[column]]
-        name = "sex"
-        kind = "sensitive"
-        zero = ["F"]
-        one = ["M"]
-        missing = "drop"
-        [[column]]
-        name = "y"
-        kind = "label"
-        classes = [["no"], ["yes"]]
-    "#;
-
-    /// Rows that tell their number, `x`.
-    fn rows(count: usize) -> Vec<String> {
-        let row = |i: usize| format!("{i},{},{}\n", ["F", "M"][i % 2], ["no", "yes"][i % 3 % 2]);
-        (0..count).map(row).collect()
-    }
-
-    /// The numbers of the private and of the public rows.
-    fn sides(rows: &[String], seed: &str) -> [Vec<usize>; 2] {
-        let folder = tempfile::tempdir().unwrap();
-        let (csv, schema) = (
-            folder.path().join("mine.csv"),
-            folder.path().join("mine.toml"),
-        );
-        std::fs::write(&csv, format!("x,sex,y\n{}", rows.concat())).unwrap();
-        std::fs::write(&schema, SCHEMA).unwrap();
-        let arguments = Arguments::parse_from([
-            "fair",
-            "--seed",
-            seed,
-            "--csv",
-            csv.to_str().unwrap(),
-            "--schema",
-            schema.to_str().unwrap(),
-        ]);
-        let settings = Settings::resolve(&arguments).unwrap();
-        let tables = Tables::load(&settings, &arguments).unwrap();
-        [tables.train, tables.test].map(|table| {
-            let number = |x: &f32| (x * 1000.0).round() as usize;
-            table.features().iter().map(number).collect()
-        })
-    }
-
-    /// A record that is public in one run must not be private in another.
-    #[test]
-    fn a_table_is_split_alike_for_all_seeds() {
-        let [private, public] = sides(&rows(100), "0");
-        assert_eq!((private.len(), public.len()), (82, 18));
-        assert_eq!(sides(&rows(100), "1"), [private, public]);
-    }
-
-    #[test]
-    fn a_row_moves_no_other_to_the_other_side() {
-        let whole = sides(&rows(100), "0");
-        for dropped in [0, 2, 57, 99] {
-            let mut others = rows(100);
-            others[dropped] = format!("{dropped},?,no\n");
-            let without = whole.clone().map(|mut side| {
-                side.retain(|&row| row != dropped);
-                side
-            });
-            assert_eq!(sides(&others, "0"), without, "row {dropped}");
-        }
-        let longer = sides(&rows(130), "0");
-        for (side, longer) in whole.iter().zip(&longer) {
-            assert_eq!(side[..], longer[..side.len()]);
-        }
-    }
+    Batch::new(rows, targets, &sizes).map_err(Failure::failed)
 }

@@ -1,211 +1,176 @@
-//! The training run: load, plan, loop { sample, gradient, release, update }, evaluate, report.
+//! The training run: its records, its network, one step, and its interim scores.
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-use dp_core::ledger::Ledger;
-use lab::checkpoint::{Checkpoints, Identity};
+use lab::backend::Chosen;
 use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
-use lab::report::upper;
-use lab::resume::{begin, create, ledger, resumable};
-use lab::run_folder::RunFolder;
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
+    Training, Wording,
+};
+use private_training::{Engine, Gradients};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use crate::not_private::not_private;
-use crate::spent::spent_so_far;
-use crate::uses::{noted, untaken};
-use crate::weights;
+use dp_core::mechanism::NoiseSource;
+use dp_core::plan::CheckedPlan;
 
-use super::metrics::{Outputs, scores};
-use super::run::Run;
-use super::settings::Settings;
-use super::table::Tables;
-use super::{Arguments, plan, postprocess, report};
+use super::metrics::{Predictions, Scores, scores};
+use super::network::Network;
+use super::settings::{Flags, Notion, Optimizer, Settings, Task};
+use super::table::{Tables, batch, targets};
+use super::{plan, postprocess, report};
 
-/// Points of the loss curve.
-const EVALUATIONS: u64 = 25;
-const COMMAND: &str = "cargo run --release --locked --bin fair --";
-
-/// Runs one training from its command line, or goes on with one.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards;
-/// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let begun = begin(
-        arguments.resume.as_deref(),
-        arguments.run.as_deref(),
-        Settings::read,
-        || Settings::resolve(&arguments),
-    )?;
-    let Some((settings, folder)) = begun else {
-        return Ok(());
-    };
-    let chosen = arguments.backend.choose()?;
-    if settings.epsilon.is_some() {
-        chosen.exact_enough()?;
-    }
-    let place = place(&arguments, &settings);
-    if folder.is_none() {
-        untaken(&place)?;
-    }
-    let tables = Tables::load(&settings, &arguments)?;
-    let sampler = plan::groups(&settings, &tables.train)?;
-    let checked = plan::plan(&settings, tables.train.len(), &sampler)?;
-    let cache = arguments.cache_dir.as_deref();
-    let elsewhere = noted(cache, &tables.used, settings.promises())?;
-    let mut run = Run::new(settings, chosen, tables, sampler, checked, elsewhere)?;
-    run.announce()?;
-    let identity = run.identity()?;
-    let interrupt = Interrupt::listen()?;
-    let (folder, mut ledger) = match folder {
-        Some(folder) => {
-            postprocess::check(&folder)?;
-            run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.releaser.is_some(), [])?;
-            folder.keep_json_lines("metrics.jsonl", |line| {
-                line["step"].as_u64().is_some_and(|step| step <= run.step)
-            })?;
-            (folder, ledger)
-        }
-        None => create(&place, &run.settings, COMMAND)?,
-    };
-    let every = arguments.checkpoint_every;
-    let finished = run
-        .train(&folder, &mut ledger, &identity, &interrupt, every)
-        .and_then(|()| {
-            let said = Outputs::of(&run.evaluated()?, &run.tables.test, &run.chosen.device);
-            let said = match run.settings.post_process {
-                Some(beta) => postprocess::fair(&mut run, &folder, &mut ledger, said, beta)?,
-                None => said,
-            };
-            report::write(&folder, &run, &ledger, &said, COMMAND)
-        });
-    finished.map_err(|failure| resumable(failure, &folder))?;
-    Checkpoints::of(folder.path()).remove()
+/// A network under a penalty between groups.
+pub struct Fair {
+    pub(super) settings: Settings,
+    pub(super) tables: Tables,
+    pub(super) training: Training<Network>,
 }
 
-fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
-    arguments
-        .run
-        .clone()
-        .or_else(|| arguments.out.clone())
-        .unwrap_or_else(|| {
-            let privacy = settings
-                .epsilon
-                .map_or("no-privacy".to_string(), |e| format!("eps{e}"));
-            let name = format!("{}-alpha{}-{privacy}", settings.task.name(), settings.alpha);
-            RunFolder::unused(&Path::new("runs/fair").join(name))
+impl Fair {
+    pub(super) fn predictions(&self) -> Result<Predictions, Failure> {
+        let network = self.training.averaged_weights()?;
+        let device = &self.training.chosen().device;
+        Ok(Predictions::of(&network, &self.tables.test, device))
+    }
+
+    pub(super) fn scores(&self, predicted: &Predictions) -> Result<Scores, Failure> {
+        scores(predicted, &self.tables, &self.settings)
+    }
+}
+
+impl Experiment for Fair {
+    const NAME: &'static str = "fair";
+    const ABOUT: &'static str = "Train a model whose outputs or inner layer should not tell a \
+                                 sensitive attribute, privately. Values come from the task's preset, \
+                                 and a flag wins over the preset.";
+    const STORED: &'static [&'static str] = &[plan::HISTOGRAMS];
+    type Flags = Flags;
+    type Settings = Settings;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        let own = &arguments.own;
+        let task = own.task.unwrap_or(Task::Classification);
+        let mut settings: Settings = arguments.over(task.preset(own.preset))?;
+        settings.records = settings.records.filter(|_| settings.csv.is_none());
+        if settings.post_process.is_some() && own.alpha.is_none() {
+            settings.alpha = 0.0;
+        }
+        settings.paper_sensitivity = own.paper_sensitivity;
+        lab::session::Settings::check(&settings)?;
+        Ok(settings)
+    }
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure> {
+        let tables = Tables::load(settings, arguments.running.data_dir.as_deref())?;
+        let sampler = plan::groups(settings, &tables.train)?;
+        let plan = plan::plan(settings, tables.train.len(), &sampler)?;
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        let width = tables.train.width();
+        let network = Network::new(settings, width, &mut public, &chosen.device);
+        let engine = match Engine::for_device(&chosen.device) {
+            // Small layers: a chunk has to be large to be worth its overhead.
+            Engine::Host { .. } => Engine::Host { chunk: 64 },
+            _ => Engine::Tensor { chunk: 1000 },
+        };
+        let mut gradients = Gradients::new(settings.objective()?).engine(engine);
+        *gradients.public() = public;
+        // As the noise source without a secret, so that runs of one seed share their batches.
+        let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
+        let non_private = NoiseSource::insecure(seed).rng().clone();
+        let known = settings.insecure_noise_seed;
+        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
+            .with_batches(non_private)
+            .with_average(settings.ema)?;
+        Ok(Self {
+            settings: settings.clone(),
+            tables,
+            training: match settings.optimizer {
+                Optimizer::Adam => training,
+                Optimizer::Sgd => training.by_descent(),
+            },
         })
-}
-
-impl Run {
-    /// Says what will be done and what it promises, before anything is done.
-    fn announce(&mut self) -> Result<(), Failure> {
-        println!(
-            "data      {}: {} private records, {} test records (public)",
-            self.tables.name,
-            self.tables.train.len(),
-            self.tables.test.len()
-        );
-        println!("device    {}", self.chosen.description);
-        println!(
-            "steps     {} on batches of {:?}",
-            self.settings.steps,
-            self.sampler.batches()
-        );
-        let Some(plan) = self.plan() else {
-            println!("privacy   {}", report::NOT_PRIVATE);
-            return Ok(());
-        };
-        println!(
-            "privacy   {}epsilon {} at delta {}; neighbours: {}; accountant: {}",
-            not_private(self.settings.insecure_noise_seed, None).unwrap_or_default(),
-            upper(plan.epsilon_upper()),
-            upper(plan.delta()),
-            report::neighbours(self.settings.notion),
-            plan.accountant()
-        );
-        println!("noise     multiplier {}", plan.noise_multiplier());
-        let (own, paper) = self.sensitivities()?;
-        println!(
-            "step      sensitivity {} (the paper's bound: {}, ratio {})",
-            upper(own),
-            upper(paper),
-            upper(own / paper)
-        );
-        if let Some(note) = self.note() {
-            println!("note      {note}");
-        }
-        Ok(())
     }
 
-    fn train(
-        &mut self,
-        folder: &RunFolder,
-        ledger: &mut Ledger,
-        identity: &Identity,
-        interrupt: &Interrupt,
-        every: u64,
-    ) -> Result<(), Failure> {
-        let steps = self.settings.steps;
-        let progress = Progress::from(self.step, steps);
-        if self.step == 0 {
-            self.look(folder, ledger, &progress)?;
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: self.tables.name.clone(),
+            private: self.tables.train.len(),
+            test: self.tables.test.len(),
+            used: self.tables.used.clone(),
         }
-        while self.step < steps {
-            let start = Instant::now();
-            self.one_step(ledger)?;
-            self.step += 1;
-            progress.step();
-            let step = self.step;
-            if step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps {
-                self.look(folder, ledger, &progress)?;
-            }
-            self.seconds += start.elapsed().as_secs_f64();
-            let stop = interrupt.asked();
-            if stop || step.is_multiple_of(every) || step == steps {
-                self.kept().save(folder, identity, ledger.releases())?;
-            }
-            if stop && step < steps {
-                progress.finish();
-                return Err(Failure::Interrupted {
-                    message: format!("stopped after step {step} of {steps}"),
-                    help: Some(format!("go on with --resume {}", folder.path().display())),
-                });
-            }
-        }
-        progress.finish();
-        weights::save(folder, &self.evaluated()?)
     }
 
-    /// Scores on public test records, to the progress bar and to `metrics.jsonl`.
-    fn look(
-        &self,
-        folder: &RunFolder,
-        ledger: &Ledger,
-        progress: &Progress,
-    ) -> Result<(), Failure> {
-        let said = Outputs::of(&self.evaluated()?, &self.tables.test, &self.chosen.device);
-        let kind = (self.settings.task, self.settings.notion);
-        let scores = scores(
-            &said,
-            &self.tables,
-            kind,
-            self.settings.alpha,
-            self.settings.ball(),
-        )?;
-        progress.message(format!("objective {:.4}", scores.objective));
-        let epsilon = match self.plan() {
-            Some(plan) if self.step > 0 => Some(spent_so_far(plan, ledger)?),
-            _ => None,
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.training.plan()
+    }
+
+    fn wording(&self) -> Wording {
+        let mut wording = Wording::default();
+        wording.groups = match self.settings.notion {
+            Notion::Sp => "the sensitive attribute",
+            Notion::Eo => "the sensitive attribute and the class",
         };
-        let mut line = json!(scores);
-        line["step"] = json!(self.step);
-        line["epsilon_upper"] = json!(epsilon);
-        folder.append_json("metrics.jsonl", &line)
+        if self.settings.post_process.is_some() {
+            wording.releases += " and the histograms of the post-processing";
+        }
+        wording
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let dims = [self.settings.task.penalised()];
+        self.training.announcement(self.settings.steps, &dims)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let table = &self.tables.train;
+        let all: Vec<usize> = (0..table.len()).collect();
+        let (labels, _) = targets(table, self.settings.task, &all)?;
+        let values = table.features().iter().chain(&labels);
+        let mut records: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
+        records.extend(table.groups());
+        Ok(Fingerprint::of(&records))
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        Some(&mut self.training)
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.steps
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let (table, task) = (&self.tables.train, self.settings.task);
+        let (rate, device) = (self.settings.rate(session.step), &session.chosen.device);
+        let gather = |_: &Network, drawn: &[Vec<usize>]| batch(table, task, drawn, device);
+        let step = self.training.step(rate, &mut session.ledger, gather);
+        step.map(drop)
+    }
+
+    fn evaluates_after(&self, step: u64) -> bool {
+        step.is_multiple_of((self.settings.steps / 25).max(1)) || step == self.settings.steps
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        let scores = self.scores(&self.predictions()?)?;
+        Ok(Evaluation {
+            scores: json!(scores),
+            message: format!("objective {:.4}", scores.objective),
+            accounted: true,
+        })
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        self.training.save_weights(&session.folder)?;
+        let mut predicted = self.predictions()?;
+        if let Some(beta) = self.settings.post_process {
+            predicted = postprocess::fair(self, session, &predicted, beta)?;
+        }
+        report::report(self, session, &predicted)
     }
 }

@@ -1,20 +1,21 @@
 //! Scores and pictures of generated latents, on public test records alone.
 
-use burn::tensor::Device;
 use lab::diagnostic::Failure;
+use lab::evaluate::transport::sliced_w2_squared;
 use lab::figures::Grid;
-use lab::interrupt::Interrupt;
+use lab::session::Session;
 use model::latent::{ImageShape, LatentSpace};
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
-use swd::{Cells, Slices};
+use swd::Slices;
 
 use crate::scores::{ScoreFlags, Scored};
 
-use super::mechanisms::Generated;
-use super::sides::Records;
+use super::data_split::Records;
+use super::mechanisms::{Generated, Snapshot, normalise};
 use super::space::Space;
+use super::train::Flow;
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
@@ -32,30 +33,38 @@ pub struct Outcome {
     pub pictures: Pictures,
 }
 
-/// Judges what a mechanism made.
-pub struct Judge<'a> {
-    /// The public decoder.
-    pub space: &'a Space,
-    /// Public test records.
-    pub test: &'a Records,
+/// What a mechanism made, and what it is judged by.
+struct Judge<'a> {
+    space: &'a Space,
+    test: &'a Records,
     /// Private records, for `--memorisation` alone.
-    pub private: &'a Records,
-    /// Where it computes.
-    pub device: &'a Device,
-    /// How samples are scored.
-    pub score: &'a ScoreFlags,
-    /// Whether to stop.
-    pub interrupt: &'a Interrupt,
+    private: &'a Records,
+    strip: &'a [Snapshot],
+    score: &'a ScoreFlags,
+    session: &'a Session,
+}
+
+/// Scores and pictures.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept;
+/// [`Failure::Interrupted`].
+pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outcome, Failure> {
+    let space = run.space.as_ref();
+    let judge = Judge {
+        space: space.ok_or_else(|| Failure::failed("the autoencoder is not trained"))?,
+        test: &run.split.test,
+        private: &run.split.private,
+        strip: &run.strip,
+        score: &run.score,
+        session,
+    };
+    judge.outcome(generated)
 }
 
 impl Judge<'_> {
-    /// Scores and pictures.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept;
-    /// [`Failure::Interrupted`].
-    pub fn look(&self, generated: &Generated) -> Result<Outcome, Failure> {
+    fn outcome(&self, generated: &Generated) -> Result<Outcome, Failure> {
         let d = self.space.latent();
         let test = self.encode(self.test)?;
         let latent_sliced = sliced(&generated.rows, &test, d)?;
@@ -80,21 +89,13 @@ impl Judge<'_> {
         Ok(Outcome {
             latent_sliced,
             images: scores,
-            pictures: self.pictures(generated, &images, labels.as_deref())?,
+            pictures: self.pictures(&images, labels.as_deref())?,
         })
     }
 
     fn scores(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Scored, Failure> {
         if let (Some(test), Some(private)) = (self.test.labelled()?, self.private.labelled()?) {
-            return crate::scores::score(
-                &test,
-                images,
-                labels,
-                &private,
-                self.score,
-                self.device,
-                self.interrupt,
-            );
+            return crate::scores::score(&test, images, labels, &private, self.score, self.session);
         }
         let shape = self.test.shape();
         let most = self.test.len().min(self.score.scored as usize);
@@ -103,28 +104,20 @@ impl Judge<'_> {
             [&real, images],
             (shape.channels, shape.side),
             self.score,
-            self.device,
-            self.interrupt,
+            self.session,
         )
     }
 
     fn encode(&self, records: &Records) -> Result<Vec<f32>, Failure> {
-        self.space
-            .encode_records(records, self.device, self.interrupt)
+        self.space.encode_records(records, self.session)
     }
 
     fn decode(&self, latents: &[f32]) -> Result<Vec<f32>, Failure> {
         let shape = self.test.shape();
-        self.space
-            .decode_as(latents, shape, self.device, self.interrupt)
+        self.space.decode_as(latents, shape, self.session)
     }
 
-    fn pictures(
-        &self,
-        generated: &Generated,
-        images: &[f32],
-        labels: Option<&[usize]>,
-    ) -> Result<Pictures, Failure> {
+    fn pictures(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Pictures, Failure> {
         let shape = self.test.shape();
         let area = shape.values();
         let order: Vec<usize> = match labels {
@@ -154,19 +147,16 @@ impl Judge<'_> {
             caption.to_string(),
             drawn(&samples, shape, 10)?,
         )];
-        if !generated.strip.is_empty() {
+        if !self.strip.is_empty() {
             let mut rows = Vec::new();
             let mut steps = Vec::new();
-            for snapshot in &generated.strip {
+            for snapshot in self.strip {
                 rows.extend_from_slice(&snapshot.rows);
                 steps.push(snapshot.step.to_string());
             }
-            for row in rows.chunks_exact_mut(self.space.latent()) {
-                let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
-                row.iter_mut().for_each(|x| *x /= norm);
-            }
+            normalise(&mut rows, self.space.latent());
             let decoded = self.decode(&rows)?;
-            let columns = rows.len() / self.space.latent() / generated.strip.len();
+            let columns = rows.len() / self.space.latent() / self.strip.len();
             pictures.push((
                 "strip.png",
                 format!(
@@ -225,9 +215,6 @@ fn drawn(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, F
 /// The squared sliced distance between two sets of points, in fixed slices.
 fn sliced(a: &[f32], b: &[f32], d: usize) -> Result<f64, Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let slices = Slices::tight(d, SLICES.max(d), &mut rng).map_err(Failure::run)?;
-    let cells = Cells::of_sample(b, &slices, a.len() / d).map_err(Failure::run)?;
-    swd::transport::host::sliced_cotangents_and_distance(a, &slices, &cells)
-        .map(|(_, distance)| distance)
-        .map_err(Failure::run)
+    let slices = Slices::tight(d, SLICES.max(d), &mut rng).map_err(Failure::failed)?;
+    sliced_w2_squared(a, b, &slices).map_err(Failure::failed)
 }

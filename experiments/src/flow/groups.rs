@@ -1,6 +1,6 @@
 //! Private latents: one group for all records, or one a class.
 
-use super::sides::Records;
+use super::data_split::Records;
 
 /// The groups that flow by themselves. Sizes and labels are public, latents are not.
 pub struct Groups {
@@ -13,6 +13,15 @@ pub struct Groups {
 }
 
 impl Groups {
+    /// Before records are encoded.
+    pub fn none(dim: usize) -> Self {
+        Self {
+            latents: Vec::new(),
+            classes: None,
+            dim,
+        }
+    }
+
     /// Groups of records whose latents are given, `[n, d]` in rows.
     pub fn new(latents: &[f32], records: &Records, dim: usize, conditional: bool) -> Self {
         if !conditional {

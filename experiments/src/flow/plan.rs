@@ -6,6 +6,7 @@ use dp_core::delta::check_delta;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
+use lab::session::refused_plan;
 
 use super::Settings;
 use super::mechanisms::declared;
@@ -27,7 +28,7 @@ pub fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
     }
     // More than there are is refused for itself.
     if let Some(records) = settings.records.filter(|&records| records <= most) {
-        check_delta(settings.delta, records as f64).map_err(|e| refuse(&e))?;
+        check_delta(settings.delta, records as f64).map_err(refused_plan)?;
     }
     if !settings.mechanism.releases_each_step() {
         // Its noise does not depend on the records.
@@ -50,7 +51,7 @@ pub fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Fai
     };
     if !settings.conditional {
         let all = FixedSizeSampler::new(sizes.iter().sum(), batches.iter().sum());
-        return all.map(Into::into).map_err(Failure::run);
+        return all.map(Into::into).map_err(Failure::failed);
     }
     let mut start = 0;
     let group = |&size: &usize| {
@@ -59,7 +60,7 @@ pub fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Fai
     };
     GroupSampler::new(sizes.iter().map(group).collect(), &batches)
         .map(Into::into)
-        .map_err(Failure::run)
+        .map_err(Failure::failed)
 }
 
 /// Batch sizes of groups of some sizes.
@@ -114,23 +115,16 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
                 lower(1.0 / records as f64 / (releases as f64 + 1.0))
             ),
         ),
-        e => refuse(&e),
+        e => refused_plan(e),
     })
-}
-
-fn refuse(why: &dyn std::fmt::Display) -> Failure {
-    Failure::input(
-        format!("the privacy plan is refused: {why}"),
-        "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
     use dp_core::ledger::Entries;
+    use lab::session::Arguments;
 
-    use super::super::Arguments;
     use super::*;
 
     #[test]
@@ -145,8 +139,8 @@ mod tests {
         }
     }
 
-    /// Sebag et al. 2023, arXiv 2312.08227, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385
-    /// records, for which they claim epsilon 10 and 5.
+    /// Sebag et al. 2023, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
+    /// claims epsilon 10 and 5.
     #[test]
     fn the_published_settings_of_photographs_cost_less_than_published() {
         for (noise, expected) in [("0.58", 5.92), ("0.72", 3.33)] {

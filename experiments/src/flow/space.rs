@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
 use lab::progress::Progress;
+use lab::run_folder::write_file;
+use lab::session::{Session, floats_of_bytes, floats_to_bytes};
 use model::latent::{
     DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
 };
@@ -17,7 +18,7 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
 use super::Settings;
-use super::sides::{Records, Sides};
+use super::data_split::{DataSplit, Records};
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.
@@ -74,15 +75,14 @@ impl Space {
     pub fn encode_records(
         &self,
         records: &Records,
-        device: &Device,
-        interrupt: &Interrupt,
+        session: &Session,
     ) -> Result<Vec<f32>, Failure> {
         let mut latents = Vec::with_capacity(records.len() * self.latent());
         let places: Vec<usize> = (0..records.len()).collect();
         for part in places.chunks(PART) {
-            interrupt.check("records were encoded")?;
+            session.interrupt.check("records were encoded")?;
             let images = padded(&records.gather(part)?, records.shape(), self.shape());
-            latents.extend(self.encode_host(&images, device));
+            latents.extend(self.encode_host(&images, &session.chosen.device));
         }
         Ok(latents)
     }
@@ -104,13 +104,12 @@ impl Space {
         &self,
         latents: &[f32],
         shape: ImageShape,
-        device: &Device,
-        interrupt: &Interrupt,
+        session: &Session,
     ) -> Result<Vec<f32>, Failure> {
         let mut images = Vec::new();
         for part in latents.chunks(PART * self.latent()) {
-            interrupt.check("latents were decoded")?;
-            let decoded = self.decode_host(part, device);
+            session.interrupt.check("latents were decoded")?;
+            let decoded = self.decode_host(part, &session.chosen.device);
             images.extend(cropped(&decoded, self.shape(), shape));
         }
         Ok(images)
@@ -119,19 +118,15 @@ impl Space {
 
 /// The autoencoder of the settings: read from `cache`, or trained and written there.
 ///
-/// - `public`: the checksum of the public records.
-///
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
 /// [`Failure::Interrupted`], with its training so far in `cache`.
 pub fn autoencoder(
     settings: &Settings,
-    sides: &Sides,
-    public: &str,
+    split: &DataSplit,
     cache: &Path,
-    device: &Device,
-    interrupt: &Interrupt,
+    session: &Session,
 ) -> Result<Space, Failure> {
     let training = Training {
         epochs: settings.public_epochs,
@@ -140,42 +135,43 @@ pub fn autoencoder(
     };
     let mut key = json!({
         "format": 3,
-        "public": public,
+        "public": split.public.fingerprint()?,
         "latent": settings.latent,
         "training": training,
         "seed": SEED,
     });
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
     rng.set_stream(3);
-    let autodiff = device.clone().autodiff();
+    let autodiff = session.chosen.device.clone().autodiff();
     let latent = settings.latent;
     if settings.photographs() {
         key["width"] = json!(settings.width);
         let width = settings.width;
         let fresh = DcganAutoencoder::new(3, latent, width, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, interrupt)
+        trained(fresh, &key, &training, split, cache, &mut rng, session)
             .map(|space| Space::Dcgan(Box::new(space)))
     } else {
         let fresh = SmallAutoencoder::new(1, latent, &mut rng, &autodiff);
-        kept(fresh, &key, &training, sides, cache, &mut rng, interrupt)
+        trained(fresh, &key, &training, split, cache, &mut rng, session)
             .map(|space| Space::Small(Box::new(space)))
     }
 }
 
-fn kept<M: LatentSpace + Module>(
+fn trained<M: LatentSpace + Module>(
     fresh: M,
     key: &Value,
     training: &Training,
-    sides: &Sides,
+    split: &DataSplit,
     cache: &Path,
     rng: &mut ChaCha20Rng,
-    interrupt: &Interrupt,
+    session: &Session,
 ) -> Result<M, Failure> {
-    let folder = cache.join("autoencoders");
-    let path = folder.join(format!("{}.bin", &hex(key.to_string().as_bytes())[..24]));
+    let path = cache
+        .join("autoencoders")
+        .join(format!("{}.bin", &hex(key.to_string().as_bytes())[..24]));
     if let Some(bytes) = read(&path)? {
         println!("public    autoencoder {}", path.display());
-        return from_host(fresh.valid(), &floats(&bytes)).map_err(|e| damaged(&path, &e));
+        return from_host(fresh.valid(), &floats_of_bytes(&bytes)).map_err(|e| damaged(&path, &e));
     }
     let part = path.with_extension("part");
     let from = read(&part)?
@@ -188,16 +184,16 @@ fn kept<M: LatentSpace + Module>(
     };
     println!(
         "public    training an autoencoder on {} records of {}{after}",
-        sides.public.len(),
-        sides.public_name
+        split.public.len(),
+        split.public_name
     );
-    let steps = training.epochs * sides.public.len().div_ceil(BATCH);
+    let steps = training.epochs * split.public.len().div_ceil(BATCH);
     let progress = Progress::from(done as u64, steps as u64);
-    let (shape, whole) = (sides.public.shape(), fresh.shape());
+    let (shape, whole) = (split.public.shape(), fresh.shape());
     let trained = training.run::<_, Stopped>(
         fresh,
-        sides.public.len(),
-        |places| Ok(padded(&sides.public.gather(places)?, shape, whole)),
+        split.public.len(),
+        |places| Ok(padded(&split.public.gather(places)?, shape, whole)),
         rng,
         from.as_ref(),
         |step, state| {
@@ -205,10 +201,10 @@ fn kept<M: LatentSpace + Module>(
             if step.done % 50 == 0 || step.done == step.steps {
                 progress.message(format!("{:.1} nats", step.loss));
             }
-            if interrupt.asked() && step.done < step.steps {
-                write(&folder, &part, &bytes_of(&state()))?;
+            if session.interrupt.asked() && step.done < step.steps {
+                write(&part, &bytes_of(&state()))?;
                 let (done, steps) = (step.done, step.steps);
-                interrupt.check(&format!(
+                session.interrupt.check(&format!(
                     "the autoencoder was trained, after step {done} of {steps}"
                 ))?;
             }
@@ -217,7 +213,7 @@ fn kept<M: LatentSpace + Module>(
     );
     progress.finish();
     let trained = trained.map_err(|Stopped(failure)| failure)?.valid();
-    write(&folder, &path, &bytes_of_floats(&to_host(&trained)))?;
+    write(&path, &floats_to_bytes(&to_host(&trained)))?;
     // Nobody misses it where it cannot be removed: the whole is read first.
     let _ = std::fs::remove_file(&part);
     Ok(trained)
@@ -227,7 +223,7 @@ fn kept<M: LatentSpace + Module>(
 fn bytes_of(state: &TrainingState) -> Vec<u8> {
     let mut bytes = (state.done as u64).to_le_bytes().to_vec();
     bytes.extend((state.weights.len() as u64).to_le_bytes());
-    bytes.extend(bytes_of_floats(&state.weights));
+    bytes.extend(floats_to_bytes(&state.weights));
     bytes.extend(&state.optimizer);
     bytes
 }
@@ -240,18 +236,9 @@ fn state(bytes: &[u8]) -> Option<TrainingState> {
     let (weights, optimizer) = rest.split_at_checked(usize::try_from(length).ok()?)?;
     Some(TrainingState {
         done: usize::try_from(u64::from_le_bytes(*done)).ok()?,
-        weights: floats(weights),
+        weights: floats_of_bytes(weights),
         optimizer: optimizer.to_vec(),
     })
-}
-
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    let (words, _) = bytes.as_chunks::<4>();
-    words.iter().map(|&b| f32::from_le_bytes(b)).collect()
-}
-
-fn bytes_of_floats(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// Why a training stopped.
@@ -265,7 +252,7 @@ impl From<Failure> for Stopped {
 
 impl From<model::ModelError> for Stopped {
     fn from(error: model::ModelError) -> Self {
-        Self(Failure::run(error))
+        Self(Failure::failed(error))
     }
 }
 
@@ -327,18 +314,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(body.to_vec()))
 }
 
-fn write(folder: &Path, path: &Path, body: &[u8]) -> Result<(), Failure> {
-    let bytes = [hex(body).as_bytes(), body].concat();
-    let attempt = || -> std::io::Result<()> {
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        std::io::Write::write_all(&mut file, &bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    attempt().map_err(|e| Failure::Failed {
-        message: format!("{} could not be written: {e}", path.display()),
-        help: Some("free some space, or choose another --cache-dir".into()),
-    })
+/// Behind its SHA-256 in hexadecimal, whole or not at all.
+fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
+    write_file(path, &[hex(body).as_bytes(), body].concat())
 }

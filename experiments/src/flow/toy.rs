@@ -1,23 +1,25 @@
-//! Five Gaussians in the plane (Sebag et al. 2023, arXiv 2312.08227, figure 1): what smoothing does to a flow.
+//! Five Gaussians in the plane (Sebag et al. 2023, figure 1): what smoothing does to a flow.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use data::Gaussians;
 use lab::diagnostic::Failure;
+use lab::evaluate::transport::sliced_w2_squared;
 use lab::figures::{Field, Format, Particles as Panels, Snapshot};
 use lab::progress::Progress;
 use lab::report::{Better, FigureFile, Metric, RunFile, this_command, timestamp};
 use lab::run_folder::RunFolder;
+use lab::session::Arguments;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::json;
 use swd::flow::StepSize;
 use swd::smoothed::{NoisyProjections, project};
-use swd::{Cells, Particles, Region, Slices};
+use swd::{Particles, Region, Slices};
 
-use super::Arguments;
+use super::settings::{Flags, check_toy};
 
 /// The name of the data set.
 pub const NAME: &str = "gaussians";
@@ -41,14 +43,15 @@ const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 ///
 /// [`Failure::BadInput`] for a flag that the toy does not use and for an output folder that exists,
 /// [`Failure::Failed`] where it cannot be written.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.check_used_by_toy()?;
-    let place = arguments
+pub fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
+    check_toy(arguments)?;
+    let (running, seed) = (&arguments.running, arguments.common.seed);
+    let place = running
         .out
         .clone()
-        .or_else(|| arguments.run.clone())
+        .or_else(|| running.run.clone())
         .unwrap_or_else(|| RunFolder::unused(&Path::new("runs/flow").join(NAME)));
-    let started = arguments.run.is_some() && place.join("config.toml").exists();
+    let started = running.run.is_some() && place.join("config.toml").exists();
     if started && place.join("run.json").exists() {
         println!("done      {}", place.join("report.html").display());
         return Ok(());
@@ -61,30 +64,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     folder.write(
         "config.toml",
-        format!("dataset = \"{NAME}\"\nseed = {}\n", arguments.seed).as_bytes(),
+        format!("dataset = \"{NAME}\"\nseed = {}\n", seed).as_bytes(),
     )?;
     folder.write("ledger.jsonl", b"")?;
-    let mut rng = ChaCha20Rng::seed_from_u64(arguments.seed);
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let mixture = Gaussians::five();
     let target = mixture
         .sample(POINTS, &mut rng)
-        .map_err(Failure::run)?
+        .map_err(Failure::failed)?
         .values;
     let fresh = mixture
         .sample(POINTS, &mut rng)
-        .map_err(Failure::run)?
+        .map_err(Failure::failed)?
         .values;
     let progress = Progress::new(STEPS * SIGMAS.len() as u64);
     let mut panels = Vec::new();
     let mut metrics = Vec::new();
     for (sigma, paper) in SIGMAS.into_iter().zip(PAPER) {
-        let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::run)?;
+        let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::failed)?;
         for step in 1..=STEPS {
             let smoothed = smoothed(&target, sigma, &mut rng)?;
             let all: Vec<usize> = (0..SLICES).collect();
             particles
                 .step(&smoothed, &all, SIZE, &mut rng)
-                .map_err(Failure::run)?;
+                .map_err(Failure::failed)?;
             progress.step();
             if SEEN.contains(&step) {
                 panels.push(Snapshot {
@@ -100,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )
         .better(Better::Lower);
         metrics.push(match paper {
-            Some(value) => metric.paper(value, "paper 000, section 4.1"),
+            Some(value) => metric.paper(value, "Sebag et al. 2023, section 4.1"),
             None => metric,
         });
     }
@@ -114,9 +117,9 @@ fn smoothed(
     sigma: f64,
     rng: &mut ChaCha20Rng,
 ) -> Result<NoisyProjections, Failure> {
-    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::run)?;
-    let ball = Region::ball(RADIUS).map_err(Failure::run)?;
-    let values = project(points, &slices, ball).map_err(Failure::run)?;
+    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
+    let ball = Region::ball(RADIUS).map_err(Failure::failed)?;
+    let values = project(points, &slices, ball).map_err(Failure::failed)?;
     let noisy = values
         .before_noise()
         .iter()
@@ -125,16 +128,14 @@ fn smoothed(
             value + sigma * noise
         })
         .collect();
-    NoisyProjections::from_released(noisy, slices, sigma).map_err(Failure::run)
+    NoisyProjections::from_released(noisy, slices, sigma).map_err(Failure::failed)
 }
 
 /// The sliced distance as the papers' libraries give it: the root of the mean square.
 fn distance(a: &[f32], b: &[f32], rng: &mut ChaCha20Rng) -> Result<f64, Failure> {
-    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::run)?;
-    let cells = Cells::of_sample(b, &slices, a.len() / 2).map_err(Failure::run)?;
-    swd::transport::host::sliced_cotangents_and_distance(a, &slices, &cells)
-        .map(|(_, squared)| squared.sqrt())
-        .map_err(Failure::run)
+    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
+    let squared = sliced_w2_squared(a, b, &slices);
+    squared.map(f64::sqrt).map_err(Failure::failed)
 }
 
 fn in_plane(rows: &[f32]) -> Vec<(f64, f64)> {
@@ -186,7 +187,7 @@ fn finish(
         figures: vec![FigureFile::new(
             "toy.png",
             "Particles after 1, 10 and 200 steps (columns) for sigma 0, 0.5 and 1 (rows), over level \
-             sets of the target (paper 000, figure 1)",
+             sets of the target (Sebag et al. 2023, figure 1)",
         )],
         settings: [
             ("points", json!(POINTS)),

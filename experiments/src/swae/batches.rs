@@ -5,7 +5,7 @@ use data::Dataset;
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
-use model::swae::Swae;
+use model::swae::Swae as Network;
 use private_training::Batch;
 
 use super::Settings;
@@ -72,20 +72,14 @@ impl Batches {
         &self,
         data: &Dataset,
         indices: &[usize],
-        model: &Swae,
+        model: &Network,
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
         let pixels = data
             .train
             .gather(indices)
-            .ok_or_else(|| Failure::run("a sampled index lies outside the data"))?;
+            .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
         let batch = model.batch(pixels, &self.sizes, device);
-        batch.map_err(Failure::run)
-    }
-
-    /// The sizes of the groups that are matched, without empty ones.
-    pub fn matched(&self) -> Vec<usize> {
-        let sizes = self.sizes.iter().copied();
-        sizes.filter(|&size| size > 0).collect()
+        batch.map_err(Failure::failed)
     }
 }

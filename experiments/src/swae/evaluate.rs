@@ -35,7 +35,7 @@ pub struct Scores {
 }
 
 /// Pictures, by file name.
-pub type Pictures = Vec<(&'static str, &'static str, Vec<u8>)>;
+pub type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 
 /// Samples to be scored.
 pub struct Samples {
@@ -110,13 +110,13 @@ impl Evaluator {
     fn distance_to_prior(&self, latents: &[f32], records: usize) -> Result<f64, Failure> {
         let latent = self.latent;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let slices = Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::run)?;
+        let slices = Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::failed)?;
         let cells = UniformBall::new(latent)
             .and_then(|ball| ball.cells(records))
-            .map_err(Failure::run)?;
+            .map_err(Failure::failed)?;
         swd::transport::host::sliced_cotangents_and_distance(latents, &slices, &cells)
             .map(|(_, distance)| distance)
-            .map_err(Failure::run)
+            .map_err(Failure::failed)
     }
 
     fn reconstruct(&self, model: &Swae, latents: &[f32], indices: &[usize]) -> Vec<f32> {
@@ -132,8 +132,8 @@ impl Evaluator {
         decode(model, inputs, &self.device)
     }
 
-    /// Reconstructions, samples, the latent scatter and interpolations (Rodriguez-Vitores et al. 2025,
-    /// arXiv 2502.01701, figures 2, 3 and 7), as PNG.
+    /// Reconstructions, samples, the latent scatter and interpolations (Rodriguez-Vitores, Lalanne and Loubes 2025,
+    /// figures 2, 3 and 7), as PNG.
     ///
     /// # Errors
     ///
@@ -158,29 +158,26 @@ impl Evaluator {
         let both = [originals, rebuilt].concat();
         let samples = self.samples(model, classes, rng)?;
         let (points, labels) = self.scatter_points(model);
-        Ok(vec![
-            (
-                "reconstructions.png",
-                "First test image of each class, and its reconstruction",
-                figures::grid(&both, side, columns, 3)?,
-            ),
-            (
-                "samples.png",
-                "100 samples",
-                figures::grid(&samples, side, 10, 2)?,
-            ),
-            (
-                "latents.png",
-                "Latents of test images by class, and the prior's boundary",
-                figures::scatter(&points, model.latent, &labels, 1.6)?,
-            ),
-            (
-                "interpolations.png",
-                "Interpolations in latent space between the first test images of each pair of \
-                 classes",
-                self.interpolations(model, &latents, &firsts)?,
-            ),
-        ])
+        let mut pictures = Pictures::new();
+        let mut show = |name, caption: &str, bytes| pictures.push((name, caption.into(), bytes));
+        show(
+            "reconstructions.png",
+            "First test image of each class, and its reconstruction",
+            figures::grid(&both, side, columns, 3)?,
+        );
+        let grid = figures::grid(&samples, side, 10, 2)?;
+        show("samples.png", "100 samples", grid);
+        show(
+            "latents.png",
+            "Latents of test images by class, and the prior's boundary",
+            figures::scatter(&points, model.latent, &labels, 1.6)?,
+        );
+        show(
+            "interpolations.png",
+            "Interpolations in latent space between the first test images of each pair of classes",
+            self.interpolations(model, &latents, &firsts)?,
+        );
+        Ok(pictures)
     }
 
     /// `count` samples for scores, with labels where the model is conditional: in equal parts from
@@ -197,7 +194,7 @@ impl Evaluator {
         rng: &mut impl Rng,
     ) -> Result<Samples, Failure> {
         let Some(classes) = classes else {
-            let prior = UniformBall::new(model.latent).map_err(Failure::run)?;
+            let prior = UniformBall::new(model.latent).map_err(Failure::failed)?;
             let latents = prior.sample(count, rng);
             return Ok(Samples {
                 pixels: self.decode(model, latents.clone()),
@@ -241,7 +238,7 @@ impl Evaluator {
         }
         let labels = test.labels().to_vec();
         LabelledImages::new(pixels, labels, test.height(), test.width(), test.classes())
-            .map_err(Failure::run)
+            .map_err(Failure::failed)
     }
 
     /// One hundred samples: from the class Gaussians, a row a class, or from the prior.
@@ -266,7 +263,7 @@ impl Evaluator {
                 inputs
             }
             None => UniformBall::new(model.latent)
-                .map_err(Failure::run)?
+                .map_err(Failure::failed)?
                 .sample(100, rng),
         };
         Ok(self.decode(model, inputs))

@@ -1,18 +1,14 @@
-//! The private sliced-Wasserstein autoencoder, end to end.
+//! The private sliced-Wasserstein autoencoder, end to end (Rodriguez-Vitores, Lalanne and Loubes 2025,
+//! arXiv 2502.01701, section 6).
 
-mod arguments;
 mod batches;
 mod evaluate;
 mod latents;
 mod moments;
 mod plan;
 mod report;
-mod resume;
-mod run;
 mod settings;
 mod train;
 
-pub use arguments::Arguments;
-pub use plan::neighbours;
-pub use settings::{Frame, Settings};
-pub use train::run;
+pub use settings::{Flags, Settings};
+pub use train::Swae;

@@ -1,8 +1,8 @@
 //! What a run promises, checked before it starts.
 
-use dp_core::accounting::Neighbours;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
+use lab::session::refused_plan;
 
 use super::Settings;
 use super::batches::Batches;
@@ -11,7 +11,7 @@ use super::batches::Batches;
 const MOMENTS_SHARE: f64 = 0.1;
 
 /// The release of the class moments, by its name in the plan.
-pub const MOMENTS: &str = "class moments";
+pub const MOMENTS: &str = "class-moments";
 
 /// The checked plan; none without privacy.
 ///
@@ -28,26 +28,12 @@ pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan
         settings.steps,
         batches.sampler.clone(),
     );
-    if settings.conditional && settings.class_moments {
+    if settings.releases_moments() {
         let own = ReleaseNoise::GaussianWithin {
             epsilon: MOMENTS_SHARE * epsilon,
             delta: MOMENTS_SHARE * settings.delta,
         };
         plan = plan.and(MOMENTS, own);
     }
-    plan.check().map(Some).map_err(|e| {
-        Failure::input(
-            format!("the privacy plan is refused: {e}"),
-            "change --epsilon, --delta, --batch or --steps, or say --no-privacy",
-        )
-    })
-}
-
-/// A neighbour relation in words.
-pub fn neighbours(relation: Neighbours) -> &'static str {
-    match relation {
-        Neighbours::ReplaceOne => "replace one record",
-        Neighbours::KEnd => "replace one record by one of its class, class sizes public",
-        Neighbours::AddRemove => "add or remove one record",
-    }
+    plan.check().map(Some).map_err(refused_plan)
 }

@@ -1,176 +1,51 @@
-//! The training run: load, plan, loop { sample, gradient, release, update }, evaluate, report.
+//! The training run: its records, its autoencoder, one step, and its interim scores.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-use burn::module::Module;
 use data::split::{Records, Use};
 use data::{Dataset, DatasetKind, LoadOptions};
-use dp_core::ledger::Ledger;
-use lab::backend::say_notes;
-use lab::checkpoint::{Checkpoints, Identity};
+use dp_core::plan::CheckedPlan;
+use lab::backend::Chosen;
 use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
-use lab::report::upper;
-use lab::resume::{begin, create, done, ledger, resumable};
-use lab::run_folder::RunFolder;
-use private_training::{GroupSizes, StepLosses};
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
+    Session, Training, Used, Wording, judge_again,
+};
+use model::swae::{Swae as Network, SwaeConfig, framework_initialisation};
+use private_training::{Gradients, StepLosses};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 use serde_json::json;
-
-use crate::spent::spent_so_far;
-use crate::uses::{Used, noted, untaken};
-use crate::weights;
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
-use super::plan::plan;
-use super::run::Run;
-use super::{Arguments, Settings, moments, report};
+use super::plan::{MOMENTS, plan};
+use super::report::{self, Judging};
+use super::settings::{Flags, Initialisation, Settings};
 
 /// Interim evaluations on public test records during a run.
 const EVALUATIONS: u64 = 10;
-const COMMAND: &str = "cargo run --release --locked --bin swae --";
-/// How often the progress bar asks the accountant what has been spent.
-const ACCOUNTED_POINTS: u64 = 25;
 
-/// Runs one training from its command line, or goes on with one.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards;
-/// [`Failure::Interrupted`] after SIGINT or SIGTERM, with a checkpoint written.
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    if let Some(path) = &arguments.rescore {
-        return rescore(path, &arguments);
-    }
-    let begun = begin(
-        arguments.resume.as_deref(),
-        arguments.run.as_deref(),
-        Settings::read,
-        || Settings::resolve(&arguments),
-    )?;
-    let Some((settings, folder)) = begun else {
-        return Ok(());
-    };
-    let chosen = arguments.backend.choose()?;
-    if settings.epsilon.is_some() {
-        chosen.exact_enough()?;
-    }
-    let place = place(&arguments, &settings);
-    if folder.is_none() {
-        untaken(&place)?;
-    }
-    let (data, used) = load(&settings, &arguments)?;
-    let batches = Batches::new(&settings, &data)?;
-    let plan = plan(&settings, &batches)?;
-    let cache = arguments.score.cache_dir.as_deref();
-    let elsewhere = noted(cache, &[used], settings.promises())?;
-    let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
-    run.announce()?;
-    let identity = run.identity()?;
-    let interrupt = Interrupt::listen()?;
-    let judging = judging(&arguments, &interrupt);
-    let (folder, mut ledger) = match folder {
-        Some(folder) => {
-            // What cannot be read must be known before any step is made.
-            moments::read(&folder)?;
-            run.kept().restore(&folder, &identity)?;
-            let ledger = ledger(&folder, run.releaser.is_some(), [])?;
-            folder.keep_json_lines("metrics.jsonl", |line| {
-                line["step"].as_u64().is_some_and(|step| step <= run.step)
-            })?;
-            (folder, ledger)
-        }
-        None => create(&place, &run.settings, COMMAND)?,
-    };
-    let finished = run
-        .train(&folder, &mut ledger, &identity, &interrupt, &arguments)
-        .and_then(|()| {
-            let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
-            report::write(&folder, &run, &ledger, classes.as_ref(), &judging)
-        });
-    finished.map_err(|failure| resumable(failure, &folder))?;
-    Checkpoints::of(folder.path()).remove()
+/// A private autoencoder.
+pub struct Swae {
+    pub(super) settings: Settings,
+    pub(super) data: Arc<Dataset>,
+    pub(super) batches: Batches,
+    pub(super) training: Training<Network>,
+    pub(super) evaluator: Evaluator,
+    pub(super) judging: Judging,
+    used: Used,
+    /// Of the last step; not private.
+    losses: Option<StepLosses>,
 }
 
-fn judging(arguments: &Arguments, interrupt: &Interrupt) -> report::Judging {
-    report::Judging {
-        interrupt: interrupt.clone(),
-        score: arguments.score.clone(),
-        paper_labels: arguments.paper_labels,
-    }
-}
-
-/// Judges a finished run again, from its weights and its released moments: nothing is released.
-fn rescore(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let folder = RunFolder::open(path)?;
-    done(&folder)?;
-    let settings = Settings::read(&folder)?;
-    let weights = folder.file("model.bpk");
-    let moments = settings.class_moments && settings.conditional;
-    if !weights.exists() || (moments && moments::read(&folder)?.is_none()) {
-        let run = folder.path().display();
-        return Err(Failure::input(
-            format!("the run in {run} is not finished"),
-            format!("go on with --resume {run}"),
-        ));
-    }
-    let chosen = arguments.backend.choose()?;
-    let (data, used) = load(&settings, arguments)?;
-    let batches = Batches::new(&settings, &data)?;
-    let plan = plan(&settings, &batches)?;
-    let cache = arguments.score.cache_dir.as_deref();
-    let elsewhere = noted(cache, &[used], settings.promises())?;
-    let planned = plan.iter().map(|plan| {
-        let planned = plan.releases_in_all();
-        ("the plan of a finished run".to_string(), planned)
-    });
-    let mut ledger = ledger(&folder, plan.is_some(), planned)?;
-    let mut run = Run::new(settings, chosen, data, batches, plan, elsewhere)?;
-    run.model = run.model.try_load_file(&weights).map_err(|e| {
-        Failure::input(
-            format!("{}: {e}", weights.display()),
-            "put the weights of this run back and try again",
-        )
-    })?;
-    // The file holds the weights that are evaluated, the average where there is one.
-    run.ema = None;
-    run.step = run.settings.steps;
-    run.seconds = report::seconds_before(&folder);
-    // Nobody listens: there is nothing to keep, and a signal ends it at once.
-    let interrupt = Interrupt::default();
-    let classes = run.class_latents(&folder, &mut ledger, &interrupt)?;
-    report::write(
-        &folder,
-        &run,
-        &ledger,
-        classes.as_ref(),
-        &judging(arguments, &interrupt),
-    )?;
-    Checkpoints::of(folder.path()).remove()
-}
-
-fn place(arguments: &Arguments, settings: &Settings) -> PathBuf {
-    arguments
-        .run
-        .clone()
-        .or(arguments.out.clone())
-        .unwrap_or_else(|| {
-            let privacy = settings
-                .epsilon
-                .map_or("no-privacy".to_string(), |e| format!("eps{e}"));
-            let name = format!("{}-{privacy}", settings.dataset);
-            RunFolder::unused(&Path::new("runs/swae").join(name))
-        })
-}
-
-fn load(settings: &Settings, arguments: &Arguments) -> Result<(Dataset, Used), Failure> {
+/// The data set, its private records cut to those that are asked for, and how it is used: all of it.
+fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<(Dataset, Used), Failure> {
     let kind = settings.kind()?;
     let glyphs = kind == DatasetKind::Glyphs;
     let options = LoadOptions {
-        data_dir: arguments.data_dir.clone(),
+        data_dir: data_dir.map(Path::to_path_buf),
         seed: settings.seed,
         train: settings.records.filter(|_| glyphs),
         // Glyphs are drawn, not read: as many as the evaluation looks at.
@@ -205,119 +80,151 @@ fn load(settings: &Settings, arguments: &Arguments) -> Result<(Dataset, Used), F
     Ok((data, used))
 }
 
-impl Run {
-    fn train(
-        &mut self,
-        folder: &RunFolder,
-        ledger: &mut Ledger,
-        identity: &Identity,
-        interrupt: &Interrupt,
-        arguments: &Arguments,
-    ) -> Result<(), Failure> {
-        let evaluator =
-            Evaluator::new(self.data.clone(), self.settings.latent, &self.chosen.device)?;
-        let steps = self.settings.steps;
-        let progress = Progress::from(self.step, steps);
-        while self.step < steps {
-            let start = Instant::now();
-            let losses = self.one_step(ledger)?;
-            self.step += 1;
-            progress.step();
-            let step = self.step;
-            if step.is_multiple_of((steps / ACCOUNTED_POINTS).max(1)) || step == steps {
-                progress.message(match self.plan() {
-                    Some(plan) => format!("epsilon {}", upper(spent_so_far(plan, ledger)?)),
-                    None => "not private".to_string(),
-                });
-            }
-            if step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps {
-                self.look(&evaluator, folder, ledger, &progress, losses)?;
-            }
-            self.seconds += start.elapsed().as_secs_f64();
-            let stop = interrupt.asked();
-            if stop || step.is_multiple_of(arguments.checkpoint_every) || step == steps {
-                self.kept().save(folder, identity, ledger.releases())?;
-            }
-            if stop && step < steps {
-                progress.finish();
-                return Err(Failure::Interrupted {
-                    message: format!("stopped after step {step} of {steps}"),
-                    help: Some(format!("go on with --resume {}", folder.path().display())),
-                });
-            }
-        }
-        progress.finish();
-        weights::save(folder, &self.evaluated()?)
-    }
+impl Experiment for Swae {
+    const NAME: &'static str = "swae";
+    const ABOUT: &'static str = "Train a private sliced-Wasserstein autoencoder and look at what it \
+                                 learned. Values come from the preset, and a flag wins over the preset. \
+                                 The run folder holds the resolved configuration, the privacy ledger, \
+                                 metrics, weights, pictures and a report.";
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judging"];
+    const STORED: &'static [&'static str] = &[MOMENTS];
+    type Flags = Flags;
+    type Settings = Settings;
 
-    /// Sample, gradient, release, update. The losses are those of a run without privacy.
-    fn one_step(&mut self, ledger: &mut Ledger) -> Result<Option<StepLosses>, Failure> {
-        let (device, model) = (&self.chosen.device, &self.model);
-        let (released, losses) = match &mut self.releaser {
-            Some(releaser) => {
-                let draw = releaser.draw().map_err(Failure::run)?;
-                let batch = self
-                    .batches
-                    .of(&self.data, &draw.indices(), model, device)?;
-                let sizes = GroupSizes::of(&self.batches.sampler);
-                let (clipped, _) = self
-                    .gradients
-                    .clipped(model, &batch, sizes)
-                    .map_err(Failure::run)?;
-                let bounded = clipped.of(draw).map_err(Failure::run)?;
-                let released = releaser.release(bounded, ledger).map_err(Failure::run)?;
-                (released.into_params(), None)
-            }
-            None => {
-                let indices = self.batches.sampler.sample(&mut self.plain).concat();
-                let batch = self.batches.of(&self.data, &indices, model, device)?;
-                let (gradient, losses) = self
-                    .gradients
-                    .without_privacy(model, &batch)
-                    .map_err(Failure::run)?;
-                (gradient.into_params_without_privacy(), Some(losses))
-            }
+    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
+        let path = arguments.own.judging.rescore.as_deref()?;
+        let finished = |folder: &lab::run_folder::RunFolder, settings: &Settings| {
+            let released =
+                !settings.releases_moments() || Released::read(folder, MOMENTS)?.is_some();
+            Ok(released && folder.file("model.bpk").exists())
         };
-        self.said = say_notes(&self.gradients, self.said);
-        self.model = self
-            .optimizer
-            .step(self.settings.learning_rate, self.model.clone(), released);
-        if let Some(ema) = &mut self.ema {
-            ema.update(&self.model);
-        }
-        Ok(losses)
+        let weights = |folder: &_, run: &mut Self| run.training.load_weights(folder);
+        Some(judge_again::<Self>(path, arguments, finished, weights))
     }
 
-    /// Scores on public test records, to the screen and to `metrics.jsonl`.
-    fn look(
-        &self,
-        evaluator: &Evaluator,
-        folder: &RunFolder,
-        ledger: &Ledger,
-        progress: &Progress,
-        losses: Option<StepLosses>,
-    ) -> Result<(), Failure> {
-        let step = self.step;
-        let scores = evaluator.scores(&self.evaluated()?, step == self.settings.steps)?;
-        progress.line(&format!(
-            "step {step:>6}: test reconstruction {:.2} nats, sliced distance to prior {:.4}",
-            scores.reconstruction, scores.sliced
-        ));
-        let epsilon = self
-            .plan()
-            .map(|plan| spent_so_far(plan, ledger))
-            .transpose()?;
-        folder.append_json(
-            "metrics.jsonl",
-            &json!({
-                "step": step,
-                "epsilon_upper": epsilon,
-                "test_reconstruction_bce": scores.reconstruction,
-                "test_sliced_w2_squared": scores.sliced,
-                "training_loss_not_private": losses.map(|l| {
-                    json!({"reconstruction": l.losses[0], "sliced": l.penalties[0]})
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        Settings::resolve(arguments)
+    }
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure> {
+        let (data, used) = load(settings, arguments.running.data_dir.as_deref())?;
+        let batches = Batches::new(settings, &data)?;
+        let plan = plan(settings, &batches)?;
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        let classes = data.train.classes();
+        let config = SwaeConfig {
+            latent: settings.latent,
+            classes: if settings.conditional { classes } else { 0 },
+        };
+        let mut network = config.init(&mut public, &chosen.device);
+        if settings.initialisation == Initialisation::Framework {
+            network = framework_initialisation(network, &mut public);
+        }
+        let mut gradients = Gradients::new(settings.objective()?);
+        *gradients.public() = public;
+        let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
+        non_private.set_stream(1);
+        let (sampler, known) = (batches.sampler.clone(), settings.insecure_noise_seed);
+        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
+            .with_batches(non_private)
+            .with_average(settings.ema)?;
+        let data = Arc::new(data);
+        Ok(Self {
+            evaluator: Evaluator::new(data.clone(), settings.latent, &chosen.device)?,
+            settings: settings.clone(),
+            data,
+            batches,
+            training,
+            judging: arguments.own.judging.clone(),
+            used,
+            losses: None,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: self.data.name.clone(),
+            private: self.data.train.len(),
+            test: self.data.test.len(),
+            used: vec![self.used.clone()],
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.training.plan()
+    }
+
+    fn wording(&self) -> Wording {
+        let mut wording = Wording::default();
+        if self.settings.releases_moments() {
+            wording.releases += " and the class moments";
+        }
+        wording
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let (steps, dims) = (self.settings.steps, [self.settings.latent]);
+        self.training.announcement(steps, &dims)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let train = &self.data.train;
+        let mut records = (train.len() as u64).to_le_bytes().to_vec();
+        records.extend(train.pixels());
+        records.extend(train.labels());
+        Ok(Fingerprint::of(&records))
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        Some(&mut self.training)
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.steps
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let (batches, data, device) = (&self.batches, &self.data, &session.chosen.device);
+        let gather = |model: &Network, drawn: &[Vec<usize>]| {
+            batches.of(data, &drawn.concat(), model, device)
+        };
+        let rate = self.settings.learning_rate;
+        self.losses = self.training.step(rate, &mut session.ledger, gather)?;
+        Ok(())
+    }
+
+    fn evaluates_after(&self, step: u64) -> bool {
+        let steps = self.settings.steps;
+        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
+    }
+
+    fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
+        let model = self.training.averaged_weights()?;
+        let last = session.step == self.settings.steps;
+        let scores = self.evaluator.scores(&model, last)?;
+        let (reconstruction, sliced) = (scores.reconstruction, scores.sliced);
+        Ok(Evaluation {
+            message: format!(
+                "test reconstruction {reconstruction:.2} nats, sliced distance to prior {sliced:.4}"
+            ),
+            scores: json!({
+                "test_reconstruction_bce": reconstruction,
+                "test_sliced_w2_squared": sliced,
+                "training_loss_not_private": self.losses.as_ref().map(|losses| {
+                    json!({"reconstruction": losses.losses[0], "sliced": losses.penalties[0]})
                 }),
             }),
-        )
+            accounted: true,
+        })
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        self.training.save_weights(&session.folder)?;
+        let classes = self.class_latents(session)?;
+        report::report(self, session, classes.as_ref())
     }
 }

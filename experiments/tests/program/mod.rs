@@ -1,7 +1,8 @@
 //! What tests of the binaries need of a program's run: its folder, its text, its JSON.
+#![allow(dead_code)] // each test needs some of it
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A temporary folder, kept as long as the first part lives, and the run's own place in it.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -20,19 +21,58 @@ pub fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
-/// Starts a run and kills it once its ledger has so many lines, or lets it end before.
-pub fn kill_at(command: &mut Command, run: &Path, lines: usize) {
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    let ledger = run.join("ledger.jsonl");
-    while std::fs::read_to_string(&ledger).map_or(0, |t| t.lines().count()) < lines
-        && child.try_wait().expect("a child").is_none()
-    {
-        std::thread::yield_now();
-    }
-    child.kill().expect("killed");
-    child.wait().expect("a child");
+/// Runs until `step` steps are done, as with a SIGINT that comes then.
+pub fn stopped_after(command: &mut Command, step: usize) {
+    let stop = ["--stop-after-step".to_string(), step.to_string()];
+    let output = command.args(stop).output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
 }
+
+/// Leaves `run` as a kill after `step` steps does, before the next checkpoint is written.
+pub fn killed_after(command: &mut Command, run: &Path, step: usize) {
+    stopped_after(command, step);
+    std::fs::remove_dir_all(last_checkpoint(run)).expect("a checkpoint");
+}
+
+/// The last checkpoint of a run.
+pub fn last_checkpoint(run: &Path) -> PathBuf {
+    let checkpoints = std::fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+    let paths = checkpoints.map(|entry| entry.expect("an entry").path());
+    let whole = paths.filter(|path| path.join("manifest.json").exists());
+    whole.max().expect("a checkpoint")
+}
+
+/// Lines of the ledger of a run.
+pub fn lines(run: &Path) -> usize {
+    std::fs::read_to_string(run.join("ledger.jsonl")).map_or(0, |t| t.lines().count())
+}
+
+/// The lines of `metrics.jsonl`, and the epsilon spent at each of a private step.
+pub fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
+    let text = std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
+    text.lines()
+        .map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let spent = line["epsilon_upper"].take().as_f64().unwrap_or(0.0);
+            (line, spent)
+        })
+        .unzip()
+}
+
+/// The columns of a table of one's own.
+pub const SCHEMA: &str = r#"
+[[column]]
+name = "x"
+kind = "numeric"
+min = 0
+max = 10
+[[column]]
+name = "sex"
+kind = "sensitive"
+zero = ["F"]
+one = ["M"]
+[[column]]
+name = "y"
+kind = "label"
+classes = [["no"], ["yes"]]
+"#;

@@ -6,6 +6,7 @@ use super::column::{Column, Role, check};
 use super::raw::RawSchema;
 use super::{GroupedTable, TableError, encode};
 use crate::DataError;
+use crate::split::is_test_row;
 
 /// What happens to a line in which a value is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -101,6 +102,20 @@ pub struct CsvTable {
     pub dropped: usize,
     /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
     pub sha256: String,
+}
+
+impl CsvTable {
+    /// The private and the public records: one row in five of the file is public, by its number alone
+    /// ([`is_test_row`]), so that a row that is dropped, or replaced, moves no other to the other side.
+    ///
+    /// # Errors
+    ///
+    /// [`DataError::Empty`] where a side has too few records.
+    pub fn split_by_row(&self) -> Result<(GroupedTable, GroupedTable), DataError> {
+        let (public, private): (Vec<usize>, Vec<usize>) =
+            (0..self.table.len()).partition(|&record| is_test_row(self.rows[record]));
+        Ok((self.table.select(&private)?, self.table.select(&public)?))
+    }
 }
 
 impl Schema {

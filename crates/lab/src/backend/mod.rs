@@ -1,7 +1,6 @@
 //! `--backend`: which device a run computes on.
 
 mod choice;
-mod memory;
 mod quiet;
 
 use burn::tensor::{Device, DeviceType};
@@ -9,7 +8,6 @@ use clap::ValueEnum;
 use dp_core::per_sample::Rounding;
 
 pub use choice::Choice;
-pub use memory::say_notes;
 pub use quiet::quiet_drivers;
 
 use crate::diagnostic::Failure;
@@ -90,7 +88,7 @@ impl Chosen {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the backend.
-    pub fn exact_enough(&self) -> Result<(), Failure> {
+    pub fn supports_private_steps(&self) -> Result<(), Failure> {
         let Err(reason) = Rounding::of(&self.device) else {
             return Ok(());
         };

@@ -1,4 +1,4 @@
-//! What a run is, and when it may take its noise up again.
+//! What a run is, and when it may draw the noise of before again.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ pub struct Identity {
     #[serde(default)]
     pub encoder: String,
     /// SHA-256 of the program, the device and the processor, and of the latents that came of them.
-    /// Another program may go on with a run, but not with the same noise.
+    /// Another program may resume a run, but not with the same noise.
     pub program: String,
 }
 
@@ -43,7 +43,7 @@ impl Identity {
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe()
             .and_then(fs::read)
-            .map_err(|e| Failure::run(format!("the program cannot read its own file: {e}")))?;
+            .map_err(|e| Failure::failed(format!("the program cannot read its own file: {e}")))?;
         let program = format!("{} {backend:?} {}", hex(&program), processor());
         Ok(Self {
             experiment: experiment.into(),
@@ -84,19 +84,19 @@ impl Identity {
         self == there && backend == Backend::Flex
     }
 
-    /// Puts `noise` back where `kept` of the run `there` stopped, if that may be: where the steps are
+    /// Puts `noise` back where the `stored` noise of the run `there` stopped, if that may be: where the steps are
     /// made again to the last bit, or where the noise is known anyway. Otherwise it stays new, and the
     /// answer is `false`.
-    pub(super) fn take_up(
+    pub(super) fn restore_noise(
         &self,
         there: &Self,
         backend: Backend,
         noise: &mut NoiseSource,
-        kept: &NoiseState,
+        stored: &NoiseState,
     ) -> bool {
-        let may = self.repeats(there, backend) || !kept.is_secret();
+        let may = self.repeats(there, backend) || !stored.is_secret();
         if may {
-            *noise = NoiseSource::resume(kept);
+            *noise = NoiseSource::resume(stored);
         }
         may
     }
@@ -112,8 +112,14 @@ fn processor() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let described = read("/proc/cpuinfo");
     let mut parts = vec![format!("{} {wide}", std::env::consts::ARCH)];
-    let told = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
-    parts.extend(described.lines().filter(told).take(2).map(String::from));
+    let chosen_by = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
+    parts.extend(
+        described
+            .lines()
+            .filter(chosen_by)
+            .take(2)
+            .map(String::from),
+    );
     parts.extend((0..8).map(|cache| {
         read(&format!(
             "/sys/devices/system/cpu/cpu0/cache/index{cache}/size"
@@ -158,21 +164,21 @@ mod tests {
     }
 
     #[test]
-    fn secret_noise_is_taken_up_only_where_steps_repeat_themselves() {
+    fn secret_noise_is_restored_only_where_steps_repeat_themselves() {
         let here = Identity::of("test", "s", "r".into(), Backend::Flex).unwrap();
         let mut newer = here.clone();
         newer.program = "p".into();
         let secret = NoiseSource::secret().unwrap().state();
         let known = NoiseSource::insecure(5).state();
-        for (there, kept, expected) in [
+        for (there, stored, expected) in [
             (&here, &secret, true),
             (&newer, &secret, false),
             (&newer, &known, true),
         ] {
             let mut noise = NoiseSource::secret().unwrap();
-            let taken = here.take_up(there, Backend::Flex, &mut noise, kept);
-            assert_eq!(taken, expected);
-            assert_eq!(noise.state() == *kept, expected);
+            let restored = here.restore_noise(there, Backend::Flex, &mut noise, stored);
+            assert_eq!(restored, expected);
+            assert_eq!(noise.state() == *stored, expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `RUN/checkpoints/`: from where a killed run goes on.
+//! `RUN/checkpoints/`: from where a killed run resumes.
 //!
 //! A checkpoint is a folder of named files with a manifest that holds their checksums. It is written
 //! under a temporary name, flushed, and renamed, so a checkpoint is there whole or not at all. The last
@@ -9,7 +9,6 @@
 
 mod generator;
 mod identity;
-mod training;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,13 +21,12 @@ use serde::{Deserialize, Serialize};
 pub use generator::GeneratorState;
 pub use identity::Identity;
 pub use reporting::checksum::hex;
-pub use training::Training;
 
 use crate::backend::Backend;
 use crate::diagnostic::Failure;
 
 /// The form of the manifest; another number is refused.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// How many checkpoints are kept: the last one, and one before it in case that one is damaged.
 const KEPT: usize = 2;
 const MANIFEST: &str = "manifest.json";
@@ -59,13 +57,15 @@ pub struct Checkpoint {
     pub identity: Identity,
     /// Where it was read from.
     pub path: PathBuf,
+    /// What a reader of the resumed run must know: that its noise is new.
+    pub warning: Option<String>,
     files: BTreeMap<String, Vec<u8>>,
-    noise: Kept,
+    noise: StoredNoise,
 }
 
 /// The noise of a checkpoint.
 #[derive(Debug)]
-enum Kept {
+enum StoredNoise {
     /// The run had none.
     None,
     /// Its key was removed when a later checkpoint was written.
@@ -137,15 +137,29 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Refuses a checkpoint whose files do not hold what they must.
+    pub fn damaged(&self, why: &dyn std::fmt::Display) -> Failure {
+        refused(&self.path, &why.to_string())
+    }
+
     /// Puts `noise` back where it was, if that may be, and says where it may not.
-    fn take_up_noise(&self, here: &Identity, backend: Backend, noise: &mut NoiseSource) {
+    fn restore_noise(&mut self, here: &Identity, backend: Backend, noise: &mut NoiseSource) {
         let why = match &self.noise {
-            Kept::None => return,
-            Kept::Key(kept) if here.take_up(&self.identity, backend, noise, kept) => return,
-            Kept::Key(_) => "another program or device, or other latents",
-            Kept::Removed => "its key went when a later checkpoint was written",
+            StoredNoise::None => return,
+            StoredNoise::Key(stored)
+                if here.restore_noise(&self.identity, backend, noise, stored) =>
+            {
+                return;
+            }
+            StoredNoise::Key(_) => "another program or device, or other latents",
+            StoredNoise::Removed => "its key went when a later checkpoint was written",
         };
-        println!("resume    {why}: new noise, so not the same result to the last bit");
+        let (step, news) = (
+            self.step,
+            "new noise, so not the same result to the last bit",
+        );
+        println!("resume    {why}: {news}");
+        self.warning = Some(format!("Resumed from step {step}, {why}: {news}."));
     }
 }
 
@@ -215,7 +229,9 @@ impl Checkpoints {
                 "the checkpoint {} could not be written: {e}",
                 target.display()
             ),
-            help: Some("free some space, then go on from the last checkpoint with --resume".into()),
+            help: Some(
+                "free some space, then resume from the last checkpoint with --resume".into(),
+            ),
         })
     }
 
@@ -233,10 +249,10 @@ impl Checkpoints {
             let (path, later) = (self.at(step), steps.len() - 1 - place);
             let key = path.join(NOISE);
             // What is known anyway stays, so that the run can be repeated.
-            let kept: Option<NoiseState> = fs::read(&key)
+            let stored: Option<NoiseState> = fs::read(&key)
                 .ok()
                 .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            let known = kept.is_some_and(|kept| !kept.is_secret());
+            let known = stored.is_some_and(|stored| !stored.is_secret());
             if later > 0 && !known && key.exists() {
                 fs::remove_file(&key)?;
                 File::open(&path)?.sync_all()?;
@@ -250,7 +266,7 @@ impl Checkpoints {
     }
 
     /// The last checkpoint, if there is one, with `noise` put back where it was: it must be one of this
-    /// run, and says from where the run goes on, and whether with new noise.
+    /// run, and says from where the run resumes, and whether with new noise.
     ///
     /// # Errors
     ///
@@ -262,14 +278,14 @@ impl Checkpoints {
         backend: Backend,
         noise: Option<&mut NoiseSource>,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let Some(checkpoint) = self.last()? else {
+        let Some(mut checkpoint) = self.last()? else {
             return Ok(None);
         };
         checkpoint.check(here)?;
         self.forget()
-            .map_err(|e| Failure::run(format!("{}: {e}", self.folder.display())))?;
+            .map_err(|e| Failure::failed(format!("{}: {e}", self.folder.display())))?;
         if let Some(noise) = noise {
-            checkpoint.take_up_noise(here, backend, noise);
+            checkpoint.restore_noise(here, backend, noise);
         }
         println!("resume    from step {}", checkpoint.step);
         Ok(Some(checkpoint))
@@ -287,10 +303,13 @@ impl Checkpoints {
         let path = self.at(step);
         let manifest = manifest(&path)?;
         if manifest.format != FORMAT {
-            let found = manifest.format;
-            return Err(refused(
-                &path,
-                &format!("its format is {found}, this program reads format {FORMAT}"),
+            return Err(Failure::input(
+                format!(
+                    "the checkpoint {} is refused: its format is {}, this program reads format {FORMAT}",
+                    path.display(),
+                    manifest.format
+                ),
+                "finish the run with the program that started it, or start it anew in another folder",
             ));
         }
         if manifest.step != step {
@@ -313,9 +332,9 @@ impl Checkpoints {
             files.insert(name, bytes);
         }
         let noise = match manifest.noise {
-            None => Kept::None,
-            Some(_) if !path.join(NOISE).exists() => Kept::Removed,
-            Some(expected) => Kept::Key(
+            None => StoredNoise::None,
+            Some(_) if !path.join(NOISE).exists() => StoredNoise::Removed,
+            Some(expected) => StoredNoise::Key(
                 serde_json::from_slice(&checked(NOISE, &expected)?)
                     .map_err(|e| refused(&path, &format!("{NOISE} cannot be read: {e}")))?,
             ),
@@ -324,6 +343,7 @@ impl Checkpoints {
             step,
             identity: manifest.identity,
             path,
+            warning: None,
             files,
             noise,
         }))
@@ -336,7 +356,7 @@ impl Checkpoints {
     /// [`Failure::Failed`] names the folder and the cause.
     pub fn remove(&self) -> Result<(), Failure> {
         match fs::remove_dir_all(&self.folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::run(format!(
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::failed(format!(
                 "{} could not be removed: {e}",
                 self.folder.display()
             ))),
@@ -373,7 +393,7 @@ fn manifest(path: &Path) -> Result<Manifest, Failure> {
 fn refused(path: &Path, why: &str) -> Failure {
     Failure::input(
         format!("the checkpoint {} is refused: {why}", path.display()),
-        "remove this folder to go on from the checkpoint before it, or start the run anew",
+        "remove this folder to resume from the checkpoint before it, or start the run anew",
     )
 }
 
@@ -532,7 +552,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&again.state()).unwrap(), keys[2]);
         assert!(!old.exists());
 
-        // The one before it is whole, and goes on with noise of its own.
+        // The one before it is whole, and resumes with noise of its own.
         fs::remove_dir_all(checkpoints.at(3)).unwrap();
         let mut fresh = NoiseSource::secret().unwrap();
         let own = fresh.state();

@@ -2,66 +2,52 @@
 
 mod gaussian;
 mod generator;
-mod once;
+mod particles;
 mod public;
 mod resampled;
-mod steps;
+mod stored;
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
-use dp_core::sampling::BatchSampler;
-use lab::backend::Chosen;
-use lab::checkpoint::Identity;
+use burn::module::Module;
+use burn::tensor::Device;
+use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
-use lab::run_folder::RunFolder;
-use rand_chacha::ChaCha20Rng;
-use swd::Slices;
+use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use model::adam::ModuleAdam;
+use model::generator::Generator;
+use model::weights::{from_host, to_host};
+use swd::{Particles, Slices};
+
+use crate::objective::Frame;
 
 use super::Settings;
-use super::groups::Groups;
-use super::release::WayOut;
-use super::settings::{Frame, Mechanism, Norm};
+use super::settings::{Mechanism, Norm};
+use super::train::Flow;
 
-pub use once::check;
+use stored::Target;
 
-/// What a mechanism works with.
-pub struct Flow<'a> {
-    /// The settings.
-    pub settings: &'a Settings,
-    /// What draws private records in a run without privacy.
-    pub sampler: &'a BatchSampler,
-    /// Private latents.
-    pub groups: &'a Groups,
-    /// Particles of each group.
-    pub particles: Vec<usize>,
-    /// The way out.
-    pub out: WayOut,
-    /// Public randomness.
-    pub public: ChaCha20Rng,
-    /// Where a release and checkpoints are kept.
-    pub folder: &'a RunFolder,
-    /// What the run is, for its checkpoints.
-    pub identity: &'a Identity,
-    /// Whether to stop.
-    pub interrupt: &'a Interrupt,
-    /// Steps from one checkpoint to the next.
-    pub checkpoint_every: u64,
-    /// Where networks compute.
-    pub chosen: &'a Chosen,
+/// What the steps of a mechanism move.
+pub enum Moved {
+    /// Before the start.
+    Nothing,
+    /// Latents that need no step.
+    Rows(Generated),
+    /// Particles of each group, towards targets that were released once.
+    Stored(Vec<Particles>, Vec<Target>),
+    /// Particles of each group, towards a fresh release at each step.
+    Resampled(Vec<Particles>),
+    /// A generator.
+    Generator(Box<Generator>, ModuleAdam),
 }
 
 /// Latents that may be published, with labels where there is a flow a class.
+#[derive(Clone)]
 pub struct Generated {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,
     /// The class of each row.
     pub labels: Option<Vec<usize>>,
-    /// The same few particles at some steps.
-    pub strip: Vec<Snapshot>,
-    /// `(step, squared sliced distance to the target)`.
-    pub distances: Vec<(u64, f64)>,
 }
 
 /// Some particles at one step.
@@ -75,29 +61,139 @@ pub struct Snapshot {
 
 /// Particles in the strip over time.
 const STRIP: usize = 10;
+const WEIGHTS: &str = "weights.bin";
+const OPTIMIZER: &str = "optimizer.bin";
+const PARTICLES: &str = "particles.bin";
 
-impl Flow<'_> {
-    /// Runs the mechanism of the settings.
+impl Moved {
+    /// What a checkpoint keeps of it.
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        match self {
+            Self::Nothing | Self::Rows(_) => BTreeMap::new(),
+            Self::Stored(groups, _) | Self::Resampled(groups) => {
+                let rows: Vec<f32> = groups.iter().flat_map(Particles::rows).collect();
+                BTreeMap::from([(PARTICLES.into(), floats_to_bytes(&rows))])
+            }
+            Self::Generator(model, optimizer) => {
+                let weights = floats_to_bytes(&to_host(&model.valid()));
+                let optimizer = (OPTIMIZER.into(), optimizer.to_bytes());
+                BTreeMap::from([(WEIGHTS.into(), weights), optimizer])
+            }
+        }
+    }
+
+    /// Takes the place of what a checkpoint holds.
     ///
-    /// - `public_latents`, `public_labels`: of the public side, for what needs no private record.
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a checkpoint that does not fit.
+    pub fn restore(&mut self, checkpoint: &Checkpoint, device: &Device) -> Result<(), Failure> {
+        match self {
+            Self::Nothing | Self::Rows(_) => {}
+            Self::Stored(groups, _) | Self::Resampled(groups) => {
+                let rows = floats_of_bytes(checkpoint.file(PARTICLES)?);
+                let mut rest = &rows[..];
+                for particles in groups {
+                    let (n, d) = (particles.count(), particles.dim());
+                    let cut = rest.split_at_checked(n * d);
+                    let few = || checkpoint.damaged(&"it has too few particles");
+                    let (here, after) = cut.ok_or_else(few)?;
+                    *particles = Particles::new(here, d).map_err(Failure::failed)?;
+                    rest = after;
+                }
+            }
+            Self::Generator(model, optimizer) => {
+                let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
+                let restored = from_host(model.valid(), &weights);
+                **model = restored.map_err(|e| checkpoint.damaged(&e))?.train();
+                let bytes = checkpoint.file(OPTIMIZER)?;
+                let restored = ModuleAdam::from_bytes(bytes, device);
+                *optimizer = restored.map_err(|e| checkpoint.damaged(&e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Flow {
+    /// What comes before the first step: releases of all records, and where particles start.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] and [`Failure::Interrupted`].
-    pub fn generate(
-        mut self,
-        public_latents: impl FnOnce() -> Result<Vec<f32>, Failure>,
-        public_labels: &[usize],
-    ) -> Result<(Generated, WayOut), Failure> {
-        let generated = match self.settings.mechanism {
-            Mechanism::Marginals => self.marginals(),
-            Mechanism::Fixed => self.fixed(),
-            Mechanism::Resampled => self.resampled(),
+    pub(super) fn start(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.moved = match self.settings.mechanism {
+            Mechanism::Marginals => self.marginals(session)?,
+            Mechanism::Fixed => self.fixed(session)?,
+            Mechanism::Resampled => Moved::Resampled(self.first_particles()?),
             Mechanism::Generator => self.generator(),
-            Mechanism::Gaussian => self.gaussian(),
-            Mechanism::Public => self.public_records(&public_latents()?, public_labels),
-        }?;
-        Ok((generated, self.out))
+            Mechanism::Gaussian => Moved::Rows(self.gaussian(session)?),
+            Mechanism::Public => Moved::Rows(self.public_records(session)?),
+        };
+        Ok(())
+    }
+
+    /// One step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    pub(super) fn one_step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        // Out of the way of the rest of the flow for this step.
+        let mut moved = std::mem::replace(&mut self.moved, Moved::Nothing);
+        let distance = match &mut moved {
+            Moved::Nothing | Moved::Rows(_) => Ok(0.0),
+            Moved::Stored(particles, targets) => self.towards(particles, targets, session.step),
+            Moved::Resampled(particles) => self.resampled_step(particles, session),
+            Moved::Generator(model, optimizer) => self.generator_step(model, optimizer, session),
+        };
+        self.moved = moved;
+        self.distance = distance?;
+        Ok(())
+    }
+
+    /// What the steps have made.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    pub(super) fn generated(&mut self) -> Result<Generated, Failure> {
+        let moved = std::mem::replace(&mut self.moved, Moved::Nothing);
+        let rows = match moved {
+            Moved::Nothing => Vec::new(),
+            Moved::Rows(generated) => return Ok(generated),
+            Moved::Stored(mut groups, _) | Moved::Resampled(mut groups) => {
+                self.on_the_sphere(&mut groups)?
+            }
+            Moved::Generator(model, _) => self.sample(&model.valid(), &self.particles).concat(),
+        };
+        Ok(Generated {
+            rows,
+            labels: self.labels(),
+        })
+    }
+
+    /// Keeps some particles for the strip where `step` is one of its steps.
+    pub(super) fn picture(&mut self, step: u64) {
+        let last = self.strip.last().map(|s| s.step);
+        if last == Some(step) || !strip_steps(self.steps_in_all()).contains(&step) {
+            return;
+        }
+        let groups: Vec<Vec<f32>> = match &self.moved {
+            Moved::Nothing | Moved::Rows(_) => return,
+            Moved::Stored(groups, _) | Moved::Resampled(groups) => {
+                groups.iter().map(Particles::rows).collect()
+            }
+            Moved::Generator(model, _) => {
+                self.sample(&model.valid(), &vec![10; self.groups.latents.len()])
+            }
+        };
+        let rows = self.first(&groups);
+        self.strip.push(Snapshot { step, rows });
+    }
+
+    fn steps_in_all(&self) -> u64 {
+        self.settings.step_count(self.split.private.len())
     }
 
     fn slices(&mut self) -> Result<Slices, Failure> {
@@ -106,26 +202,22 @@ impl Flow<'_> {
             Frame::Tight => Slices::tight(d, k, &mut self.public),
             Frame::Iid => Slices::iid(d, k, &mut self.public),
         }
-        .map_err(Failure::run)
+        .map_err(Failure::failed)
     }
 
     /// The sensitivity that a published setting declares; none for the proved one.
     fn declared(&self) -> Result<Option<f64>, Failure> {
-        declared(self.settings, self.groups.dim)?
-            .map(|norm| norm.for_radius(1.0).map_err(Failure::run))
+        declared(&self.settings, self.groups.dim)?
+            .map(|norm| norm.for_radius(1.0).map_err(Failure::failed))
             .transpose()
     }
 
     /// Labels of particles that stand group after group.
     fn labels(&self) -> Option<Vec<usize>> {
         self.groups.classes.as_ref()?;
-        Some(
-            self.particles
-                .iter()
-                .enumerate()
-                .flat_map(|(g, &n)| std::iter::repeat_n(self.groups.class(g), n))
-                .collect(),
-        )
+        let groups = self.particles.iter().enumerate();
+        let labels = groups.flat_map(|(g, &n)| std::iter::repeat_n(self.groups.class(g), n));
+        Some(labels.collect())
     }
 
     /// The first particles of the groups, in turn, ten in all.
@@ -139,13 +231,13 @@ impl Flow<'_> {
         rows.truncate(STRIP * d);
         rows
     }
+}
 
-    fn progress(&self, done: u64, steps: u64) -> Progress {
-        Progress::from(done, steps)
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
+/// Rows in their directions, of norm 1: where the decoder knows its way.
+pub fn normalise(rows: &mut [f32], d: usize) {
+    for row in rows.chunks_exact_mut(d) {
+        let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
+        row.iter_mut().for_each(|x| *x /= norm);
     }
 }
 

@@ -1,17 +1,21 @@
 //! Public latents, drawn with replacement: what is reached without a private record.
 
 use lab::diagnostic::Failure;
+use lab::session::Session;
 use rand::RngExt;
 
-use super::{Flow, Generated};
+use super::super::train::Flow;
+use super::Generated;
 
-impl Flow<'_> {
-    pub(super) fn public_records(
-        &mut self,
-        latents: &[f32],
-        labels: &[usize],
-    ) -> Result<Generated, Failure> {
+impl Flow {
+    pub(super) fn public_records(&mut self, session: &Session) -> Result<Generated, Failure> {
         let d = self.groups.dim;
+        let public = &self.split.public;
+        let latents = match &self.space {
+            Some(space) => space.encode_records(public, session)?,
+            None => Vec::new(),
+        };
+        let labels = public.labels();
         let total: usize = self.particles.iter().sum();
         let mut rows = Vec::with_capacity(total * d);
         let mut drawn = Vec::with_capacity(total);
@@ -23,8 +27,6 @@ impl Flow<'_> {
         Ok(Generated {
             rows,
             labels: self.groups.classes.is_some().then_some(drawn),
-            strip: Vec::new(),
-            distances: Vec::new(),
         })
     }
 }

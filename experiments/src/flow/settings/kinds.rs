@@ -50,16 +50,6 @@ impl Mechanism {
     }
 }
 
-/// How slices are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Frame {
-    /// Independent directions.
-    Iid,
-    /// A tight frame.
-    Tight,
-}
-
 /// The sensitivity of noisy projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

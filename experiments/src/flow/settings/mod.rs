@@ -5,90 +5,95 @@ mod kinds;
 mod unused;
 
 use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
-use serde::{Deserialize, Serialize};
+use lab::session::{self, Arguments, budget_name, text_in};
 
-use super::Arguments;
+use crate::objective::Frame;
+use crate::scores::ScoreFlags;
 
-pub use kinds::{Frame, Mechanism, Norm};
+pub use kinds::{Mechanism, Norm};
+pub use unused::check_toy;
 
-/// Everything that decides a run's result, as written to `config.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Settings {
-    /// How private data is used.
-    pub mechanism: Mechanism,
-    /// Private data set.
-    pub dataset: String,
-    /// `half`, or another data set.
-    pub public: String,
-    /// Private records, or all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub records: Option<usize>,
-    /// Public records, or all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub public_records: Option<usize>,
-    /// Budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
-    /// Noise multiplier instead of a budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise_multiplier: Option<f64>,
-    /// Delta of the guarantee.
-    pub delta: f64,
-    /// One flow a class.
-    pub conditional: bool,
-    /// Particles, or as many as private records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub particles: Option<usize>,
-    /// Flow steps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u64>,
-    /// Passes over the private records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<u64>,
-    /// Private records in a batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<usize>,
-    /// Slices of a release.
-    pub slices: usize,
-    /// Slices of a class's release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_slices: Option<usize>,
-    /// Slices of a step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slices_per_step: Option<usize>,
-    /// Bins of a marginal.
-    pub bins: usize,
-    /// The share of the budget (of `1/z^2`) that goes to moments, around which marginals are counted.
-    #[serde(default)]
-    pub moments_share: f64,
-    /// How slices are drawn.
-    pub frame: Frame,
-    /// The sensitivity.
-    pub sensitivity: Norm,
-    /// `h` of the first step.
-    pub step_size: f64,
-    /// The last step's `h` as a share of it.
-    #[serde(default = "whole")]
-    pub final_step: f64,
-    /// `lambda`.
-    pub diffusion: f64,
-    /// The generator's learning rate.
-    pub learning_rate: f64,
-    /// Latent dimension.
-    pub latent: usize,
-    /// Channels of the narrowest layer of the autoencoder of photographs.
-    #[serde(default = "paper_width")]
-    pub width: usize,
-    /// Passes of the autoencoder.
-    pub public_epochs: usize,
-    /// Public seed.
-    #[serde(default)]
-    pub seed: u64,
-    /// Seed of batches and noise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub insecure_noise_seed: Option<u64>,
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: Option<u64>, learning_rate: f64,
+        slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
+    }
+    preset {
+        /// One flow a class.
+        conditional: bool,
+        /// Slices of a class's release.
+        class_slices: Option<usize>,
+    }
+    flags {
+        /// How private data is used.
+        #[flag(value_enum)]
+        mechanism: Mechanism,
+        /// Private data: glyphs, mnist, fashion-mnist, usps, `images` for a folder of photographs
+        /// (--data-dir), or gaussians for the toy in the plane.
+        dataset: String,
+        /// What the autoencoder is trained on: `half`, the public half of the data set, or another data
+        /// set altogether.
+        public: String,
+        /// Bins of a marginal, a power of two.
+        bins: usize,
+        /// The share of the budget (of `1/z^2`) that `marginals` spends on moments first: bins then lie around
+        /// each class's private Gaussian, and noise is drawn towards it. 0 for histograms alone.
+        #[setting(default)]
+        moments_share: f64,
+        /// Slices drawn independently, or as a tight frame.
+        #[flag(value_enum)]
+        frame: Frame,
+        /// The sensitivity of noisy projections: proved, or one of the papers' for comparison.
+        #[flag(value_enum)]
+        sensitivity: Norm,
+        /// h: the step of the flow.
+        step_size: f64,
+        /// The last step's size as a share of the first; it falls along a line. `fixed` and `marginals`
+        /// alone.
+        #[setting(default = "whole")]
+        final_step: f64,
+        /// Lambda: the diffusion of the flow.
+        diffusion: f64,
+        /// Dimension of the latent space.
+        latent: usize,
+        /// Channels of the narrowest layer of the autoencoder of photographs.
+        #[setting(default = "paper_width")]
+        width: usize,
+        /// Passes of the autoencoder over the public records.
+        public_epochs: usize,
+    }
+    optional {
+        /// Public records: the first ones (default: all of them).
+        public_records: usize,
+        /// The noise multiplier instead of a budget: the epsilon is computed.
+        #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
+        noise_multiplier: f64,
+        /// Particles over all classes (default: as many as private records).
+        particles: usize,
+        /// Passes over the private records, instead of steps: `resampled` and `generator` alone.
+        #[flag(conflicts_with = "steps")]
+        epochs: u64,
+        /// Private records in a batch: `resampled` and `generator` alone.
+        batch: usize,
+        /// Slices of one flow step, out of those released: `fixed` and `marginals` alone.
+        slices_per_step: usize,
+    }
+    switches {
+        /// Noise as Sebag et al. 2023 publish it, a multiple of their high-probability norm w(k, delta): the
+        /// multiplier over the proved sensitivity follows. 0.67 is their epsilon 10 on MNIST.
+        #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier", "epsilon"])]
+        paper_noise: Option<f64>,
+        /// One flow a class, with public class sizes: samples come with labels.
+        #[arg(long, overrides_with = "unconditional")]
+        conditional: bool,
+        /// One flow for all records.
+        #[arg(long)]
+        unconditional: bool,
+        /// How samples are scored.
+        #[command(flatten)]
+        score: ScoreFlags,
+    }
 }
 
 /// The name of a folder of photographs among the data sets.
@@ -108,117 +113,65 @@ impl Settings {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments) -> Result<Self, Failure> {
-        let mechanism = arguments.mechanism.unwrap_or(Mechanism::Marginals);
-        let mut settings: Self = toml::from_str(mechanism.preset()).map_err(Failure::run)?;
-        macro_rules! take {
-            ($($field:ident),*) => {
-                $(if let Some(value) = &arguments.$field { settings.$field = value.clone(); })*
-            };
+    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let (own, common) = (&arguments.own, &arguments.common);
+        let mechanism = own.mechanism.unwrap_or(Mechanism::Marginals);
+        unused::check(arguments, mechanism)?;
+        let mut settings: Self = arguments.over(mechanism.preset())?;
+        if text_in(mechanism.preset(), "dataset").as_ref() != Some(&settings.dataset) {
+            settings.records = common.records;
+            settings.public_records = own.public_records;
         }
-        macro_rules! take_optional {
-            ($($field:ident),*) => {
-                $(if arguments.$field.is_some() { settings.$field = arguments.$field; })*
-            };
-        }
-        arguments.check_used_by(mechanism)?;
-        if arguments
-            .dataset
-            .as_ref()
-            .is_some_and(|d| *d != settings.dataset)
-        {
-            settings.records = None;
-            settings.public_records = None;
-        }
-        take!(
-            dataset,
-            moments_share,
-            public,
-            delta,
-            bins,
-            frame,
-            sensitivity,
-            step_size,
-            final_step,
-            diffusion,
-            learning_rate,
-            latent,
-            width,
-            public_epochs
-        );
         if settings.photographs() {
             settings.take_photographs(arguments);
         }
-        take_optional!(records, public_records, particles, batch, slices_per_step);
-        if let Some(slices) = arguments.slices {
-            settings.slices = slices;
+        if common.slices.is_some() {
             settings.class_slices = None;
             // The preset's; a flag of one's own is checked below.
-            if arguments.slices_per_step.is_none() {
+            if own.slices_per_step.is_none() {
+                let slices = settings.slices;
                 settings.slices_per_step = settings.slices_per_step.map(|some| some.min(slices));
             }
         }
-        if arguments.steps.is_some() || arguments.epochs.is_some() {
-            settings.steps = arguments.steps;
-            settings.epochs = arguments.epochs;
+        if common.steps.is_some() || own.epochs.is_some() {
+            settings.steps = common.steps;
+            settings.epochs = own.epochs;
         }
-        if arguments.epsilon.is_some() || arguments.noise_multiplier.is_some() {
-            settings.epsilon = arguments.epsilon;
-            settings.noise_multiplier = arguments.noise_multiplier;
+        if common.epsilon.is_some() || own.noise_multiplier.is_some() {
+            settings.epsilon = common.epsilon;
+            settings.noise_multiplier = own.noise_multiplier;
         }
-        if let Some(share) = arguments.paper_noise {
+        if let Some(share) = own.paper_noise {
             settings.epsilon = None;
             settings.noise_multiplier = Some(settings.published(share)?);
         }
-        if arguments.conditional {
-            settings.conditional = true;
-        }
-        if arguments.unconditional {
-            settings.conditional = false;
-        }
-        if arguments.no_privacy || mechanism == Mechanism::Public {
+        settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
+        if common.no_privacy || mechanism == Mechanism::Public {
             settings.epsilon = None;
             settings.noise_multiplier = None;
         }
-        settings.seed = arguments.seed;
-        settings.insecure_noise_seed = arguments.insecure_noise_seed;
-        settings.check()?;
+        session::Settings::check(&settings)?;
         Ok(settings)
     }
 
-    /// The settings of a run that was started before.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the file and what is wrong in it.
-    pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
-        let settings: Self = folder.read_toml("config.toml")?;
-        settings.check()?;
-        Ok(settings)
-    }
-
-    /// Photographs have no classes, and the settings for them are others (Sebag et al. 2023, arXiv 2312.08227,
-    /// appendix C.5).
-    fn take_photographs(&mut self, arguments: &Arguments) {
-        self.conditional = false;
+    /// Photographs have no classes, and the settings of Sebag et al. 2023 for them are others (appendix C.5).
+    fn take_photographs(&mut self, arguments: &Arguments<Flags>) {
+        let (own, common) = (&arguments.own, &arguments.common);
+        self.conditional = own.conditional;
         self.class_slices = None;
-        if arguments.latent.is_none() {
-            self.latent = 48;
-        }
-        if arguments.step_size.is_none() && self.mechanism == Mechanism::Marginals {
+        self.latent = own.latent.unwrap_or(48);
+        if own.step_size.is_none() && self.mechanism == Mechanism::Marginals {
             self.step_size = self.latent as f64;
         }
-        if arguments.delta.is_none() {
-            self.delta = 1e-6;
-        }
+        self.delta = common.delta.unwrap_or(1e-6);
         match self.mechanism {
             Mechanism::Resampled | Mechanism::Generator => {
-                self.slices = 300;
+                self.slices = common.slices.unwrap_or(300);
                 self.epochs = Some(30);
             }
             Mechanism::Fixed => {
-                self.slices = 250;
-                self.slices_per_step = Some(220);
+                self.slices = common.slices.unwrap_or(250);
+                self.slices_per_step = own.slices_per_step.or(Some(220));
                 self.steps = Some(2000);
             }
             _ => {}
@@ -248,12 +201,31 @@ impl Settings {
         }
     }
 
-    /// Private steps for `records` private records.
+    /// Steps for `records` private records.
     pub fn step_count(&self, records: usize) -> u64 {
         match (self.steps, self.epochs, self.batch) {
+            _ if matches!(self.mechanism, Mechanism::Gaussian | Mechanism::Public) => 0,
             (Some(steps), _, _) => steps,
             (None, Some(epochs), Some(batch)) => epochs * records.div_ceil(batch.max(1)) as u64,
             _ => 0,
         }
+    }
+}
+
+impl session::Settings for Settings {
+    fn name(&self) -> String {
+        let privacy = match (self.epsilon, self.noise_multiplier) {
+            (None, Some(z)) => format!("z{z}"),
+            (epsilon, _) => budget_name(epsilon),
+        };
+        format!("{}-{}-{privacy}", self.dataset, self.mechanism.name())
+    }
+
+    fn insecure_noise_seed(&self) -> Option<u64> {
+        self.insecure_noise_seed
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        self.check_all()
     }
 }

@@ -1,9 +1,10 @@
 //! Flags that a mechanism has no use for: refused, for a value that is passed over deceives.
 
 use lab::diagnostic::Failure;
+use lab::session::Arguments;
 
-use super::super::Arguments;
 use super::super::toy;
+use super::Flags;
 use super::Mechanism::{self, Fixed, Gaussian, Generator, Marginals, Resampled};
 
 /// Mechanisms that see private records.
@@ -19,77 +20,79 @@ const STORED: &[Mechanism] = &[Marginals, Fixed];
 /// Those that release noisy projections.
 const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 
-impl Arguments {
-    /// Refuses flags that `mechanism` does not use.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, and the mechanisms that use it.
-    pub(super) fn check_used_by(&self, mechanism: Mechanism) -> Result<(), Failure> {
-        for (flag, given, users) in self.flags() {
-            if given && !users.contains(&mechanism) {
-                let names: Vec<&str> = users.iter().map(|user| user.name()).collect();
-                return Err(Failure::input(
-                    format!(
-                        "--{flag}: --mechanism {} has no use for it",
-                        mechanism.name()
-                    ),
-                    format!("leave it out; it is for {}", names.join(", ")),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses what the toy in the plane has no use for: its settings are those of the published figure.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag.
-    pub fn check_used_by_toy(&self) -> Result<(), Failure> {
-        let others = [
-            ("mechanism", self.mechanism.is_some()),
-            ("public", self.public.is_some()),
-            ("records", self.records.is_some()),
-            ("public-records", self.public_records.is_some()),
-            ("paper-noise", self.paper_noise.is_some()),
-            ("delta", self.delta.is_some()),
-            ("moments-share", self.moments_share.is_some()),
-            ("no-privacy", self.no_privacy),
-            ("conditional", self.conditional),
-            ("unconditional", self.unconditional),
-            ("particles", self.particles.is_some()),
-            ("latent", self.latent.is_some()),
-            ("public-epochs", self.public_epochs.is_some()),
-            ("insecure-noise-seed", self.insecure_noise_seed.is_some()),
-        ];
-        let flags = self.flags().map(|(flag, given, _)| (flag, given));
-        match others.into_iter().chain(flags).find(|(_, given)| *given) {
-            Some((flag, _)) => Err(Failure::input(
-                format!("--{flag}: --dataset {} has no use for it", toy::NAME),
-                "leave it out: the toy has the settings of the paper's figure, and nothing private",
-            )),
-            None => Ok(()),
+/// Refuses flags that `mechanism` does not use.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the flag, and the mechanisms that use it.
+pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), Failure> {
+    for (flag, given, users) in flags(arguments) {
+        if given && !users.contains(&mechanism) {
+            let names: Vec<&str> = users.iter().map(|user| user.name()).collect();
+            let mechanism = mechanism.name();
+            return Err(Failure::input(
+                format!("--{flag}: --mechanism {mechanism} has no use for it"),
+                format!("leave it out; it is for {}", names.join(", ")),
+            ));
         }
     }
+    Ok(())
+}
 
-    /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-    fn flags(&self) -> [(&'static str, bool, &'static [Mechanism]); 14] {
-        [
-            ("epsilon", self.epsilon.is_some(), PRIVATE),
-            ("noise-multiplier", self.noise_multiplier.is_some(), PRIVATE),
-            ("steps", self.steps.is_some(), STEPPING),
-            ("epochs", self.epochs.is_some(), EACH_STEP),
-            ("batch", self.batch.is_some(), EACH_STEP),
-            ("slices", self.slices.is_some(), STEPPING),
-            ("slices-per-step", self.slices_per_step.is_some(), STORED),
-            ("bins", self.bins.is_some(), &[Marginals]),
-            ("frame", self.frame.is_some(), STEPPING),
-            ("sensitivity", self.sensitivity.is_some(), PROJECTIONS),
-            ("step-size", self.step_size.is_some(), FLOWS),
-            ("final-step", self.final_step.is_some(), STORED),
-            ("diffusion", self.diffusion.is_some(), FLOWS),
-            ("learning-rate", self.learning_rate.is_some(), &[Generator]),
-        ]
+/// Refuses what the toy in the plane has no use for: its settings are those of the paper's figure.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names the flag.
+pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
+    let (own, common) = (&arguments.own, &arguments.common);
+    let others = [
+        ("mechanism", own.mechanism.is_some()),
+        ("public", own.public.is_some()),
+        ("records", common.records.is_some()),
+        ("public-records", own.public_records.is_some()),
+        ("paper-noise", own.paper_noise.is_some()),
+        ("delta", common.delta.is_some()),
+        ("moments-share", own.moments_share.is_some()),
+        ("no-privacy", common.no_privacy),
+        ("conditional", own.conditional),
+        ("unconditional", own.unconditional),
+        ("particles", own.particles.is_some()),
+        ("latent", own.latent.is_some()),
+        ("public-epochs", own.public_epochs.is_some()),
+        ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
+    ];
+    let flags = flags(arguments).map(|(flag, given, _)| (flag, given));
+    match others.into_iter().chain(flags).find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::input(
+            format!("--{flag}: --dataset {} has no use for it", toy::NAME),
+            "leave it out: the toy has the settings of the paper's figure, and nothing private",
+        )),
+        None => Ok(()),
     }
+}
+
+/// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
+fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 14] {
+    let (own, common) = (&arguments.own, &arguments.common);
+    [
+        ("epsilon", common.epsilon.is_some(), PRIVATE),
+        ("noise-multiplier", own.noise_multiplier.is_some(), PRIVATE),
+        ("steps", common.steps.is_some(), STEPPING),
+        ("epochs", own.epochs.is_some(), EACH_STEP),
+        ("batch", own.batch.is_some(), EACH_STEP),
+        ("slices", common.slices.is_some(), STEPPING),
+        ("slices-per-step", own.slices_per_step.is_some(), STORED),
+        ("bins", own.bins.is_some(), &[Marginals]),
+        ("frame", own.frame.is_some(), STEPPING),
+        ("sensitivity", own.sensitivity.is_some(), PROJECTIONS),
+        ("step-size", own.step_size.is_some(), FLOWS),
+        ("final-step", own.final_step.is_some(), STORED),
+        ("diffusion", own.diffusion.is_some(), FLOWS),
+        (
+            "learning-rate",
+            common.learning_rate.is_some(),
+            &[Generator],
+        ),
+    ]
 }

@@ -76,7 +76,7 @@ impl Records {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
-            Source::Folder(folder) => folder.gather(&indices).map_err(Failure::run),
+            Source::Folder(folder) => folder.gather(&indices).map_err(Failure::failed),
         }
     }
 
@@ -88,7 +88,7 @@ impl Records {
     pub fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
         match &self.source {
             Source::Labelled(images) => {
-                images.select(&self.indices).map(Some).map_err(Failure::run)
+                images.select(&self.indices).map(Some).map_err(Failure::failed)
             }
             Source::Folder(_) => Ok(None),
         }
@@ -110,7 +110,7 @@ impl Records {
                 }
             }
             Source::Folder(folder) => {
-                let sum = folder.sha256_of(&self.indices).map_err(Failure::run)?;
+                let sum = folder.sha256_of(&self.indices).map_err(Failure::failed)?;
                 bytes.extend(sum.bytes());
                 let shape = self.shape().side as u64;
                 bytes.extend(shape.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The nearest pair of laws within a Kolmogorov-Smirnov distance, as a minimum-cost flow.
+//! The nearest pair of distributions within a Kolmogorov-Smirnov distance, as a minimum-cost flow.
 //!
 //! Mass leaves the bins of the first histogram, enters a line of bins at the cost of its squared
 //! distance, may pass from a bin to the next for nothing, and leaves the line for the bins of the
@@ -95,10 +95,10 @@ impl Network {
     }
 }
 
-/// For each group the coupling `[B, B]` of its histogram with its fair law, row by row.
+/// For each group the coupling `[B, B]` of its histogram with its fair distribution, row by row.
 ///
 /// - `histograms`: of mass 1, over bins with `centres`; `weights` of the groups' squared distances;
-/// - `apart`: the largest Kolmogorov-Smirnov distance of the two laws.
+/// - `apart`: the largest Kolmogorov-Smirnov distance of the two distributions.
 pub(super) fn couplings(
     histograms: &[Vec<f64>; 2],
     centres: &[f64],
@@ -131,7 +131,7 @@ pub(super) fn couplings(
 mod tests {
     use super::*;
 
-    fn fair_laws(couplings: &[Vec<f64>; 2], b: usize) -> [Vec<f64>; 2] {
+    fn fair_distributions(couplings: &[Vec<f64>; 2], b: usize) -> [Vec<f64>; 2] {
         couplings
             .each_ref()
             .map(|c| (0..b).map(|j| (0..b).map(|i| c[i * b + j]).sum()).collect())
@@ -141,10 +141,10 @@ mod tests {
     fn without_a_constraint_nothing_moves() {
         let histograms = [vec![0.5, 0.5, 0.0], vec![0.0, 0.25, 0.75]];
         let couplings = couplings(&histograms, &[0.0, 1.0, 2.0], [0.5, 0.5], 1.0);
-        let laws = fair_laws(&couplings, 3);
-        for (law, histogram) in laws.iter().zip(&histograms) {
-            for (a, b) in law.iter().zip(histogram) {
-                assert!((a - b).abs() < 1e-9, "{laws:?}");
+        let fair = fair_distributions(&couplings, 3);
+        for (nearest, histogram) in fair.iter().zip(&histograms) {
+            for (a, b) in nearest.iter().zip(histogram) {
+                assert!((a - b).abs() < 1e-9, "{fair:?}");
             }
         }
     }
@@ -153,8 +153,8 @@ mod tests {
     fn two_points_meet_at_their_barycentre() {
         let histograms = [vec![1.0, 0.0, 0.0], vec![0.0, 0.0, 1.0]];
         let couplings = couplings(&histograms, &[0.0, 1.0, 2.0], [0.5, 0.5], 0.0);
-        for law in fair_laws(&couplings, 3) {
-            assert!((law[1] - 1.0).abs() < 1e-9);
+        for fair in fair_distributions(&couplings, 3) {
+            assert!((fair[1] - 1.0).abs() < 1e-9);
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let mut last = 0.0;
         for apart in [0.0, 0.1, 0.3, 0.7] {
             let couplings = couplings(&histograms, &centres, [0.5, 0.5], apart);
-            let [a, b] = fair_laws(&couplings, 4);
+            let [a, b] = fair_distributions(&couplings, 4);
             let mut cumulative = 0.0;
             let mut largest = 0.0f64;
             for (a, b) in a.iter().zip(&b) {

@@ -1,4 +1,4 @@
-//! The private records, the public side, and the public test records.
+//! The private records, the public ones, and the public test records.
 
 mod photographs;
 mod records;
@@ -13,24 +13,24 @@ use model::latent::SmallAutoencoder;
 
 pub use records::{Records, Source};
 
-use crate::uses::{self, Used};
+use lab::session::{Used, splits_folder};
 
+use super::Settings;
 use super::plan::possible;
-use super::{Arguments, Settings};
 
 /// Glyphs on each side, and for the test.
 const GLYPHS: usize = 30_000;
 const GLYPH_TESTS: usize = 2_000;
 
 /// The records of a run.
-pub struct Sides {
+pub struct DataSplit {
     /// Private training records.
     pub private: Records,
     /// What the autoencoder is trained on.
     pub public: Records,
     /// Public test records.
     pub test: Records,
-    /// What the public side is, in words.
+    /// What the public records are, in words.
     pub public_name: String,
     /// The data sets that they come from.
     pub used: Vec<Used>,
@@ -38,24 +38,28 @@ pub struct Sides {
     pub classes: usize,
 }
 
-impl Sides {
+impl DataSplit {
     /// Loads what the settings ask for.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
-    pub fn load(settings: &Settings, arguments: &Arguments, cache: &Path) -> Result<Self, Failure> {
-        let sides = if settings.photographs() {
-            photographs::load(settings, arguments, cache)
+    pub fn load(
+        settings: &Settings,
+        data_dir: Option<&Path>,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
+        let split = if settings.photographs() {
+            photographs::load(settings, data_dir, cache)
         } else {
-            Self::load_labelled(settings, arguments, cache)
+            Self::load_labelled(settings, data_dir, cache)
         }?;
         for (flag, asked, found) in [
-            ("records", settings.records, sides.private.len()),
+            ("records", settings.records, split.private.len()),
             (
                 "public-records",
                 settings.public_records,
-                sides.public.len(),
+                split.public.len(),
             ),
         ] {
             if asked.is_some_and(|asked| asked > found || asked == 0) {
@@ -68,16 +72,16 @@ impl Sides {
                 ));
             }
         }
-        Ok(sides)
+        Ok(split)
     }
 
     fn load_labelled(
         settings: &Settings,
-        arguments: &Arguments,
+        data_dir: Option<&Path>,
         cache: &Path,
     ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
-        let set = load(kind, arguments)?;
+        let set = load(kind, data_dir)?;
         // Before the split is written: a run that is refused must leave none.
         let other = if settings.public == "half" {
             None
@@ -89,7 +93,7 @@ impl Sides {
                     "say --public half for its public half, or name another data set",
                 ));
             }
-            Some((other, Arc::new(load(other, arguments)?.train)))
+            Some((other, Arc::new(load(other, data_dir)?.train)))
         };
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
         // Glyphs of any number are one data set: always the same ones are drawn and split. Without
@@ -99,7 +103,7 @@ impl Sides {
             kind => kind.name().to_string(),
         };
         possible(settings, train.len())?;
-        let folder = uses::folder(cache);
+        let folder = splits_folder(cache);
         let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
             .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
         let mut used = vec![Used {
@@ -118,7 +122,7 @@ impl Sides {
                 used.push(Used {
                     what: other.name().into(),
                     name: other.name().into(),
-                    sha256: images.sha256().map_err(Failure::run)?,
+                    sha256: images.sha256().map_err(Failure::failed)?,
                     used: Use::AllPublic,
                 });
             }
@@ -157,10 +161,10 @@ fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
     })
 }
 
-fn load(kind: DatasetKind, arguments: &Arguments) -> Result<Dataset, Failure> {
+fn load(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Dataset, Failure> {
     let glyphs = kind == DatasetKind::Glyphs;
     let options = LoadOptions {
-        data_dir: arguments.data_dir.as_deref().map(Path::to_path_buf),
+        data_dir: data_dir.map(Path::to_path_buf),
         train: glyphs.then_some(2 * GLYPHS),
         test: glyphs.then_some(GLYPH_TESTS),
         ..LoadOptions::default()

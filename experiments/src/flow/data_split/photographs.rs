@@ -8,10 +8,10 @@ use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::DcganAutoencoder;
 
-use crate::uses::{self, Used, name_of};
+use lab::session::{Used, name_of_path, splits_folder};
 
-use super::super::{Arguments, Settings};
-use super::{Records, Sides, Source};
+use super::super::Settings;
+use super::{DataSplit, Records, Source};
 
 /// One public photograph in so many is kept for the test.
 const TEST_EVERY: usize = 5;
@@ -25,10 +25,10 @@ const MOST_TESTS: usize = 10_000;
 /// [`Failure::BadInput`] for a folder that is not there or has too few photographs.
 pub(super) fn load(
     settings: &Settings,
-    arguments: &Arguments,
+    data_dir: Option<&Path>,
     cache: &Path,
-) -> Result<Sides, Failure> {
-    let root = arguments.data_dir.as_deref().ok_or_else(|| {
+) -> Result<DataSplit, Failure> {
+    let root = data_dir.ok_or_else(|| {
         Failure::input(
             "--dataset images: a folder of photographs is needed",
             "name it with --data-dir",
@@ -45,10 +45,10 @@ pub(super) fn load(
         ..ImageFolderOptions::default()
     };
     let folder = ImageFolder::scan(root, &options).map_err(refuse)?;
-    let name = name_of("images", root);
+    let name = name_of_path("images", root);
     let plan = SplitPlan::default();
     let split =
-        Split::load_or_create(&uses::folder(cache), &name, &folder, &plan).map_err(refuse)?;
+        Split::load_or_create(&splits_folder(cache), &name, &folder, &plan).map_err(refuse)?;
     let used = Used {
         what: root.display().to_string(),
         name,
@@ -75,7 +75,7 @@ pub(super) fn load(
         ));
     }
     let source = Source::Folder(Arc::new(folder));
-    Ok(Sides {
+    Ok(DataSplit {
         private: Records::new(source.clone(), split.private().to_vec(), settings.records),
         public: Records::new(source.clone(), public, settings.public_records),
         test: Records::new(source, test, Some(MOST_TESTS)),

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use data::split::{Use, note};
-use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
 
-use crate::scores::cache;
+use crate::checkpoint::hex;
+use crate::diagnostic::Failure;
+use crate::run_folder::RunFolder;
 
 /// How a run uses a data set.
+#[derive(Debug, Clone)]
 pub struct Used {
     /// The data set, in words.
     pub what: String,
@@ -41,7 +41,7 @@ pub fn name_of(kind: &str, path: &Path) -> String {
 /// # Errors
 ///
 /// [`Failure::BadInput`] as [`RunFolder::create`].
-pub fn untaken(place: &Path) -> Result<(), Failure> {
+pub(super) fn untaken(place: &Path) -> Result<(), Failure> {
     if place.exists() {
         RunFolder::create(place)?;
     }
@@ -54,8 +54,8 @@ pub fn untaken(place: &Path) -> Result<(), Failure> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] where there is no cache, or it cannot be written, or has a damaged file among its notes.
-pub fn noted(
-    cache_dir: Option<&Path>,
+pub(super) fn noted(
+    cache: impl Fn() -> Result<PathBuf, Failure>,
     uses: &[Used],
     promises: bool,
 ) -> Result<Vec<String>, Failure> {
@@ -64,8 +64,7 @@ pub fn noted(
         if here.used == Use::AllPrivate && !promises {
             continue;
         }
-        let folder = folder(&cache(cache_dir)?);
-        let others = note(&folder, &here.name, &here.sha256, here.used)
+        let others = note(&folder(&cache()?), &here.name, &here.sha256, here.used)
             .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
         for other in others {
             let warning = format!(
@@ -78,9 +77,4 @@ pub fn noted(
         }
     }
     Ok(warnings)
-}
-
-/// The end of a sentence that promises something.
-pub fn but(warnings: &[String]) -> String {
-    warnings.iter().map(|w| format!(" {w}")).collect()
 }

@@ -1,0 +1,99 @@
+//! The end of a run: pictures, `run.json`, its page, and last lines.
+
+use std::time::SystemTime;
+
+use serde_json::{Map, Value, json};
+
+use super::{Experiment, Session, promise, spent};
+use crate::diagnostic::Failure;
+use crate::report::{FigureFile, Metric, RunFile, timestamp};
+use crate::run_folder::RunFolder;
+
+/// What an experiment shows of a finished run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Pictures by file name and caption.
+    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
+    /// Results, beside those of the paper.
+    pub metrics: Vec<Metric>,
+    /// Scores by name.
+    pub test: Map<String, Value>,
+    /// What a reader must know before believing them.
+    pub warnings: Vec<String>,
+    /// Fields of `run.json` of the experiment's own.
+    pub more: Vec<(&'static str, Value)>,
+}
+
+/// The training time that an earlier `run.json` tells, 0 without one.
+pub(super) fn seconds_before(folder: &RunFolder) -> f64 {
+    std::fs::read_to_string(folder.file("run.json"))
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+        .and_then(|run| run["training_seconds"].as_f64())
+        .unwrap_or(0.0)
+}
+
+impl Session {
+    /// Writes the pictures, `run.json` and `report.html`, and says where.
+    pub(super) fn finish<E: Experiment>(
+        &mut self,
+        experiment: &mut E,
+        settings: &E::Settings,
+    ) -> Result<(), Failure> {
+        let report = experiment.report(self)?;
+        let mut figures = Vec::new();
+        for (name, caption, bytes) in &report.pictures {
+            self.folder.write(name, bytes)?;
+            figures.push(FigureFile::new(*name, caption));
+        }
+        let promise = promise(experiment, settings, &self.elsewhere);
+        let spent = spent(promise.plan, &self.ledger)?;
+        let privacy = promise.sentence(&self.ledger, spent);
+        let mut resolved = match serde_json::to_value(settings).map_err(Failure::failed)? {
+            Value::Object(resolved) => resolved,
+            _ => Map::new(),
+        };
+        resolved.retain(|_, value| !value.is_null());
+        let mut warnings = promise.warnings(&self.ledger);
+        warnings.extend(self.warnings.iter().cloned().chain(report.warnings));
+        let more = report.more.into_iter();
+        let file = RunFile {
+            experiment: E::NAME.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: option_env!("SLIVER_COMMIT").map(String::from),
+            device: self.chosen.description.clone(),
+            settings: resolved,
+            records: Some(experiment.data().private as u64),
+            privacy: privacy.clone(),
+            private: promise.promises(&self.ledger),
+            plan: promise.in_run_file(&self.ledger),
+            releases: Some(self.ledger.releases()),
+            training_seconds: Some(self.seconds),
+            command: Some(self.folder.command(&super::program::<E>())),
+            figures,
+            metrics: report.metrics,
+            test: report.test,
+            warnings,
+            finished: Some(timestamp(SystemTime::now())),
+            more: std::iter::once(("epsilon_spent_upper", json!(spent)))
+                .chain(more)
+                .map(|(name, value)| (name.to_string(), value))
+                .collect(),
+            ..RunFile::default()
+        };
+        // Last of what the run computes: its presence says that the run is done.
+        self.folder.write_json("run.json", &file)?;
+        let page = crate::report::write_in(&self.folder)?;
+        for metric in &file.metrics {
+            let value = metric.value.unwrap_or(f64::NAN);
+            println!("score     {}: {value:.4}", metric.name);
+        }
+        println!("time      {:.1} s", self.seconds);
+        println!("privacy   {privacy}");
+        for figure in &file.figures {
+            println!("picture   {}", self.folder.file(&figure.file).display());
+        }
+        println!("report    {}", page.display());
+        Ok(())
+    }
+}

@@ -1,0 +1,365 @@
+//! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
+
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory, FromArgMatches};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Experiment;
+use crate::backend::{Backend, Choice};
+use crate::diagnostic::Failure;
+
+/// The command line of an experiment: flags of its own, and those that all have.
+#[derive(Debug, Clone, clap::Parser)]
+#[command(allow_negative_numbers = true)]
+pub struct Arguments<F: clap::Args> {
+    /// The experiment's own.
+    #[command(flatten)]
+    pub own: F,
+    /// Settings that every experiment has.
+    #[command(flatten)]
+    pub common: Common,
+    /// Where and how it runs.
+    #[command(flatten)]
+    pub running: Running,
+}
+
+/// Settings that every experiment has.
+#[derive(Debug, Clone, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub struct Common {
+    /// Private records: the first ones (default: all of them, or the preset's).
+    #[arg(long)]
+    pub records: Option<usize>,
+    /// Privacy budget of the whole run.
+    #[arg(long, conflicts_with = "no_privacy")]
+    pub epsilon: Option<f64>,
+    /// Delta of the guarantee, below one over the number of private records.
+    #[arg(long)]
+    pub delta: Option<f64>,
+    /// Add no noise, and clip nothing; nothing is promised.
+    #[arg(long)]
+    #[serde(skip)]
+    pub no_privacy: bool,
+    /// Steps.
+    #[arg(long)]
+    pub steps: Option<u64>,
+    /// Learning rate of the first step.
+    #[arg(long)]
+    pub learning_rate: Option<f64>,
+    /// Slices of a step, or of a release; a tight frame has at least the dimension.
+    #[arg(long)]
+    pub slices: Option<usize>,
+    /// Seed of everything public: initial weights, slices, what is simulated.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
+    /// seed share their batches and their standard noise.
+    #[arg(long)]
+    pub insecure_noise_seed: Option<u64>,
+}
+
+/// Where and how a run is made: flags that a resumed run may be given anew.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Running {
+    /// Folder with the data files.
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Folder for what can be computed again, and for the notes on which records are public (default:
+    /// the user's cache folder).
+    #[arg(long)]
+    pub cache_dir: Option<PathBuf>,
+    /// Where to compute: auto, flex, ndarray, wgpu, vulkan, metal, cuda or rocm; a GPU's number or a
+    /// part of its name may follow, as in wgpu:1 or cuda:h200 (`just devices` lists them).
+    #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Auto))]
+    pub backend: Choice,
+    /// Run folder to create (default: one named after the settings, in `runs/`).
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Like --out, but a run that was started there resumes, and one that is done stays as it is: the
+    /// same command can be given again and again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "resume"])]
+    pub run: Option<PathBuf>,
+    /// Resume the run in this folder from its last checkpoint.
+    #[arg(long, value_name = "RUN", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: u64,
+    /// Stop after this step as at a SIGINT that comes then, for tests.
+    #[arg(long, hide = true)]
+    pub stop_after_step: Option<u64>,
+}
+
+impl Running {
+    /// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] where the system names no cache folder.
+    pub fn cache(&self) -> Result<PathBuf, Failure> {
+        self.cache_dir
+            .as_deref()
+            .map(Path::to_path_buf)
+            .or_else(data::fetch::cache_folder)
+            .ok_or_else(|| {
+                Failure::input(
+                    "there is no cache folder for this user",
+                    "name one with --cache-dir",
+                )
+            })
+    }
+}
+
+/// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
+/// those of [`Running`] and those that the experiment names.
+pub fn command<E: Experiment>() -> clap::Command {
+    let command = Arguments::<E::Flags>::command()
+        .name(E::NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(E::ABOUT);
+    let of_process: Vec<_> = command
+        .get_groups()
+        .filter(|group| {
+            let name = group.get_id().as_str();
+            name == "Running" || E::FLAGS_OF_A_PROCESS.contains(&name)
+        })
+        .flat_map(|group| group.get_args().cloned())
+        .collect();
+    let settings: Vec<_> = command
+        .get_arguments()
+        .map(|argument| argument.get_id().clone())
+        .filter(|id| !of_process.contains(id))
+        .collect();
+    command.mut_arg("resume", |resume| resume.conflicts_with_all(settings))
+}
+
+/// The command line of this process; it ends the process where it is refused.
+pub fn parse<E: Experiment>() -> Arguments<E::Flags> {
+    let matches = command::<E>().get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
+}
+
+impl<F: clap::Args + Serialize> Arguments<F> {
+    /// The settings of `preset`, a TOML text, with the flags over them: each flag takes the place of the setting
+    /// of its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a common flag that these settings do not have.
+    pub fn over<S: DeserializeOwned>(&self, preset: &str) -> Result<S, Failure> {
+        let mut settings: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
+        // As TOML, which knows NaN: a flag that is no number must meet its bound.
+        settings.extend(toml::Table::try_from(&self.common).map_err(Failure::failed)?);
+        settings.extend(toml::Table::try_from(&self.own).map_err(Failure::failed)?);
+        if self.common.no_privacy {
+            settings.remove("epsilon");
+        }
+        settings.try_into().map_err(|e: toml::de::Error| {
+            // Such as a common flag that this experiment has no setting of.
+            Failure::input(e.message().trim(), "leave it out; see --help")
+        })
+    }
+}
+
+/// A text of a preset.
+pub fn text_in(preset: &str, name: &str) -> Option<String> {
+    let preset: toml::Table = toml::from_str(preset).ok()?;
+    Some(preset.get(name)?.as_str()?.to_string())
+}
+
+/// Refuses a flag's value by its name and bound.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] where it does not `hold`.
+pub fn bounded(
+    flag: &str,
+    value: impl std::fmt::Display,
+    holds: bool,
+    bound: &str,
+) -> Result<(), Failure> {
+    if holds {
+        return Ok(());
+    }
+    Err(Failure::input(
+        format!("--{flag} {value}: it must be {bound}"),
+        format!("give --{flag} another value, or leave it to the preset"),
+    ))
+}
+
+/// As [`bounded`], for values that must be positive and finite.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn positive(flag: &str, value: f64) -> Result<(), Failure> {
+    let holds = value.is_finite() && value > 0.0;
+    bounded(flag, value, holds, "positive and finite")
+}
+
+/// A budget in the name of a run's folder.
+pub fn budget_name(epsilon: Option<f64>) -> String {
+    epsilon.map_or("no-privacy".into(), |epsilon| format!("eps{epsilon}"))
+}
+
+/// Which ends of an interval belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    first: bool,
+    last: bool,
+}
+
+impl Ends {
+    /// `[a, b]`.
+    pub const BOTH: Self = Self::of(true, true);
+    /// `[a, b)`.
+    pub const FIRST: Self = Self::of(true, false);
+    /// `(a, b]`.
+    pub const LAST: Self = Self::of(false, true);
+    /// `(a, b)`.
+    pub const NEITHER: Self = Self::of(false, false);
+
+    const fn of(first: bool, last: bool) -> Self {
+        Self { first, last }
+    }
+}
+
+/// As [`bounded`], for values of an interval from `least` to `most`.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn within(flag: &str, value: f64, least: f64, most: f64, ends: Ends) -> Result<(), Failure> {
+    let above = value > least || (ends.first && value == least);
+    let below = value < most || (ends.last && value == most);
+    let bound = format!(
+        "{} {least} and {} {most}",
+        if ends.first { "at least" } else { "above" },
+        if ends.last { "at most" } else { "below" },
+    );
+    bounded(flag, value, above && below, &bound)
+}
+
+/// A value by its name in settings, as clap's value parser.
+///
+/// # Errors
+///
+/// Names the values that there are.
+pub fn by_name<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let value = toml::Value::String(text.into());
+    value
+        .try_into()
+        .map_err(|e: toml::de::Error| e.message().to_string())
+}
+
+/// The name of a value on the command line.
+pub fn name_of(value: impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_string())
+}
+
+/// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
+/// and with the same words.
+///
+/// - `common`: those that [`Common`] has the flags of.
+/// - `preset`: those without a flag.
+/// - `flags`: those that the preset must have, `optional`: those that may be absent.
+/// - `switches`: flags that are no settings.
+///
+/// `#[flag(...)]` goes to clap, `#[setting(...)]` to serde.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$meta:meta])* common { $($common:ident: $common_type:ty),* $(,)? }
+        preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? }
+        flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $name:ident: $type:ty),* $(,)? }
+        optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? }
+        switches { $($(#[$switch_meta:meta])* $switch:ident: $switch_type:ty),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        pub struct Settings {
+            $(#[doc = concat!("As `", stringify!($common), "` of `lab::session::Common`.")]
+            pub $common: $common_type,)*
+            $($(#[doc = $preset_doc])* $(#[serde($($preset_serde)*)])* pub $preset: $preset_type,)*
+            $($(#[doc = $doc])* $(#[serde($($serde)*)])* pub $name: $type,)*
+            $($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*
+        }
+
+        /// Flags of the settings.
+        #[derive(Debug, Clone, ::serde::Serialize, ::clap::Args)]
+        #[serde(rename_all = "kebab-case")]
+        pub struct Flags {
+            $($(#[doc = $doc])* #[arg(long)] $(#[arg($($arg)*)])* pub $name: Option<$type>,)*
+            $($(#[doc = $optional_doc])* #[arg(long)] $(#[arg($($optional_arg)*)])* pub $optional: Option<$optional_type>,)*
+            $($(#[$switch_meta])* #[serde(skip)] pub $switch: $switch_type,)*
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Serialize, clap::Args)]
+    struct Flags {
+        #[arg(long)]
+        alpha: Option<f64>,
+    }
+
+    #[derive(Deserialize)]
+    struct Settings {
+        alpha: f64,
+        epsilon: Option<f64>,
+        steps: u64,
+        seed: u64,
+    }
+
+    fn resolved(flags: &[&str]) -> Settings {
+        let line = std::iter::once(&"test").chain(flags);
+        let arguments = Arguments::<Flags>::parse_from(line);
+        arguments
+            .over("alpha = 0.5\nepsilon = 3.0\nsteps = 7")
+            .unwrap()
+    }
+
+    #[test]
+    fn a_flag_takes_the_place_of_the_preset() {
+        let settings = resolved(&["--alpha", "1", "--seed", "4"]);
+        let all = (
+            settings.alpha,
+            settings.epsilon,
+            settings.steps,
+            settings.seed,
+        );
+        assert_eq!(all, (1.0, Some(3.0), 7, 4));
+        assert_eq!(resolved(&["--no-privacy"]).epsilon, None);
+        // A budget that is no number must not become the preset's.
+        assert!(resolved(&["--epsilon", "nan"]).epsilon.unwrap().is_nan());
+        assert_eq!(resolved(&["--epsilon", "inf"]).epsilon, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn an_interval_says_which_ends_it_has() {
+        for (value, ends, holds) in [
+            (0.0, Ends::FIRST, true),
+            (0.0, Ends::LAST, false),
+            (1.0, Ends::BOTH, true),
+            (1.0, Ends::NEITHER, false),
+            (f64::NAN, Ends::BOTH, false),
+        ] {
+            assert_eq!(within("x", value, 0.0, 1.0, ends).is_ok(), holds, "{value}");
+        }
+        let refusal = within("x", 2.0, 0.0, 1.0, Ends::LAST).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "--x 2: it must be above 0 and at most 1"
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! What a run promises, in the words that every experiment uses: first lines, page, `run.json`.
+
+use dp_core::DpError;
+use dp_core::accounting::{Event, Neighbours};
+use dp_core::decimal::upper;
+use dp_core::delta::loose_delta;
+use dp_core::ledger::Ledger;
+use dp_core::plan::CheckedPlan;
+use dp_core::sampling::BatchSampler;
+use serde_json::{Value, json};
+
+use crate::diagnostic::Failure;
+use crate::report::Plan;
+
+/// What an experiment adds to the words that all share.
+#[derive(Debug, Clone)]
+pub struct Wording {
+    /// What a group of records is, where neighbours replace a record by one of its group.
+    pub groups: &'static str,
+    /// What the releases are of, such as `the training gradients`.
+    pub releases: String,
+    /// What is public besides group sizes, such as `the test records`.
+    pub public: String,
+    /// The sentence of a run that adds no noise.
+    pub without_noise: &'static str,
+    /// Whether such a run reads no private record.
+    pub reads_nothing: bool,
+}
+
+impl Default for Wording {
+    fn default() -> Self {
+        Self {
+            groups: "classes",
+            releases: "the training gradients".into(),
+            public: "the test records".into(),
+            without_noise: "Not private: --no-privacy trains without clipping and without noise.",
+            reads_nothing: false,
+        }
+    }
+}
+
+/// The plan of a run in words.
+pub struct Promise<'a> {
+    /// The plan; none without privacy.
+    pub plan: Option<&'a CheckedPlan>,
+    /// Private records.
+    pub records: usize,
+    /// The seed that its noise comes from, where it is known.
+    pub insecure_noise_seed: Option<u64>,
+    /// The experiment's own words.
+    pub wording: Wording,
+    /// Which of its records other runs use otherwise.
+    pub elsewhere: &'a [String],
+}
+
+const UNPROVED: &str = "The sensitivity is paper-clt: a limit for many slices, taken as if it were \
+                        reached, and no bound. Nothing is promised.";
+
+impl Promise<'_> {
+    /// The first lines of a run: what it promises, before anything is done.
+    pub fn announcement(&self) -> Vec<String> {
+        let Some(plan) = self.plan else {
+            return vec![format!("privacy   {}", self.wording.without_noise)];
+        };
+        let releases = plan.releases_in_all();
+        let mut lines = vec![
+            format!(
+                "privacy   {}epsilon {} at {}; neighbours: {}; accountant: {}",
+                self.no_promise(plan, releases).unwrap_or_default(),
+                upper(plan.epsilon_upper()),
+                delta(plan, releases),
+                self.neighbours(plan),
+                plan.accountant()
+            ),
+            format!(
+                "noise     multiplier {}; {releases} releases",
+                plan.noise_multiplier()
+            ),
+        ];
+        let loose = self.loose(plan, releases);
+        lines.extend(loose.map(|note| format!("note      {note}")));
+        lines
+    }
+
+    /// The promise in a sentence, with what is not covered, by a ledger that cost `spent`.
+    pub fn sentence(&self, ledger: &Ledger, spent: Option<f64>) -> String {
+        let Some((plan, spent)) = self.plan.zip(spent) else {
+            return self.wording.without_noise.to_string();
+        };
+        let counted = counted(plan, ledger);
+        let parts = if plan.failure_probability() > 0.0 {
+            format!("; {}", delta(plan, counted))
+        } else {
+            String::new()
+        };
+        let elsewhere: String = self.elsewhere.iter().map(|w| format!(" {w}")).collect();
+        format!(
+            "{}({}, {})-differentially private{parts}; neighbours: {}; {}; accountant: {} (upper \
+             bound); {} releases in the ledger, which cover {}. Public: {}. Not covered: the choice of \
+             hyperparameters.{elsewhere}",
+            self.no_promise(plan, counted).unwrap_or_default(),
+            upper(spent),
+            upper(claimed(plan, counted)),
+            self.neighbours(plan),
+            drawn(plan),
+            plan.accountant(),
+            ledger.releases(),
+            self.wording.releases,
+            self.wording.public,
+        )
+    }
+
+    /// Whether anything is promised.
+    pub fn promises(&self, ledger: &Ledger) -> bool {
+        match self.plan {
+            Some(plan) => self.no_promise(plan, counted(plan, ledger)).is_none(),
+            None => self.wording.reads_nothing,
+        }
+    }
+
+    /// The plan, for `run.json`.
+    pub fn in_run_file(&self, ledger: &Ledger) -> Option<Plan> {
+        let plan = self.plan?;
+        let step = match plan.steps() {
+            0 => json!(Event::Gaussian {
+                noise_multiplier: plan.noise_multiplier(),
+            }),
+            _ => json!(plan.step_event()),
+        };
+        let others: Value = plan.releases().map(|(_, event)| json!(event)).collect();
+        let steps = match plan.steps() {
+            0 => plan.releases_in_all(),
+            steps => steps,
+        };
+        Some(Plan {
+            epsilon_upper: Some(plan.epsilon_upper()),
+            delta: Some(plan.delta_in_all(counted(plan, ledger))),
+            accountant: Some(plan.accountant().to_string()),
+            neighbours: Some(self.neighbours(plan)),
+            noise_multiplier: Some(plan.noise_multiplier()),
+            steps: Some(steps),
+            more: [
+                ("step".to_string(), step),
+                ("other_releases".to_string(), others),
+            ]
+            .into_iter()
+            .collect(),
+        })
+    }
+
+    /// What a reader must know of the promise.
+    pub fn warnings(&self, ledger: &Ledger) -> Vec<String> {
+        let mut warnings = self.elsewhere.to_vec();
+        let Some(plan) = self.plan else {
+            return warnings;
+        };
+        let failure = plan.failure_probability();
+        if failure >= 1.0 {
+            warnings.push(UNPROVED.into());
+        } else if failure > 0.0 {
+            warnings.push(format!(
+                "The sensitivity is a paper's high-probability value, no bound: each release adds {} to \
+                 delta.",
+                upper(failure)
+            ));
+        }
+        warnings.extend(self.loose(plan, counted(plan, ledger)));
+        warnings
+    }
+
+    /// How a sentence about epsilon starts that must not be taken for a promise; nothing where it is one.
+    fn no_promise(&self, plan: &CheckedPlan, releases: u64) -> Option<String> {
+        let known = self
+            .insecure_noise_seed
+            .map(|_| "the noise comes from a known seed".to_string());
+        let total = plan.delta_in_all(releases);
+        let other = if plan.is_unproved() {
+            Some("the sensitivity is paper-clt, of which nothing is proved".to_string())
+        } else if total * self.records as f64 >= 1.0 && plan.failure_probability() > 0.0 {
+            // Refused at the start; a run that was killed may have made more releases than planned.
+            Some(format!(
+                "the failures of its sensitivity bring delta to {}, which is 1/n or more",
+                upper(total)
+            ))
+        } else {
+            None
+        };
+        let why: Vec<String> = known.into_iter().chain(other).collect();
+        (!why.is_empty()).then(|| {
+            let why = why.join(" and ");
+            format!("NOT PRIVATE, because {why}. Without that it would be: ")
+        })
+    }
+
+    /// What the delta that is claimed leaves open, where that is much.
+    fn loose(&self, plan: &CheckedPlan, releases: u64) -> Option<String> {
+        loose_delta(claimed(plan, releases), self.records as f64)
+    }
+
+    /// The neighbour relation in words.
+    fn neighbours(&self, plan: &CheckedPlan) -> String {
+        match plan.neighbours() {
+            Neighbours::ReplaceOne => "replace one record".into(),
+            Neighbours::AddRemove => "add or remove one record".into(),
+            Neighbours::KEnd => format!(
+                "replace one record by one of its group, group sizes public (groups: {})",
+                self.wording.groups
+            ),
+        }
+    }
+}
+
+/// A plan that cannot be had.
+pub fn refused_plan(why: DpError) -> Failure {
+    Failure::input(
+        format!("the privacy plan is refused: {why}"),
+        "change --epsilon, --delta, --steps or the size of batches, or say --no-privacy",
+    )
+}
+
+/// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run made steps
+/// again, and never less; none without privacy.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the ledger cannot be read, or its releases do not compose.
+pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>, Failure> {
+    let spent = |plan: &CheckedPlan| plan.epsilon_spent(&ledger.entries()?);
+    plan.map(spent).transpose().map_err(Failure::failed)
+}
+
+/// Releases that count: those of the ledger, and never fewer than planned.
+fn counted(plan: &CheckedPlan, ledger: &Ledger) -> u64 {
+    ledger.releases().max(plan.releases_in_all())
+}
+
+/// How private records come into a release.
+fn drawn(plan: &CheckedPlan) -> &'static str {
+    match plan.sampler() {
+        _ if plan.steps() == 0 => "each release is of all private records",
+        BatchSampler::FixedSize(_) => "each batch of fixed size drawn afresh without replacement",
+        BatchSampler::Groups(_) => {
+            "each batch of a fixed size of each group, drawn afresh without replacement"
+        }
+        BatchSampler::Poisson(_) => "each record in each batch by a draw of its own",
+        BatchSampler::All(_) => "each step is of all private records",
+    }
+}
+
+/// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as the paper
+/// counts it.
+fn claimed(plan: &CheckedPlan, releases: u64) -> f64 {
+    if plan.is_unproved() {
+        plan.delta()
+    } else {
+        plan.delta_in_all(releases)
+    }
+}
+
+/// Delta in words, with what it is made of where it is not the noise's alone.
+fn delta(plan: &CheckedPlan, releases: u64) -> String {
+    let failure = plan.failure_probability();
+    let noise = upper(plan.delta());
+    if failure == 0.0 {
+        return format!("delta {noise}");
+    }
+    if plan.is_unproved() {
+        return format!("delta {noise} of the noise alone");
+    }
+    format!(
+        "delta {} in all ({noise} of the noise, {releases} times {} for the failure of the sensitivity \
+         at a release)",
+        upper(plan.delta_in_all(releases)),
+        upper(failure)
+    )
+}

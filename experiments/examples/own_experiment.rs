@@ -1,0 +1,256 @@
+//! A whole experiment on [`lab::session`]: a private logistic regression on records that the program draws.
+//!
+//! What it has for these lines: `--epsilon`, `--steps`, `--seed` and all other common flags, with bad values refused
+//! by name; batches that are secret and accounted; a ledger that is written before anything leaves; checkpoints, and
+//! runs that resume to the same end; `metrics.jsonl`, `run.json` and a page that states the promise.
+//!
+//! ```text
+//! cargo run --release --locked -p experiments --example own_experiment -- --epsilon 1 --run /tmp/mine
+//! just report /tmp/mine
+//! ```
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, TensorData};
+use data::{BiasedConfig, GroupedTable, biased};
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
+use dp_core::plan::{CheckedPlan, TrainingPlan};
+use dp_core::sampling::FixedSizeSampler;
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use lab::report::{Better, Metric};
+use lab::session::{
+    self, Arguments, DataSummary, Ends, Evaluation, Experiment, Fingerprint, Report, RunState,
+    Session, Training, bounded, budget_name, positive, refused_plan, within,
+};
+use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+
+fn main() -> std::process::ExitCode {
+    session::main::<Regression>()
+}
+
+/// The settings of a run that gives no flag.
+const PRESET: &str = "
+    records = 2000
+    epsilon = 3.0
+    delta = 1e-5
+    steps = 100
+    learning-rate = 0.5
+    batch = 200
+    clip = 1.0
+";
+
+// Settings and flags are made of one list: `--batch` takes the place of the preset's `batch`.
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        records: usize, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, seed: u64,
+        insecure_noise_seed: Option<u64>,
+    }
+    preset {}
+    flags {
+        /// Records in a batch, drawn afresh without replacement.
+        batch: usize,
+        /// The bound on each record's gradient.
+        clip: f64,
+    }
+    optional {
+        /// Score, and keep, a moving average of the weights with this decay.
+        ema: f64,
+    }
+    switches {}
+}
+
+impl session::Settings for Settings {
+    fn check(&self) -> Result<(), Failure> {
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        positive("learning-rate", self.learning_rate)?;
+        positive("clip", self.clip)?;
+        within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
+        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
+        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
+        let (batch, most) = (self.batch, self.records);
+        let bound = format!("between 1 and {most}, the records");
+        bounded("batch", batch, (1..=most).contains(&batch), &bound)
+    }
+
+    fn name(&self) -> String {
+        budget_name(self.epsilon)
+    }
+
+    fn insecure_noise_seed(&self) -> Option<u64> {
+        self.insecure_noise_seed
+    }
+}
+
+/// What is trained: any burn module that says what it computes, and of which layers.
+#[derive(Module, Debug)]
+struct Model {
+    linear: Linear,
+}
+
+impl Network<2> for Model {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::of(self.linear.forward(rows))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        let [inputs, _] = self.linear.weight.dims();
+        Layers::chain(Chain::features(inputs).linear(&self.linear))
+    }
+}
+
+/// The experiment: its records, and its training.
+pub struct Regression {
+    settings: Settings,
+    private: GroupedTable,
+    public: GroupedTable,
+    training: Training<Model>,
+}
+
+/// Features and labels of some records as tensors.
+fn rows(table: &GroupedTable, indices: &[usize], device: &Device) -> Option<[Tensor<2>; 2]> {
+    let labels = table.gather_classes(indices)?;
+    let labels = labels.into_iter().map(|label| label as f32).collect();
+    let tensor =
+        |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);
+    Some([
+        tensor(table.gather(indices)?, table.width()),
+        tensor(labels, 1),
+    ])
+}
+
+impl Regression {
+    /// The share of public records whose label is found.
+    fn accuracy(&self) -> Result<f64, Failure> {
+        let model = self.training.averaged_weights()?;
+        let all: Vec<usize> = (0..self.public.len()).collect();
+        let [inputs, labels] = rows(&self.public, &all, &self.training.chosen().device)
+            .ok_or_else(|| Failure::failed("a record without a label"))?;
+        let found = model.linear.forward(inputs).greater_elem(0.0);
+        let right = found.equal(labels.greater_elem(0.5)).float().mean();
+        Ok(right.into_scalar::<f32>().into())
+    }
+}
+
+impl Experiment for Regression {
+    const NAME: &'static str = "own_experiment";
+    const ABOUT: &'static str = "A private logistic regression.";
+    type Flags = Flags;
+    type Settings = Settings;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        let settings = arguments.over(PRESET)?;
+        session::Settings::check(&settings)?;
+        Ok(settings)
+    }
+
+    fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {
+        let config = BiasedConfig {
+            records: settings.records,
+            ..BiasedConfig::default()
+        };
+        let table = |stream| {
+            let mut rng = ChaCha20Rng::seed_from_u64(0);
+            rng.set_stream(stream);
+            let drawn = biased::simulate(&config, &mut rng);
+            drawn.and_then(|drawn| drawn.classification())
+        };
+        let refuse = |e: data::DataError| Failure::input(e.to_string(), "give more --records");
+        let (private, public) = (table(0).map_err(refuse)?, table(1).map_err(refuse)?);
+
+        // The sampler that draws is the one that is accounted: it is in the plan.
+        let sampler = FixedSizeSampler::new(settings.records, settings.batch);
+        let sampler = sampler.map_err(Failure::failed)?;
+        let plan = settings.epsilon.map(|epsilon| {
+            let (delta, steps) = (settings.delta, settings.steps);
+            TrainingPlan::within(epsilon, delta, steps, sampler.clone()).check()
+        });
+        let plan = plan.transpose().map_err(refused_plan)?;
+
+        let loss = Loss::binary_cross_entropy_with_logits().clip(settings.clip);
+        let mut gradients = Gradients::new(Objective::of([loss]));
+        *gradients.public() = ChaCha20Rng::seed_from_u64(settings.seed);
+        // One layer from zero needs no seed.
+        let mut model = Model {
+            linear: LinearConfig::new(private.width(), 1).init(&chosen.device),
+        };
+        model.linear.weight = model.linear.weight.map(|weight| weight.zeros_like());
+        model.linear.bias = model.linear.bias.map(|bias| bias.map(|b| b.zeros_like()));
+        let known = settings.insecure_noise_seed;
+        let training = Training::new(model, gradients, sampler, plan, known, chosen)?;
+        Ok(Self {
+            settings: settings.clone(),
+            private,
+            public,
+            training: training.by_descent().with_average(settings.ema)?,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: "drawn records".into(),
+            private: self.private.len(),
+            test: self.public.len(),
+            // Files of somebody's records are named here, so that no other run takes them for public.
+            used: Vec::new(),
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.training.plan()
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        self.training.announcement(self.settings.steps, &[])
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let features = self.private.features().iter();
+        let bytes: Vec<u8> = features.flat_map(|x| x.to_le_bytes()).collect();
+        Ok(Fingerprint::of(&bytes))
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        Some(&mut self.training)
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.steps
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let (table, device) = (&self.private, &session.chosen.device);
+        let batch = |_: &Model, drawn: &[Vec<usize>]| {
+            let indices = drawn.concat();
+            let [inputs, labels] = rows(table, &indices, device)
+                .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
+            Batch::new(inputs, labels, &[indices.len()]).map_err(Failure::failed)
+        };
+        let rate = self.settings.learning_rate;
+        let step = self.training.step(rate, &mut session.ledger, batch);
+        step.map(drop)
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        let accuracy = self.accuracy()?;
+        Ok(Evaluation {
+            scores: json!({"accuracy": accuracy}),
+            message: format!("accuracy {accuracy:.3}"),
+            accounted: true,
+        })
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        self.training.save_weights(&session.folder)?;
+        let accuracy = Metric::new("Accuracy on public records", self.accuracy()?);
+        Ok(Report {
+            metrics: vec![accuracy.better(Better::Higher)],
+            ..Report::default()
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! The run: its records, what comes before the flow, one step, and what checkpoints keep.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use burn::tensor::Device;
+use dp_core::mechanism::Releaser;
+use dp_core::plan::CheckedPlan;
+use dp_core::sampling::BatchSampler;
+use lab::backend::Chosen;
+use lab::checkpoint::{Checkpoint, GeneratorState};
+use lab::diagnostic::Failure;
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
+    Wording, releaser,
+};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::scores::ScoreFlags;
+
+use super::data_split::DataSplit;
+use super::groups::Groups;
+use super::mechanisms::{Moved, Snapshot};
+use super::plan::{MOMENTS, RELEASE, plan, sampler};
+use super::settings::{Flags, Mechanism, Settings};
+use super::space::Space;
+use super::{report, space, toy};
+
+/// A flow in the latent space of a public autoencoder.
+pub struct Flow {
+    pub(super) settings: Settings,
+    pub(super) split: DataSplit,
+    pub(super) sampler: BatchSampler,
+    pub(super) releaser: Option<Releaser>,
+    /// Public randomness.
+    pub(super) public: ChaCha20Rng,
+    /// Batches of a run without privacy.
+    pub(super) non_private: ChaCha20Rng,
+    /// Where networks compute.
+    pub(super) device: Device,
+    pub(super) score: ScoreFlags,
+    /// The public autoencoder; none before it is trained.
+    pub(super) space: Option<Space>,
+    pub(super) public_seconds: f64,
+    /// Private latents; none before they are encoded.
+    pub(super) groups: Groups,
+    /// Particles of each group.
+    pub(super) particles: Vec<usize>,
+    pub(super) moved: Moved,
+    /// The same few particles at some steps.
+    pub(super) strip: Vec<Snapshot>,
+    /// The squared sliced distance to the target at the last step.
+    pub(super) distance: f64,
+    cache: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    public: GeneratorState,
+    non_private: GeneratorState,
+    strip: Vec<(u64, Vec<f32>)>,
+}
+
+fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
+    if !settings.conditional {
+        return vec![split.private.len()];
+    }
+    let mut sizes = vec![0; split.classes];
+    for label in split.private.labels() {
+        sizes[label] += 1;
+    }
+    sizes.retain(|&size| size > 0);
+    sizes
+}
+
+impl Experiment for Flow {
+    const NAME: &'static str = "flow";
+    const ABOUT: &'static str = "Generate images by a private flow in the latent space of a public \
+                                 autoencoder. Values come from the mechanism's preset, and a flag wins \
+                                 over the preset.";
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
+    const STORED: &'static [&'static str] = &[MOMENTS, RELEASE];
+    type Flags = Flags;
+    type Settings = Settings;
+
+    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
+        let toy = arguments.own.dataset.as_deref() == Some(toy::NAME);
+        toy.then(|| toy::run(arguments))
+    }
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        Settings::resolve(arguments)
+    }
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure> {
+        let cache = arguments.running.cache()?;
+        let split = DataSplit::load(settings, arguments.running.data_dir.as_deref(), &cache)?;
+        let sampler = sampler(settings, &group_sizes(settings, &split))?;
+        let plan = plan(settings, sampler.clone())?;
+        let stream = |stream| {
+            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+            rng.set_stream(stream);
+            rng
+        };
+        Ok(Self {
+            releaser: releaser(plan, settings.insecure_noise_seed)?,
+            settings: settings.clone(),
+            split,
+            sampler,
+            public: stream(6),
+            non_private: stream(4),
+            device: chosen.device.clone(),
+            score: arguments.own.score.clone(),
+            space: None,
+            public_seconds: 0.0,
+            groups: Groups::none(settings.latent),
+            particles: Vec::new(),
+            moved: Moved::Nothing,
+            strip: Vec::new(),
+            distance: 0.0,
+            cache,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: self.settings.dataset.clone(),
+            private: self.split.private.len(),
+            test: self.split.test.len(),
+            used: self.split.used.clone(),
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.releaser.as_ref().map(Releaser::plan)
+    }
+
+    fn wording(&self) -> Wording {
+        let reads_nothing = self.settings.mechanism == Mechanism::Public;
+        Wording {
+            groups: "classes",
+            releases: "all that is read of the private latents".into(),
+            public: format!("{}, and the test records", self.split.public_name),
+            without_noise: if reads_nothing {
+                "Nothing private is read: public records through the public autoencoder."
+            } else {
+                "Not private: --no-privacy adds no noise."
+            },
+            reads_nothing,
+        }
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let (records, name) = (self.split.public.len(), &self.split.public_name);
+        Ok(vec![
+            format!("public    {records} records of {name}"),
+            format!(
+                "mechanism {}; flows run on the host",
+                self.settings.mechanism.name()
+            ),
+        ])
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let start = Instant::now();
+        let space = space::autoencoder(&self.settings, &self.split, &self.cache, session)?;
+        self.public_seconds = start.elapsed().as_secs_f64();
+        let latents = space.encode_records(&self.split.private, session)?;
+        let (private, dim) = (&self.split.private, self.settings.latent);
+        self.groups = Groups::new(&latents, private, dim, self.settings.conditional);
+        self.particles = (self.groups).share(self.settings.particles.unwrap_or(private.len()));
+        self.space = Some(space);
+        self.start(session)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let weights = self.space.as_ref().map(Space::weights);
+        Ok(Fingerprint {
+            records: self.split.private.fingerprint()?,
+            encoded: weights.map(|weights| (weights, self.groups.latents.clone())),
+        })
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        // A stored release is all that the steps towards it need.
+        match self.settings.mechanism.releases_each_step() {
+            true => Some(self),
+            false => None,
+        }
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.step_count(self.split.private.len())
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.picture(session.step);
+        self.one_step(session)
+    }
+
+    fn evaluates_after(&self, step: u64) -> bool {
+        let often = match self.settings.mechanism.releases_each_step() {
+            true => (self.steps() / 200).max(1),
+            false => 1,
+        };
+        step > 0 && step.is_multiple_of(often)
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
+            scores: json!({"sliced_w2_squared_to_release": self.distance}),
+            message: format!("distance {:.5}", self.distance),
+            accounted: false,
+        })
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        self.picture(session.step);
+        let generated = self.generated()?;
+        report::report(self, session, &generated)
+    }
+}
+
+impl RunState for Flow {
+    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let strip = self.strip.iter().map(|s| (s.step, s.rows.clone()));
+        let state = State {
+            public: GeneratorState::of(&self.public),
+            non_private: GeneratorState::of(&self.non_private),
+            strip: strip.collect(),
+        };
+        let mut files = self.moved.files();
+        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
+        files.insert("state.json".into(), state);
+        Ok(files)
+    }
+
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+        let state: State = checkpoint.json("state.json")?;
+        self.moved.restore(checkpoint, &self.device)?;
+        self.public = state.public.generator()?;
+        self.non_private = state.non_private.generator()?;
+        let strip = state.strip.into_iter();
+        self.strip = strip.map(|(step, rows)| Snapshot { step, rows }).collect();
+        Ok(())
+    }
+
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
+    }
+}
