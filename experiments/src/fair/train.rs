@@ -110,10 +110,12 @@ impl Experiment for Fair {
     }
 
     fn wording(&self) -> Wording {
-        let mut wording = Wording::default();
-        wording.groups = match self.settings.notion {
-            Notion::Sp => "the sensitive attribute",
-            Notion::Eo => "the sensitive attribute and the class",
+        let mut wording = Wording {
+            groups: match self.settings.notion {
+                Notion::Sp => "the sensitive attribute",
+                Notion::Eo => "the sensitive attribute and the class",
+            },
+            ..Wording::default()
         };
         if self.settings.post_process.is_some() {
             wording.releases += " and the histograms of the post-processing";

@@ -176,7 +176,8 @@ impl Experiment for Flow {
         let latents = space.encode_records(&self.split.private, session)?;
         let (private, dim) = (&self.split.private, self.settings.latent);
         self.groups = Groups::new(&latents, private, dim, self.settings.conditional);
-        self.particles = (self.groups).share(self.settings.particles.unwrap_or(private.len()));
+        let particles = self.settings.particles.unwrap_or(private.len());
+        self.particles = self.groups.share(particles);
         self.space = Some(space);
         self.start(session)
     }

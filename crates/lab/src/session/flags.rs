@@ -263,7 +263,7 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
 /// and with the same words.
 ///
-/// - `common`: those that [`Common`] has the flags of.
+/// - `common`: those that `lab::session::Common` has the flags of.
 /// - `preset`: those without a flag.
 /// - `flags`: those that the preset must have, `optional`: those that may be absent.
 /// - `switches`: flags that are no settings.

@@ -29,7 +29,7 @@ impl Released {
             if earlier.exists() {
                 return Err(Failure::input(
                     format!("{}: it is of an earlier version", earlier.display()),
-                    "finish the run with the program that started it",
+                    "use the program that started the run: what was released is in the ledger and is spent",
                 ));
             }
             return Ok(None);
