@@ -68,12 +68,6 @@ impl Failure {
         }
     }
 
-    /// As [`Failure::failed`].
-    #[doc(hidden)]
-    pub fn run(error: impl Display) -> Self {
-        Self::failed(error)
-    }
-
     /// Prints the diagnostic to standard error and gives the exit code.
     pub fn report(&self) -> ExitCode {
         let mut text = String::new();

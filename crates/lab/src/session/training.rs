@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::Module;
+use burn::optim::{Optimizer, SgdConfig};
 use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
@@ -10,7 +11,6 @@ use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use model::ModelError;
 use model::adam::ModuleAdam;
-use model::descent::descend;
 use model::ema::Ema;
 use model::weights::{from_host, to_host};
 use private_training::{Batch, Gradients, GroupSizes, Network, StepLosses};
@@ -163,7 +163,10 @@ impl<M: Module> Training<M> {
         let network = self.network.clone();
         self.network = match &mut self.optimizer {
             Some(adam) => adam.step(rate, network, gradients),
-            None => descend(rate, network, gradients),
+            None => {
+                let descent = &mut SgdConfig::new().init();
+                descent.step(rate, network.train(), gradients).valid()
+            }
         };
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);
@@ -329,7 +332,9 @@ mod tests {
     use burn::tensor::Tensor;
     use dp_core::plan::TrainingPlan;
     use dp_core::sampling::FixedSizeSampler;
-    use model::layers::Linear;
+    use burn::nn::Linear;
+    use dp_core::per_sample::nn::Chain;
+    use model::layers::linear;
     use private_training::{Forward, Loss, Objective};
     use rand::Rng;
 
@@ -344,19 +349,18 @@ mod tests {
 
     impl Network<2> for Line {
         fn forward(&self, rows: Tensor<2>) -> Forward {
-            self.layers().unwrap().unwrap().forward(rows)
+            Forward::of(self.linear.forward(rows))
         }
 
         fn layers(&self) -> Result<Option<private_training::Layers<'_>>, dp_core::DpError> {
-            let stack = dp_core::per_sample::Stack::new(vec![&self.linear]);
-            Ok(Some(private_training::Layers::of(stack)))
+            private_training::Layers::chain(Chain::features(3).linear(&self.linear))
         }
     }
 
     fn training(seed: u64) -> Training<Line> {
         let chosen = Backend::Flex.choose().unwrap();
         let mut public = ChaCha20Rng::seed_from_u64(seed);
-        let linear = Linear::new(3, 1, 1.0, &mut public, &chosen.device);
+        let linear = linear(3, 1, 1.0, &mut public, &chosen.device);
         let sampler = FixedSizeSampler::new(9, 4).unwrap();
         let plan = TrainingPlan::within(1.0, 1e-3, 8, sampler.clone());
         let loss = Loss::squared_error().clip(1.0);
