@@ -6,4 +6,3 @@ pub mod flow;
 mod objective;
 mod scores;
 pub mod swae;
-pub mod sweep;

@@ -81,7 +81,8 @@ pub fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     let mut panels = Vec::new();
     let mut metrics = Vec::new();
     for (sigma, paper) in SIGMAS.into_iter().zip(PAPER) {
-        let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::failed)?;
+        let mut particles =
+            Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::failed)?;
         for step in 1..=STEPS {
             let smoothed = smoothed(&target, sigma, &mut rng)?;
             let all: Vec<usize> = (0..SLICES).collect();

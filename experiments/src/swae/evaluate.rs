@@ -110,7 +110,8 @@ impl Evaluator {
     fn distance_to_prior(&self, latents: &[f32], records: usize) -> Result<f64, Failure> {
         let latent = self.latent;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let slices = Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::failed)?;
+        let slices =
+            Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::failed)?;
         let cells = UniformBall::new(latent)
             .and_then(|ball| ball.cells(records))
             .map_err(Failure::failed)?;

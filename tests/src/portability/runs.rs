@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
-use burn::optim::{AdamConfig, SgdConfig};
+use burn::optim::SgdConfig;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;

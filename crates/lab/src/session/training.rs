@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::Module;
-use burn::optim::{Optimizer, SgdConfig};
+use burn::optim::SgdConfig;
 use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
@@ -329,11 +329,11 @@ impl<M: Module> RunState for Training<M> {
 
 #[cfg(test)]
 mod tests {
+    use burn::nn::Linear;
     use burn::tensor::Tensor;
+    use dp_core::per_sample::nn::Chain;
     use dp_core::plan::TrainingPlan;
     use dp_core::sampling::FixedSizeSampler;
-    use burn::nn::Linear;
-    use dp_core::per_sample::nn::Chain;
     use model::layers::linear;
     use private_training::{Forward, Loss, Objective};
     use rand::Rng;

@@ -61,7 +61,7 @@ pub(super) type Trouble = plotters::drawing::DrawingAreaErrorKind<CanvasError>;
 
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
-        Self::run(trouble)
+        Self::failed(trouble)
     }
 }
 

@@ -87,9 +87,10 @@ impl Records {
     /// [`Failure::Failed`] where there is none.
     pub fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
         match &self.source {
-            Source::Labelled(images) => {
-                images.select(&self.indices).map(Some).map_err(Failure::failed)
-            }
+            Source::Labelled(images) => images
+                .select(&self.indices)
+                .map(Some)
+                .map_err(Failure::failed),
             Source::Folder(_) => Ok(None),
         }
     }

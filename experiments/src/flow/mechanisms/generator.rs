@@ -69,8 +69,8 @@ impl Flow {
         let mut mean = 0.0;
         for (points, target) in values.chunks(each * self.groups.dim).zip(targets) {
             let smoothing = smoothing_noise(target, each, &mut self.public);
-            let (distance, gradient) =
-                smoothed_distance_and_gradient(points, &smoothing, target).map_err(Failure::failed)?;
+            let (distance, gradient) = smoothed_distance_and_gradient(points, &smoothing, target)
+                .map_err(Failure::failed)?;
             cotangent.extend(gradient);
             mean += distance / targets.len() as f64;
         }

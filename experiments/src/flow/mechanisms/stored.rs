@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
-use swd::{FlowTarget, Region, Slices, SensitiveVector};
+use swd::{FlowTarget, Region, SensitiveVector, Slices};
 
 use super::super::plan::{MOMENTS, RELEASE};
 use super::super::release::Values;
