@@ -168,7 +168,7 @@ impl Experiment for Regression {
         let sampler = sampler.map_err(Failure::failed)?;
         let plan = settings.epsilon.map(|epsilon| {
             let (delta, steps) = (settings.delta, settings.steps);
-            TrainingPlan::within(epsilon, delta, steps, sampler.clone()).check()
+            TrainingPlan::within(epsilon, delta, steps, sampler).check()
         });
         let plan = plan.transpose().map_err(refused_plan)?;
 

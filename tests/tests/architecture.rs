@@ -201,6 +201,7 @@ fn arrows_go_one_way() {
         (
             "lab",
             &[
+                "data",
                 "dp-core",
                 "evaluating",
                 "model",

@@ -362,7 +362,7 @@ mod tests {
         let mut public = ChaCha20Rng::seed_from_u64(seed);
         let linear = linear(3, 1, 1.0, &mut public, &chosen.device);
         let sampler = FixedSizeSampler::new(9, 4).unwrap();
-        let plan = TrainingPlan::within(1.0, 1e-3, 8, sampler.clone());
+        let plan = TrainingPlan::within(1.0, 1e-3, 8, sampler);
         let loss = Loss::squared_error().clip(1.0);
         let gradients = Gradients::new(Objective::of([loss]));
         let (plan, known) = (Some(plan.check().unwrap()), Some(seed));

@@ -119,10 +119,17 @@ pub struct Parameters {
     pub trained: [bool; 2],
 }
 
-/// One axis of the transpose: which taps reach which value, in classes of equal taps.
+/// Values along an axis that the same taps reach.
+struct Class {
+    /// Index in the kernel, and offset.
+    taps: Vec<(usize, usize)>,
+    /// Index along the axis, and first place.
+    values: Vec<(usize, usize)>,
+}
+
+/// One axis of the transpose: which taps reach which value.
 struct Axis {
-    /// The classes: taps, as kernel index and offset, and values, as index and first place.
-    classes: Vec<(Vec<(usize, usize)>, Vec<(usize, usize)>)>,
+    classes: Vec<Class>,
     whole: usize,
     before: usize,
 }
@@ -130,63 +137,41 @@ struct Axis {
 impl Axis {
     fn new(s: &Sliding, axis: usize) -> Self {
         let (stride, dilation) = (s.stride[axis], s.dilation[axis]);
-        let mut classes = Vec::new();
+        // The place whose tap `k` reads a value, which may lie before the first or behind the last.
+        let place = |value: usize, k: usize| {
+            let at = (value + s.before[axis]) as i64 - (k * dilation) as i64;
+            at.div_euclid(stride as i64)
+        };
+        let class = |residue: usize| {
+            let taps = (0..s.kernel[axis]).filter(|k| k * dilation % stride == residue);
+            let values = (0..s.size[axis]).filter(|v| (v + s.before[axis]) % stride == residue);
+            (taps.collect::<Vec<_>>(), values.collect::<Vec<_>>())
+        };
+        let classes: Vec<_> = (0..stride).map(class).collect();
         let (mut low, mut high) = (0, s.places[axis] as i64 - 1);
-        for residue in 0..stride {
-            let mut taps: Vec<usize> = (0..s.kernel[axis]).collect();
-            taps.retain(|k| (k * dilation) % stride == residue);
-            let last = taps.last().copied().unwrap_or(0);
-            let place = |value: usize, k: usize| {
-                (value as i64 + s.before[axis] as i64 - (k * dilation) as i64)
-                    .div_euclid(stride as i64)
-            };
-            let mut values: Vec<usize> = (0..s.size[axis]).collect();
-            values.retain(|value| (value + s.before[axis]) % stride == residue);
-            if let (Some(&first), false) = (taps.first(), values.is_empty()) {
-                low = low.min(place(values[0], last));
-                high = high.max(place(values[values.len() - 1], first));
+        for (taps, values) in &classes {
+            if let (Some(&lowest), Some(&highest)) = (taps.first(), taps.last())
+                && let (Some(&first), Some(&last)) = (values.first(), values.last())
+            {
+                low = low.min(place(first, highest));
+                high = high.max(place(last, lowest));
             }
-            let values: Vec<_> = values
-                .into_iter()
-                .map(|value| {
-                    (
-                        value,
-                        if taps.is_empty() {
-                            0
-                        } else {
-                            place(value, last)
-                        },
-                    )
-                })
-                .collect();
-            let taps: Vec<_> = taps
-                .into_iter()
-                .map(|k| (k, (last - k) * dilation / stride))
-                .collect();
-            classes.push((taps, values));
         }
-        let before = -low;
-        let classes = classes
-            .into_iter()
-            .map(|(taps, values)| {
-                let reached = !taps.is_empty();
-                let values = values.into_iter().map(|(value, place)| {
-                    (
-                        value,
-                        if reached {
-                            (place + before) as usize
-                        } else {
-                            0
-                        },
-                    )
-                });
-                (taps, values.collect())
-            })
-            .collect();
+        let class = |(taps, values): (Vec<usize>, Vec<usize>)| {
+            // A value that no tap reaches is seen from nowhere.
+            let first = |value| taps.last().map_or(0, |&k| (place(value, k) - low) as usize);
+            let values = values
+                .into_iter()
+                .map(|value| (value, first(value)))
+                .collect();
+            let offset = |&k: &usize| (taps[taps.len() - 1] - k) * dilation / stride;
+            let taps = taps.iter().map(|k| (*k, offset(k))).collect();
+            Class { taps, values }
+        };
         Self {
-            classes,
-            whole: (high + before + 1) as usize,
-            before: before as usize,
+            classes: classes.into_iter().map(class).collect(),
+            whole: (high - low + 1) as usize,
+            before: -low as usize,
         }
     }
 }
@@ -250,8 +235,16 @@ impl HostConvolution {
             let [rows, columns] = [0, 1].map(|axis| Axis::new(sliding, axis));
             let plane = rows.whole * columns.whole;
             let mut phases = Vec::new();
-            for (down, ys) in &rows.classes {
-                for (across, xs) in &columns.classes {
+            for Class {
+                taps: down,
+                values: ys,
+            } in &rows.classes
+            {
+                for Class {
+                    taps: across,
+                    values: xs,
+                } in &columns.classes
+                {
                     let window: Vec<_> = down
                         .iter()
                         .flat_map(|y| across.iter().map(move |x| (*y, *x)))
