@@ -7,12 +7,18 @@
 mod common;
 mod networks;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::module::{Module, Param};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use common::{Small, labels, training, uniform};
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler, PoissonSampler};
 use networks::{Signal, Text, Vision};
-use private_training::{Clipping, Engine, Loss, Network, Objective, Penalty, Prior, Training};
+use private_training::{
+    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Training,
+};
 
 /// What one step releases of all records, with the sensitivity in its ledger.
 fn released<const D: usize>(
@@ -171,6 +177,55 @@ fn the_bound_of_a_loss_is_attained() {
         let pair = [(&images, &low), (&images, &high)];
         let ratio = attained(&objective, &sampler, engine, &network, pair);
         assert!((0.999..=1.0).contains(&ratio), "{engine:?}: {ratio}");
+    }
+}
+
+/// One output, which reads the first feature alone and has the others in its Jacobian.
+#[derive(Module, Debug)]
+struct Line {
+    linear: Linear,
+}
+
+impl Network<2> for Line {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::penalised(self.linear.forward(rows))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Layers::chain(Chain::features(5).linear(&self.linear))
+    }
+}
+
+/// Equal activations are ordered by the records' numbers alone: a record that changes sides moves no others past
+/// each other, though their Jacobians differ.
+#[test]
+fn ties_keep_their_order_whoever_is_replaced() {
+    const RECORDS: usize = 60;
+    let device = Device::flex();
+    let mut linear = LinearConfig::new(5, 1).with_bias(false).init(&device);
+    linear.weight = Param::from_data([[1.0f32], [0.0], [0.0], [0.0], [0.0]], &device);
+    let network = Line { linear };
+    let sides = (0..RECORDS).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 });
+    let sides = TensorData::new(sides.collect::<Vec<f32>>(), [RECORDS, 1]);
+    // Along the order of the records, so that turning a tie round turns their sum round.
+    let rest = uniform([RECORDS, 4], 5, &device) * 0.1;
+    let slope = Tensor::<1, Int>::arange(0..RECORDS as i64, &device).float() / 30.0 - 1.0;
+    let rest = rest + slope.unsqueeze_dim::<2>(1);
+    let rows = Tensor::cat(vec![Tensor::from_data(sides, &device), rest], 1);
+    let targets = Tensor::<2>::zeros([RECORDS, 1], &device);
+    let penalty = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.0, 1.0));
+    let objective = Objective::default().penalty(penalty);
+    let sampler = groups(&[RECORDS]);
+    for engine in ENGINES {
+        let mut largest = 0.0f64;
+        for (how, by) in adversaries(&rows) {
+            let other = replaced(&rows, &by);
+            let pair = [(&rows, &targets), (&other, &targets)];
+            let ratio = attained(&objective, &sampler, engine, &network, pair);
+            assert!(ratio <= 1.0, "{how}, {engine:?}: {ratio}");
+            largest = largest.max(ratio);
+        }
+        assert!(largest > 0.1, "{engine:?}: {largest}");
     }
 }
 
