@@ -158,7 +158,7 @@ fn every_layer_in_random_stacks_is_as_autodiff_has_it() {
 fn host_errors(net: &Net, device: &Device, records: usize, rng: &mut impl Rng) -> Option<[f64; 4]> {
     let features: usize = net.shape.iter().product();
     let stack = net.chain(device).build().unwrap();
-    let on_host = stack.host().ok().filter(|stack| stack.inputs() > 0)?;
+    let on_host = stack.host().ok()?;
     let x = uniform(records * features, rng);
     let seen = stack.forward(tensor(&x, [records, features], device));
     let outputs = seen.output().dims()[1];

@@ -237,13 +237,15 @@ fn one_record_of_six_hundred_stays_within_the_bound() {
     let images = uniform([600, 1, 6, 6], 5, &device);
     let classes = labels(600, 4, &device);
     let sampler = groups(&[250, 350]);
-    let engine = Engine::Tensor { chunk: 100 };
+    let engines = [Engine::Host { chunk: 16 }, Engine::Tensor { chunk: 100 }];
     for (name, objective) in objectives() {
         for (how, by) in adversaries(&images) {
             let other = replaced(&images, &by);
-            let pair = [(&images, &classes), (&other, &classes)];
-            let ratio = attained(&objective, &sampler, engine, &network, pair);
-            assert!(ratio <= 1.0, "{name}, {how}: {ratio}");
+            for engine in engines {
+                let pair = [(&images, &classes), (&other, &classes)];
+                let ratio = attained(&objective, &sampler, engine, &network, pair);
+                assert!(ratio <= 1.0, "{name}, {how}, {engine:?}: {ratio}");
+            }
         }
     }
 }

@@ -169,8 +169,14 @@ impl<'a> Stack<'a> {
     ///
     /// # Errors
     ///
-    /// [`DpError::NoHostKernels`] names the first layer that offers none.
+    /// [`DpError::NoHostKernels`] names the first layer that offers none; a stack without layers, which does not
+    /// know how many features it passes on, is refused too.
     pub fn host(&self) -> Result<HostStack, DpError> {
+        if self.layers.is_empty() {
+            return Err(DpError::NoHostKernels {
+                layer: "none at all".into(),
+            });
+        }
         let hints: Vec<FusionHint> = self
             .layers
             .iter()

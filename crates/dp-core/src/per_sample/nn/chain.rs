@@ -312,7 +312,8 @@ impl<'a> Chain<'a> {
         self.pointwise(Pointwise::silu())
     }
 
-    /// `x` for `x > 0`, else `slope x`.
+    /// `x` for `x > 0`, else `slope x`. At exactly 0, where burn's autodiff takes 1 for the derivative, this takes the
+    /// slope, as it takes 0 for the ReLU.
     pub fn leaky_relu(self, module: &'a LeakyRelu) -> Self {
         self.pointwise(Pointwise::leaky_relu(module))
     }

@@ -66,9 +66,18 @@ impl Kernel for SparseProduct<'_> {
         for (input, output) in vectors.zip(self.output.chunks_exact_mut(ends.len())) {
             let mut start = 0;
             for (&end, output) in ends.iter().zip(output) {
+                let product = |(column, value): (u32, f32)| {
+                    L::load(&input[column as usize]).mul(L::splat(value))
+                };
+                let (fours, rest) = entries[start..end as usize].as_chunks::<4>();
                 let mut sum = L::zero();
-                for &(column, value) in &entries[start..end as usize] {
-                    sum = L::splat(value).mul_add(L::load(&input[column as usize]), sum);
+                // In pairs, so that the sum of a block of two by two is that of its lines.
+                for &[a, b, c, d] in fours {
+                    let lines = (product(a).add(product(b))).add(product(c).add(product(d)));
+                    sum = sum.add(lines);
+                }
+                for &entry in rest {
+                    sum = sum.add(product(entry));
                 }
                 sum.store(output);
                 start = end as usize;
