@@ -210,8 +210,13 @@ impl Experiment for Regression {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        // All that the gradient sees of a record: noise is never used again for other values.
+        let all: Vec<usize> = (0..self.private.len()).collect();
+        let classes = self.private.gather_classes(&all);
+        let classes = classes.ok_or_else(|| Failure::failed("a record without a label"))?;
         let features = self.private.features().iter();
-        let bytes: Vec<u8> = features.flat_map(|x| x.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = features.flat_map(|x| x.to_le_bytes()).collect();
+        bytes.extend(classes.iter().flat_map(|class| class.to_le_bytes()));
         Ok(Fingerprint::of(&bytes))
     }
 
