@@ -3,6 +3,9 @@
 pub mod cost;
 pub mod fair;
 pub mod flow;
+pub mod generator;
 mod objective;
+mod records;
+mod release;
 mod scores;
 pub mod swae;

@@ -24,6 +24,7 @@ pub mod cells;
 mod check;
 pub mod device;
 mod error;
+mod fields;
 pub mod flow;
 mod gaussian;
 mod great_circles;

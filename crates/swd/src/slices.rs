@@ -4,6 +4,8 @@
 //! `lambda_max(Theta Theta^T / k)`, which drives the sensitivity of the sliced gradient
 //! ([`crate::sensitivity`]), is then `1/d`, the smallest value that unit directions can have.
 
+use std::sync::OnceLock;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use nalgebra::DMatrix;
 use rand::Rng;
@@ -40,6 +42,17 @@ pub struct Slices {
     dim: usize,
     count: usize,
     directions: Vec<f64>,
+    lambda_max_upper: Once,
+}
+
+/// What is computed of the directions when it is first asked for: no part of what they are.
+#[derive(Debug, Clone, Default)]
+struct Once(OnceLock<f64>);
+
+impl PartialEq for Once {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Slices {
@@ -150,6 +163,7 @@ impl Slices {
             dim,
             count,
             directions: rounded,
+            lambda_max_upper: Once::default(),
         })
     }
 
@@ -205,8 +219,14 @@ impl Slices {
 
     /// An upper bound on `lambda_max(Theta Theta^T / k)`, at most a relative `1e-10` too large.
     ///
-    /// It lies between `1/d` (tight frames; up to the rounding of the directions) and 1.
+    /// It lies between `1/d` (tight frames; up to the rounding of the directions) and 1. Computed once: it takes
+    /// seconds where `d` and `k` are near a thousand.
     pub fn lambda_max_upper(&self) -> f64 {
+        let first = || self.computed_lambda_max_upper();
+        *self.lambda_max_upper.0.get_or_init(first)
+    }
+
+    fn computed_lambda_max_upper(&self) -> f64 {
         let theta = DMatrix::from_column_slice(self.dim, self.count, &self.directions);
         // Both products have the same largest eigenvalue: take the smaller matrix.
         let gram = if self.dim <= self.count {

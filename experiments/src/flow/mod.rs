@@ -5,7 +5,6 @@ mod evaluate;
 mod groups;
 mod mechanisms;
 mod plan;
-mod release;
 mod report;
 mod settings;
 mod space;

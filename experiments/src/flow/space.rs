@@ -18,7 +18,8 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
 use super::Settings;
-use super::data_split::{DataSplit, Records};
+use super::data_split::DataSplit;
+use crate::records::Records;
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.

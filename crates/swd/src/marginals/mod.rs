@@ -60,12 +60,14 @@ mod bins;
 mod clean;
 mod distribution;
 mod isotonic;
+mod labelled;
 
 pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;
 pub use distribution::{PiecewiseUniform, SlicedMarginals};
 pub use isotonic::isotonic;
+pub use labelled::{ClassMarginals, LabelledQuery};
 
 use clean::shrink;
 use rayon::prelude::*;

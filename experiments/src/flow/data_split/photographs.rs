@@ -11,7 +11,8 @@ use model::latent::DcganAutoencoder;
 use lab::session::{Used, name_of_path, splits_folder};
 
 use super::super::Settings;
-use super::{DataSplit, Records, Source};
+use super::DataSplit;
+use crate::records::{Records, Source};
 
 /// One public photograph in so many is kept for the test.
 const TEST_EVERY: usize = 5;
