@@ -34,6 +34,7 @@ mod normal;
 mod region;
 mod sensitive_vector;
 pub mod sensitivity;
+mod signs;
 pub mod slices;
 pub mod smoothed;
 pub mod sort;

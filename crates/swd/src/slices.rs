@@ -12,6 +12,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::SwdError;
+use crate::signs::Signs;
 
 /// The relative amount by which [`Slices::lambda_max_upper`] exceeds the computed eigenvalue: the
 /// symmetric QR iteration errs by a few `d` units of 2^-53, which for every `d` up to 10^4 is less.
@@ -43,6 +44,8 @@ pub struct Slices {
     count: usize,
     directions: Vec<f64>,
     lambda_max_upper: Once,
+    /// How they can be projected on without a product.
+    pub(crate) signs: Option<Signs>,
 }
 
 /// What is computed of the directions when it is first asked for: no part of what they are.
@@ -164,6 +167,7 @@ impl Slices {
             count,
             directions: rounded,
             lambda_max_upper: Once::default(),
+            signs: None,
         })
     }
 
@@ -227,6 +231,9 @@ impl Slices {
     }
 
     fn computed_lambda_max_upper(&self) -> f64 {
+        if let Some(signs) = &self.signs {
+            return signs.lambda_max() * (1.0 + EIGENVALUE_SLACK);
+        }
         let theta = DMatrix::from_column_slice(self.dim, self.count, &self.directions);
         // Both products have the same largest eigenvalue: take the smaller matrix.
         let gram = if self.dim <= self.count {

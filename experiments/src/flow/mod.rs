@@ -11,5 +11,6 @@ mod space;
 mod toy;
 mod train;
 
+pub(crate) use data_split::photographs::load as load_photographs;
 pub use settings::{Flags, Mechanism, Settings};
 pub use train::Flow;

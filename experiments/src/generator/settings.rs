@@ -1,11 +1,16 @@
 //! A run's settings: the release's preset, then flags, then checks.
 
-use data::DatasetKind;
+use data::{DatasetKind, ImageFolder};
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, bounded, budget_name, positive};
+use model::generator::PhotographGenerator;
 use serde::{Deserialize, Serialize};
 
 use crate::scores::ScoreFlags;
+
+/// The radius of the ball of photographs, of 12288 pixels, and the images of a step, where no flag says another.
+const PHOTOGRAPH_RADIUS: f64 = 80.0;
+const PHOTOGRAPH_POINTS: usize = 64;
 
 /// What is released of the private records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -40,8 +45,10 @@ impl Release {
 pub enum Directions {
     /// Smooth over the image, every other one in a window: `marginals` alone.
     Smooth,
-    /// A tight frame.
+    /// A tight frame of random bases: slow to draw in many dimensions, so for `marginals` alone.
     Tight,
+    /// A tight frame of signs, as many as a power of two.
+    Signs,
 }
 
 lab::settings! {
@@ -55,9 +62,10 @@ lab::settings! {
         /// What is released: histograms once, or projections at each step as published.
         #[flag(value_enum)]
         release: Release,
-        /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
+        /// Data set: mnist, fashion-mnist or usps, glyphs, which needs no file, or `images` for a folder of
+        /// photographs (--data-dir): half of it is private, and they have no classes.
         dataset: String,
-        /// How slices are drawn: smooth over the image, or as a tight frame.
+        /// How slices are drawn: smooth over the image, or as a tight frame, of random bases or of signs.
         #[flag(value_enum)]
         directions: Directions,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
@@ -78,8 +86,6 @@ lab::settings! {
         batch: usize,
         /// What the one-hot class is multiplied by, beside pixels in [0, 1]: `projections` alone.
         label_weight: f64,
-        /// Steps between one tight frame and the next: `projections` alone.
-        frame_steps: u64,
     }
     switches {
         /// How samples are scored.
@@ -100,7 +106,6 @@ impl Settings {
         let of_projections = [
             ("batch", own.batch.is_some()),
             ("label-weight", own.label_weight.is_some()),
-            ("frame-steps", own.frame_steps.is_some()),
         ];
         let of_marginals = [("bins", own.bins.is_some())];
         let unused: &[_] = match release {
@@ -115,7 +120,13 @@ impl Settings {
             ));
         }
         let mut settings: Self = arguments.over(release.preset())?;
-        settings.dataset = settings.kind()?.name().to_string();
+        if settings.photographs() {
+            settings.noise = PhotographGenerator::INPUTS;
+            settings.radius = own.radius.unwrap_or(PHOTOGRAPH_RADIUS);
+            settings.points = own.points.unwrap_or(PHOTOGRAPH_POINTS);
+        } else {
+            settings.dataset = settings.kind()?.name().to_string();
+        }
         session::Settings::check(&settings)?;
         Ok(settings)
     }
@@ -129,6 +140,29 @@ impl Settings {
         self.dataset
             .parse()
             .map_err(|e| Failure::input(format!("--dataset {}: {e}", self.dataset), "choose one"))
+    }
+
+    /// Whether the private records are a folder of photographs.
+    pub fn photographs(&self) -> bool {
+        self.dataset == ImageFolder::NAME
+    }
+
+    /// Refuses slices that rows of `dim` values do not have.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    pub fn check_slices(&self, dim: usize) -> Result<(), Failure> {
+        let k = self.slices;
+        let (holds, bound) = match self.directions {
+            Directions::Smooth => (true, String::new()),
+            Directions::Tight => (k >= dim, format!("at least {dim} for a tight frame")),
+            Directions::Signs => (
+                k >= dim && k.is_power_of_two(),
+                format!("a power of two of at least {dim} for signs"),
+            ),
+        };
+        bounded("slices", k, holds, &bound)
     }
 
     /// Whether every step releases.
@@ -148,7 +182,13 @@ impl session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.kind()?;
+        if self.photographs() {
+            let (found, width) = (self.noise, PhotographGenerator::INPUTS);
+            let bound = format!("{width} for photographs");
+            bounded("noise", found, found == width, &bound)?;
+        } else {
+            self.kind()?;
+        }
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         let delta = self.delta;
         let bound = "above 0 and below 1/n for n records";
@@ -169,15 +209,10 @@ impl session::Settings for Settings {
         let decay = self.ema.unwrap_or(0.0);
         let bound = "at least 0 and below 1";
         bounded("ema", decay, (0.0..1.0).contains(&decay), bound)?;
-        for (flag, value) in [
-            ("batch", self.batch.map(|b| b as u64)),
-            ("frame-steps", self.frame_steps),
-        ] {
-            bounded(flag, 0, value != Some(0), "at least 1")?;
-            let holds = value.is_some() || !self.releases_each_step();
-            bounded(flag, "(none)", holds, "given for projections")?;
-        }
-        let holds = self.directions == Directions::Tight || !self.releases_each_step();
-        bounded("directions", "smooth", holds, "tight for projections")
+        bounded("batch", 0, self.batch != Some(0), "at least 1")?;
+        let holds = self.batch.is_some() || !self.releases_each_step();
+        bounded("batch", "(none)", holds, "given for projections")?;
+        let holds = self.directions == Directions::Signs || !self.releases_each_step();
+        bounded("directions", "no signs", holds, "signs for projections")
     }
 }

@@ -18,9 +18,10 @@ use crate::release::{Values, release_once, release_step};
 /// Where the images of a group go: a distribution on every slice.
 pub type Target = Box<dyn FlowTarget>;
 
-/// The streams of the seed that slices are drawn from: one for the release of all records, and from there on one
-/// for each frame.
+/// The streams of the seed that slices are drawn from: one for the release of all records, and one for each step.
 const SLICES: u64 = 16;
+/// Records whose images are in memory at once.
+const PART: usize = 10_000;
 
 impl Generate {
     fn region(&self) -> Result<Region, Failure> {
@@ -33,6 +34,7 @@ impl Generate {
         let (count, shape) = (self.settings.slices, self.records.shape());
         match self.settings.directions {
             Directions::Tight => Slices::tight(dim, count, &mut rng),
+            Directions::Signs => Slices::signs(dim, count, &mut rng),
             Directions::Smooth => {
                 Slices::smooth([shape.channels, shape.side, shape.side], count, &mut rng)
             }
@@ -54,9 +56,7 @@ impl Generate {
         let released = match Released::read(&session.folder, RELEASE)? {
             Some(released) => released,
             None => {
-                let all: Vec<usize> = (0..self.records.len()).collect();
-                let counted = query.measure(&self.records.gather(&all)?, &self.groups(&all));
-                let values = Values::of(&[counted.map_err(Failure::failed)?], None);
+                let values = self.counted(&query)?;
                 let ledger = &mut session.ledger;
                 let released = release_once(&mut self.releaser, RELEASE, &values, ledger)?;
                 released.write(&session.folder, RELEASE, session.ledger.releases())?;
@@ -71,7 +71,20 @@ impl Generate {
             .collect())
     }
 
-    /// Noisy projections of a fresh batch of rows, an image and its weighted one-hot class each.
+    /// The counts of all records: the sum over parts of them, so a record moves it as it moves one part.
+    fn counted(&self, query: &LabelledQuery) -> Result<Values, Failure> {
+        let mut sum = vec![0.0; query.len()];
+        let all: Vec<usize> = (0..self.records.len()).collect();
+        for part in all.chunks(PART) {
+            let counted = query.measure(&self.records.gather(part)?, &self.groups(part));
+            let counted = counted.map_err(Failure::failed)?;
+            let entries = sum.iter_mut().zip(counted.before_noise());
+            entries.for_each(|(sum, value)| *sum += value);
+        }
+        Ok(Values::new(&[sum], query.l2_sensitivity_upper()))
+    }
+
+    /// Noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted one-hot class each.
     ///
     /// # Errors
     ///
@@ -81,11 +94,7 @@ impl Generate {
         step: u64,
         ledger: &mut Ledger,
     ) -> Result<Target, Failure> {
-        let frame = step / self.settings.frame_steps.unwrap_or(1).max(1);
-        let slices = match self.frame.take() {
-            Some((place, slices)) if place == frame => slices,
-            _ => self.slices(1 + frame, self.row_width())?,
-        };
+        let slices = self.slices(1 + step, self.row_width())?;
         let draw = self.releaser.as_mut().map(Releaser::draw);
         let draw = draw.transpose().map_err(Failure::failed)?;
         let drawn = match &draw {
@@ -97,8 +106,7 @@ impl Generate {
         let values = Values::of(&[projected], None);
         let released = release_step(&mut self.releaser, draw, &[drawn.len()], values, ledger)?;
         let (values, deviation) = (released.groups.concat(), released.deviation);
-        let target = NoisyProjections::from_released(values, slices.clone(), deviation);
-        self.frame = Some((frame, slices));
+        let target = NoisyProjections::from_released(values, slices, deviation);
         Ok(Box::new(target.map_err(Failure::failed)?))
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
+use std::path::Path;
 use std::sync::Arc;
 
+use data::LabelledImages;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
@@ -12,7 +14,7 @@ use lab::checkpoint::{Checkpoint, GeneratorState};
 use lab::diagnostic::Failure;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
-    Wording, releaser,
+    Wording, bounded, releaser,
 };
 use rand::SeedableRng;
 use rand::seq::index::sample;
@@ -20,13 +22,14 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use swd::flow::StepSize;
-use swd::{FlowTarget, Particles, Slices};
+use swd::{FlowTarget, Particles};
 
 use super::network::Generator;
 use super::plan::{RELEASE, plan, sampler};
 use super::report;
 use super::settings::{Flags, Settings};
 use super::targets::Target;
+use crate::flow::load_photographs;
 use crate::records::{Records, Source, load_private};
 use crate::scores::ScoreFlags;
 
@@ -47,8 +50,6 @@ pub struct Generate {
     pub(super) model: Generator,
     /// Batches of a run without privacy.
     pub(super) non_private: ChaCha20Rng,
-    /// The frame at hand and its place in the run.
-    pub(super) frame: Option<(u64, Slices)>,
     pub(super) score: ScoreFlags,
     /// Public randomness.
     public: ChaCha20Rng,
@@ -64,6 +65,57 @@ pub struct Generate {
 struct State {
     public: GeneratorState,
     non_private: GeneratorState,
+}
+
+/// The records of a run.
+struct Data {
+    name: String,
+    records: Records,
+    test: Records,
+    classes: usize,
+    used: Vec<Used>,
+}
+
+/// Labelled images, whose training records are all private.
+fn labelled(settings: &Settings, data_dir: Option<&Path>) -> Result<Data, Failure> {
+    let (seed, records) = (settings.seed, settings.records);
+    let (data, used) = load_private(settings.kind()?, seed, records, data_dir)?;
+    let all = |images: LabelledImages| {
+        let indices = (0..images.len()).collect();
+        Records::new(Source::Labelled(Arc::new(images)), indices, None)
+    };
+    Ok(Data {
+        name: data.name,
+        classes: data.train.classes(),
+        records: all(data.train),
+        test: all(data.test),
+        used: vec![used],
+    })
+}
+
+/// A folder of photographs, of which half is private and another part is the test.
+fn photographs(
+    settings: &Settings,
+    data_dir: Option<&Path>,
+    cache: &Path,
+) -> Result<Data, Failure> {
+    let split = load_photographs([settings.records, None], data_dir, cache)?;
+    if let Some(asked) = settings.records {
+        let found = split.private.len();
+        bounded(
+            "records",
+            asked,
+            asked == found && asked > 0,
+            &format!("at most {found}"),
+        )?;
+    }
+    Ok(Data {
+        name: settings.dataset.clone(),
+        records: split.private,
+        test: split.test,
+        classes: 0,
+        used: split.used,
+    })
 }
 
 impl Generate {
@@ -153,15 +205,25 @@ impl Experiment for Generate {
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
-        let kind = settings.kind()?;
-        let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
-        let name = data.name.clone();
-        let all = |images: data::LabelledImages| {
-            let indices = (0..images.len()).collect();
-            Records::new(Source::Labelled(Arc::new(images)), indices, None)
+        let Data {
+            name,
+            records,
+            test,
+            classes,
+            used,
+        } = match settings.photographs() {
+            true => photographs(settings, data_dir, &arguments.running.cache()?)?,
+            false => labelled(settings, data_dir)?,
         };
-        let classes = data.train.classes();
-        let (records, test) = (all(data.train), all(data.test));
+        let width = records.shape().values();
+        settings.check_slices(
+            width
+                + if settings.releases_each_step() {
+                    classes
+                } else {
+                    0
+                },
+        )?;
         let sampler = sampler(settings, records.len())?;
         let plan = plan(settings, sampler.clone())?;
         let stream = |stream| {
@@ -181,13 +243,12 @@ impl Experiment for Generate {
             sampler,
             model,
             non_private: stream(2),
-            frame: None,
             score: arguments.own.score.clone(),
             public: stream(3),
             targets: Vec::new(),
             distance: 0.0,
             name,
-            used: vec![used],
+            used,
         })
     }
 

@@ -1,6 +1,6 @@
 //! The private records, the public ones, and the public test records.
 
-mod photographs;
+pub mod photographs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl DataSplit {
         cache: &Path,
     ) -> Result<Self, Failure> {
         let split = if settings.photographs() {
-            photographs::load(settings, data_dir, cache)
+            let limits = [settings.records, settings.public_records];
+            photographs::load(limits, data_dir, cache)
         } else {
             Self::load_labelled(settings, data_dir, cache)
         }?;
