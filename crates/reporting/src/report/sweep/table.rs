@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Cell, Spread, Sweep};
+use crate::diagnostic::Failure;
+use crate::report::markdown::{markdown_line, markdown_rule};
 use crate::report::number::{shown, significant};
 
 impl Sweep {
@@ -66,23 +68,30 @@ impl Sweep {
     }
 
     /// A Markdown table, and below it what all private runs spend together, and the warnings.
-    pub fn markdown(&self) -> String {
+    ///
+    /// - `columns`: which columns to print, in this order; all where it is empty. Each is a column's name, or a
+    ///   part of the name of one column alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a column that there is not, or that is not one alone.
+    pub fn markdown(&self, columns: &[String]) -> Result<String, Failure> {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
-        let line = |fields: Vec<String>| {
-            let escaped = fields.iter().map(|f| f.replace('|', "\\|"));
-            format!("| {} |\n", escaped.collect::<Vec<_>>().join(" | "))
-        };
-        let rule = format!("|{}\n", "---|".repeat(heading.len()));
-        let mut text = line(heading) + &rule;
+        let mut chosen = (0..heading.len()).collect::<Vec<_>>();
+        if !columns.is_empty() {
+            chosen.clear();
+            for name in columns {
+                chosen.push(column(&heading, name)?);
+            }
+        }
+        let only = |row: &[String]| markdown_line(chosen.iter().map(|&at| row[at].as_str()));
+        let mut text = only(&heading) + &markdown_rule(chosen.len());
         for cell in &self.cells {
             let mut row = self.row(cell);
-            row.extend(
-                cell.spreads
-                    .iter()
-                    .map(|spread| words(*spread, cell.finished)),
-            );
-            text.push_str(&line(row));
+            let results = cell.spreads.iter().map(|s| words(*s, cell.finished));
+            row.extend(results.map(|result| result.replace('\u{b1}', "+-")));
+            text += &only(&row);
         }
         if let Some(together) = &self.together {
             let _ = write!(text, "\n{together}\n");
@@ -90,7 +99,27 @@ impl Sweep {
         for warning in &self.warnings {
             let _ = write!(text, "\nWarning: {warning}\n");
         }
-        text
+        Ok(text)
+    }
+}
+
+/// Which column is meant by its name, or by a part of it.
+fn column(heading: &[String], name: &str) -> Result<usize, Failure> {
+    if let Some(at) = heading.iter().position(|column| column == name) {
+        return Ok(at);
+    }
+    let lower = name.to_lowercase();
+    let parts = heading.iter().enumerate();
+    let found: Vec<usize> = parts
+        .filter(|(_, column)| column.to_lowercase().contains(&lower))
+        .map(|(at, _)| at)
+        .collect();
+    match found[..] {
+        [at] => Ok(at),
+        _ => Err(Failure::input(
+            format!("--column '{name}' names {} columns", found.len()),
+            format!("name one of: {}", heading.join("; ")),
+        )),
     }
 }
 
