@@ -28,7 +28,7 @@ pub struct Arguments {
     /// or a sweep a table, a row for the runs that differ in their seeds alone.
     #[arg(long, conflicts_with = "csv")]
     pub markdown: bool,
-    /// A column of that table, by its name or a part of it; given again, the next one. Without it, all are printed.
+    /// A column of that table by its name, or all whose names contain NAME; given again, the next. Without it, all.
     #[arg(long = "column", value_name = "NAME", requires = "markdown")]
     pub columns: Vec<String>,
 }

@@ -30,8 +30,7 @@ pub fn markdown(record: &RunRecord) -> String {
                 .take(columns),
         );
     }
-    let privacy = Statement::of(record);
-    let _ = write!(text, "\n{}: {}\n", privacy.heading, privacy.sentence);
+    let _ = write!(text, "\nPrivacy: {}\n", Statement::of(record).sentence);
     for warning in warnings(record) {
         let _ = write!(text, "\nWarning: {warning}\n");
     }

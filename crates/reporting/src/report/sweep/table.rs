@@ -69,12 +69,11 @@ impl Sweep {
 
     /// A Markdown table, and below it what all private runs spend together, and the warnings.
     ///
-    /// - `columns`: which columns to print, in this order; all where it is empty. Each is a column's name, or a
-    ///   part of the name of one column alone.
+    /// - `columns`: which columns to print, in this order, by their names or parts of them; all where it is empty.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] names a column that there is not, or that is not one alone.
+    /// [`Failure::BadInput`] names a column that there is not, and those that there are.
     pub fn markdown(&self, columns: &[String]) -> Result<String, Failure> {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
@@ -82,7 +81,7 @@ impl Sweep {
         if !columns.is_empty() {
             chosen.clear();
             for name in columns {
-                chosen.push(column(&heading, name)?);
+                chosen.extend(columns_named(&heading, name)?);
             }
         }
         let only = |row: &[String]| markdown_line(chosen.iter().map(|&at| row[at].as_str()));
@@ -103,24 +102,21 @@ impl Sweep {
     }
 }
 
-/// Which column is meant by its name, or by a part of it.
-fn column(heading: &[String], name: &str) -> Result<usize, Failure> {
+/// The column of this name, or else those whose names contain it.
+fn columns_named(heading: &[String], name: &str) -> Result<Vec<usize>, Failure> {
     if let Some(at) = heading.iter().position(|column| column == name) {
-        return Ok(at);
+        return Ok(vec![at]);
     }
     let lower = name.to_lowercase();
-    let parts = heading.iter().enumerate();
-    let found: Vec<usize> = parts
-        .filter(|(_, column)| column.to_lowercase().contains(&lower))
-        .map(|(at, _)| at)
-        .collect();
-    match found[..] {
-        [at] => Ok(at),
-        _ => Err(Failure::input(
-            format!("--column '{name}' names {} columns", found.len()),
-            format!("name one of: {}", heading.join("; ")),
-        )),
+    let contains = |&at: &usize| heading[at].to_lowercase().contains(&lower);
+    let found: Vec<usize> = (0..heading.len()).filter(contains).collect();
+    if found.is_empty() {
+        return Err(Failure::input(
+            format!("--column {name}: there is no such column"),
+            format!("the columns are: {}", heading.join("; ")),
+        ));
     }
+    Ok(found)
 }
 
 /// A setting of a cell, or a dash.
