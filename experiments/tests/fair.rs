@@ -108,11 +108,11 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
     let steps: Vec<&str> = whole.lines().take(12).collect();
     std::fs::write(&ledger, steps.join("\n") + "\n").expect("written");
     let refused = small(&out, &flags);
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let message = text(&refused.stderr).replace(['\n', '│'], "");
+    assert_eq!(refused.status.code(), Some(2), "{message}");
     assert!(
-        said.contains("ledger.jsonl") && said.contains("histograms.bin"),
-        "{said}"
+        message.contains("ledger.jsonl") && message.contains("histograms.bin"),
+        "{message}"
     );
     std::fs::write(&ledger, &whole).expect("written");
     let output = small(&out, &flags);
@@ -129,17 +129,17 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
 
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
-    // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else is told of them.
+    // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else their settings are.
     let result = |more: &[&str]| {
         let (_keep, out) = folder();
         let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], false);
-        let said = text(&output.stdout);
-        let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+        let message = text(&output.stdout);
+        let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
         let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
-        assert!(promises.all(|l| l.starts_with(known)), "{said}");
+        assert!(promises.all(|l| l.starts_with(known)), "{message}");
         std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
     };
     assert_eq!(result(&[]), result(&[]));
@@ -208,9 +208,9 @@ fn bad_input_is_refused_by_name() {
     ] {
         let (_keep, out) = folder();
         let output = small(&out, &more);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
-        assert!(said.contains(says), "{more:?}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {message}");
+        assert!(message.contains(says), "{more:?}: {message}");
         assert!(!out.exists(), "{more:?}");
     }
 }
@@ -274,10 +274,10 @@ fn a_table_of_ones_own() {
     ] {
         let out = keep.path().join("bad");
         let output = run(&place(name, &content), &out);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
-        assert!(said.contains(says), "{name}: {said}");
-        assert!(!said.contains("Positive17"), "{said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        assert!(message.contains(says), "{name}: {message}");
+        assert!(!message.contains("Positive17"), "{message}");
         assert!(!out.exists());
     }
 }

@@ -321,10 +321,10 @@ fn a_folder_of_photographs_flows() {
     assert!(refused.contains("--public glyphs"), "{refused}");
     let output = run(&["--steps", "5", "--mechanism", "resampled", "--batch", "10"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told = json(&out.join("run.json"));
-    assert_eq!(told["private"], true);
-    assert_eq!(told["settings"]["delta"], 1e-6);
-    assert!(told["images"]["sliced_w2_squared"].as_f64().is_some());
+    let run = json(&out.join("run.json"));
+    assert_eq!(run["private"], true);
+    assert_eq!(run["settings"]["delta"], 1e-6);
+    assert!(run["images"]["sliced_w2_squared"].as_f64().is_some());
     let samples = image::open(out.join("samples.png")).expect("a picture");
     assert!(samples.color().has_color() && samples.width() > 640);
     let entries = Ledger::read(&out.join("ledger.jsonl"))
@@ -369,17 +369,17 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         .expect("a ledger")
         .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
-    let said = text(&output.stdout);
-    let first = said
+    let message = text(&output.stdout);
+    let first = message
         .lines()
         .find(|l| l.starts_with("privacy"))
         .expect("a promise");
     let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
     assert!(first.contains(parts), "{first}");
-    assert!(said.contains(", 5e-4)-differentially private"), "{said}");
+    assert!(message.contains(", 5e-4)-differentially private"), "{message}");
     // The noise's own delta is 0.04/n: what is left open is that of all.
     let loose = "delta is about 0.2/n for n = 400";
-    assert!(said.contains(loose), "{said}");
+    assert!(message.contains(loose), "{message}");
     let run = json(&out.join("run.json"));
     assert_eq!(
         (&run["plan"]["delta"], &run["private"]),
@@ -396,8 +396,8 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
     // Below 1/n by itself, and not with the failures of the steps.
     let (_keep, out, output) = papers("paper-bernstein", "2e-3");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    let said = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "0.01 in all",
         "0.002 of the noise",
@@ -405,7 +405,7 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         "1/n = 0.0025",
         "below 5e-4",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(message.contains(words), "{words}: {message}");
     }
     assert!(!out.exists());
 
@@ -415,11 +415,11 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         .expect("a ledger")
         .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1.0));
-    let said = text(&output.stdout);
-    let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+    let message = text(&output.stdout);
+    let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
     assert!(
         promises.all(|l| l.starts_with("privacy   NOT PRIVATE, because")),
-        "{said}"
+        "{message}"
     );
     let run = json(&out.join("run.json"));
     assert_eq!(
@@ -447,7 +447,7 @@ fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
             let ledger = std::fs::read_to_string(out.join("ledger.jsonl"));
             ledger.expect("a ledger").lines().count()
         };
-        // No checkpoint is left: the run goes on from its start, and what it draws cannot be written.
+        // No checkpoint is left: the run resumes from its start, and what it draws cannot be written.
         let picture = out.join("samples.png");
         std::fs::remove_file(out.join("run.json")).expect("removed");
         std::fs::remove_file(&picture).expect("removed");
@@ -495,10 +495,10 @@ fn a_stopped_flow_resumes_to_the_same_end() {
     }
 }
 
-/// What a program said, on one line.
+/// What a program printed, on one line.
 fn line(bytes: &[u8]) -> String {
-    let said = text(bytes).replace('│', " ");
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let message = text(bytes).replace('│', " ");
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -517,9 +517,9 @@ fn a_stored_release_tells_of_a_ledger_that_was_lost() {
             std::fs::write(&ledger, "").expect("written");
         }
         let refused = small(&out, &settings);
-        let said = line(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{said}");
-        assert!(said.contains("release.bin tells of 1"), "{said}");
+        let message = line(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{message}");
+        assert!(message.contains("release.bin tells of 1"), "{message}");
         assert_eq!(ledger.exists(), !lost);
     }
     std::fs::rename(&hidden, &ledger).expect("moved");
@@ -570,22 +570,22 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let sum = lab::checkpoint::hex(&other).into_bytes();
     std::fs::write(&weights, [sum, other].concat()).expect("written");
     let refused = resume();
-    let said = line(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("other weights of the autoencoder"), "{said}");
+    let message = line(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(message.contains("other weights of the autoencoder"), "{message}");
     std::fs::write(&weights, bytes).expect("written");
 
     // A checkpoint whose key went resumes with new noise, and says so, on the page too.
     std::fs::remove_file(last_checkpoint(&out).join("noise.json")).expect("a key");
     let output = resume();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = line(&output.stdout);
-    assert!(said.contains("new noise"), "{said}");
+    let message = line(&output.stdout);
+    assert!(message.contains("new noise"), "{message}");
     let warnings = json(&out.join("run.json"))["warnings"].to_string();
     assert!(warnings.contains("new noise"), "{warnings}");
 }
 
-/// The longest part of a flow stops too, keeps its training, and goes on with it.
+/// The longest part of a flow stops too, keeps its training, and resumes with it.
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
@@ -609,14 +609,14 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     assert!(lines.any(|l| l.expect("text").contains("training an autoencoder")));
     let id = child.id().to_string();
-    let told = Command::new("kill").args(["-TERM", &id]).status();
-    assert!(told.expect("kill").success());
+    let killed = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(killed.expect("kill").success());
     lines.for_each(drop);
     let output = child.wait_with_output().expect("a child");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{message}");
     for words in ["the autoencoder was trained, after step", "--resume"] {
-        assert!(said.contains(words), "{said}");
+        assert!(message.contains(words), "{message}");
     }
     let mut child = start(&["--resume", out]);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -680,8 +680,8 @@ fn bad_input_is_refused_by_name() {
             "{more:?}: {}",
             text(&output.stderr)
         );
-        let said = text(&output.stderr);
-        assert!(said.contains(says), "{more:?}: {said}");
+        let message = text(&output.stderr);
+        assert!(message.contains(says), "{more:?}: {message}");
         assert!(!out.exists(), "{more:?}");
     }
 }

@@ -118,7 +118,7 @@ impl Learner {
     }
 }
 
-/// The label of the nearest private image for each sample: the papers' way to label the samples of
+/// The label of the nearest private image for each sample: the published way to label the samples of
 /// a generator that has no classes.
 ///
 /// `samples`: `[n, d]`, `private` with `d` pixels an image; ties go to the first image.
@@ -126,7 +126,7 @@ impl Learner {
 /// # Not private
 ///
 /// The labels depend on private records and no accountant covers them: a score that rests on them
-/// is for comparison with the papers, and nothing trained on them may be released. Class-conditional
+/// is for comparison with published accuracies, and nothing trained on them may be released. Class-conditional
 /// generators need none of this.
 ///
 /// # Errors

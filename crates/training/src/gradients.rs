@@ -42,7 +42,7 @@ impl Gradients {
         }
     }
 
-    /// The engine of the steps; the fastest one that knows the network unless said.
+    /// The engine of the steps; the fastest one that knows the network unless given.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.asked = Some(engine);

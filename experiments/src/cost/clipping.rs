@@ -77,7 +77,7 @@ impl Network<2> for Hidden {
 pub fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
     println!("Inner clipping, n = {RECORDS}, d = 2, k = {SLICES}\n");
     println!(
-        "| width | plain, ms | rows, ms | spectral, ms | rows / plain | spectral / plain | the paper's |"
+        "| width | plain, ms | rows, ms | spectral, ms | rows / plain | spectral / plain | ratio of Rodriguez-Vitores et al. |"
     );
     println!("|---|---|---|---|---|---|---|");
     for (width, paper) in WIDTHS {

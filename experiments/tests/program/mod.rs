@@ -11,7 +11,7 @@ pub fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, out)
 }
 
-/// What a program said.
+/// What a program printed.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -2,7 +2,7 @@
 
 use super::Lanes8;
 
-/// What a forward pass kept of one layer.
+/// The saved activations of one layer.
 #[derive(Debug, Clone, Copy)]
 pub struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
@@ -27,7 +27,7 @@ pub trait HostLayer: Send + Sync {
     /// Scalars in all parameters, in the order of [`Layer::parameters`](crate::per_sample::Layer::parameters).
     fn parameters(&self) -> usize;
 
-    /// Signs of one record that the forward pass keeps for the backward pass, besides input and
+    /// Signs of one record that the forward pass keeps for the backward pass, apart from input and
     /// output.
     fn signs(&self) -> usize {
         0
