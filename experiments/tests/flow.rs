@@ -376,7 +376,10 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         .expect("a promise");
     let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
     assert!(first.contains(parts), "{first}");
-    assert!(message.contains(", 5e-4)-differentially private"), "{message}");
+    assert!(
+        message.contains(", 5e-4)-differentially private"),
+        "{message}"
+    );
     // The noise's own delta is 0.04/n: what is left open is that of all.
     let loose = "delta is about 0.2/n for n = 400";
     assert!(message.contains(loose), "{message}");
@@ -572,7 +575,10 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let refused = resume();
     let message = line(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{message}");
-    assert!(message.contains("other weights of the autoencoder"), "{message}");
+    assert!(
+        message.contains("other weights of the autoencoder"),
+        "{message}"
+    );
     std::fs::write(&weights, bytes).expect("written");
 
     // A checkpoint whose key went resumes with new noise, and says so, on the page too.

@@ -348,7 +348,11 @@ fn a_run_resumes_and_is_judged_again_with_its_whole_ledger_alone() {
     for (text, holds) in [(String::new(), 0), (shorter(&whole), made - 1)] {
         std::fs::write(&ledger, text).expect("written");
         let holds = format!("holds {holds} releases");
-        refused(resume(&out), &out, &[&holds, "checkpoints/step-", &recorded]);
+        refused(
+            resume(&out),
+            &out,
+            &[&holds, "checkpoints/step-", &recorded],
+        );
     }
     std::fs::write(&ledger, &whole).expect("written");
     done(resume(&out));

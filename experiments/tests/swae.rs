@@ -47,7 +47,10 @@ fn a_private_run_leaves_everything_behind() {
         let output = small(&out, &["--epsilon", "5", form]);
         let printed = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(printed.contains("(Rodriguez-Vitores et al. 2025: "), "{printed}");
+        assert!(
+            printed.contains("(Rodriguez-Vitores et al. 2025: "),
+            "{printed}"
+        );
         for name in [
             "reconstructions.png",
             "samples.png",

@@ -243,7 +243,10 @@ fn every_other_use_of_the_same_records_is_known() {
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = note(&below, "toy", &sum, Use::AllPrivate).unwrap_err();
         let message = error.to_string();
-        assert!(message.contains(name) && message.contains(removable), "{message}");
+        assert!(
+            message.contains(name) && message.contains(removable),
+            "{message}"
+        );
         fs::write(&path, whole).unwrap();
     }
 }

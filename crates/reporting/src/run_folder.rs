@@ -307,7 +307,10 @@ mod tests {
             attempt < 2
         });
         let refusal = refused.unwrap_err().to_string();
-        assert!(refusal.contains("another process is at this run"), "{refusal}");
+        assert!(
+            refusal.contains("another process is at this run"),
+            "{refusal}"
+        );
         assert_eq!(asked, [0, 1, 2]);
         // The other one ends while this one waits.
         let taken = RunFolder::locked_after(&path, |attempt| {

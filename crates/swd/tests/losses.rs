@@ -268,7 +268,10 @@ fn weights_that_are_none_are_refused() {
     let two = || line(&[0.0, 1.0], &device);
     let refused = |weights: &[f64]| w2_squared_1d(two(), weights, two(), &[1.0, 1.0]).unwrap_err();
     let error = refused(&[1.0, -0.5]).to_string();
-    assert!(error.contains("weight") && error.contains("-0.5"), "{error}");
+    assert!(
+        error.contains("weight") && error.contains("-0.5"),
+        "{error}"
+    );
     assert!(matches!(
         refused(&[1.0, f64::NAN]),
         SwdError::NotABound { .. }

@@ -91,7 +91,10 @@ fn what_mixes_records_is_refused() {
     };
     let inputs = uniform([10, 3], 0, &device);
     let message = refusal(cross_entropy(), &network, inputs, labels(10, 4, &device));
-    assert!(message.contains("norm") && message.contains("batch"), "{message}");
+    assert!(
+        message.contains("norm") && message.contains("batch"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -187,7 +190,10 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_ledger_exists() {
     let groups = vec![(0..50).collect(), (50..100).collect()];
     let groups = GroupSampler::new(groups, &[5, 5]).unwrap();
     let message = refused(group, plan(groups));
-    assert!(message.contains("below the number of groups, 2"), "{message}");
+    assert!(
+        message.contains("below the number of groups, 2"),
+        "{message}"
+    );
 }
 
 #[test]
