@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{SCHEMA, folder, json, killed_after, lines, metrics, text};
+use program::{SCHEMA, folder, json, killed_after, lines, metrics, refuses, text};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
@@ -187,32 +187,20 @@ fn small_of(out: &Path, more: &[&str]) -> Output {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    for (more, says) in [
-        (vec!["--alpha", "1.5"], "--alpha 1.5"),
-        (vec!["--batches", "9999,10"], "--batches: 9999 for group 0"),
-        (vec!["--batches", "10"], "1 sizes for 2 groups"),
-        (vec!["--batch-share", "0"], "--batch-share 0"),
-        (vec!["--delta", "0.1"], "delta = 0.1"),
-        (vec!["--final-rate", "2"], "--final-rate 2"),
-        (vec!["--clip-loss", "-1"], "--clip-loss -1"),
-        (
-            vec!["--task", "regression2d", "--notion", "eo"],
-            "--notion eo",
-        ),
-        (
-            vec!["--task", "regression2d", "--slices", "1"],
-            "--slices 1",
-        ),
-        (vec!["--post-process", "0.1"], "--post-process 0.1"),
-        (vec!["--post-share", "1"], "--post-share 1"),
-    ] {
-        let (_keep, out) = folder();
-        let output = small(&out, &more);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {message}");
-        assert!(message.contains(says), "{more:?}: {message}");
-        assert!(!out.exists(), "{more:?}");
-    }
+    let cases = [
+        ("--alpha 1.5", "--alpha 1.5"),
+        ("--batches 9999,10", "--batches: 9999 for group 0"),
+        ("--batches 10", "1 sizes for 2 groups"),
+        ("--batch-share 0", "--batch-share 0"),
+        ("--delta 0.1", "delta = 0.1"),
+        ("--final-rate 2", "--final-rate 2"),
+        ("--clip-loss -1", "--clip-loss -1"),
+        ("--task regression2d --notion eo", "--notion eo"),
+        ("--task regression2d --slices 1", "--slices 1"),
+        ("--post-process 0.1", "--post-process 0.1"),
+        ("--post-share 1", "--post-share 1"),
+    ];
+    refuses(&cases, small);
 }
 
 #[test]

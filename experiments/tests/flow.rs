@@ -9,7 +9,7 @@ use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, killed_after, last_checkpoint, lines, stopped_after, text};
+use program::{folder, json, killed_after, last_checkpoint, lines, refuses, stopped_after, text};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
 /// is left over from another version of the program.
@@ -52,38 +52,14 @@ fn of_seconds(out: &Path, more: &[&str]) -> Command {
     command
 }
 
-const MARGINALS: &[&str] = &[
-    "--mechanism",
-    "marginals",
-    "--slices",
-    "16",
-    "--moments-share",
-    "0",
-];
-const FIXED: &[&str] = &[
-    "--mechanism",
-    "fixed",
-    "--slices",
-    "16",
-    "--slices-per-step",
-    "8",
-];
-const RESAMPLED: &[&str] = &[
-    "--mechanism",
-    "resampled",
-    "--batch",
-    "50",
-    "--slices",
-    "16",
-];
-const GENERATOR: &[&str] = &[
-    "--mechanism",
-    "generator",
-    "--batch",
-    "50",
-    "--slices",
-    "16",
-];
+const fn by(name: &'static str, flag: &'static str, value: &'static str) -> [&'static str; 6] {
+    ["--mechanism", name, "--slices", "16", flag, value]
+}
+
+const MARGINALS: &[&str] = &by("marginals", "--moments-share", "0");
+const FIXED: &[&str] = &by("fixed", "--slices-per-step", "8");
+const RESAMPLED: &[&str] = &by("resampled", "--batch", "50");
+const GENERATOR: &[&str] = &by("generator", "--batch", "50");
 
 #[test]
 fn one_release_however_many_steps() {
@@ -634,62 +610,43 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    for (more, says) in [
-        (vec!["--slices", "3"], "--slices 3"),
-        (vec!["--bins", "12"], "--bins 12"),
-        (vec!["--delta", "0.01"], "delta = 0.01"),
-        (vec!["--dataset", "minst"], "--dataset minst"),
-        (vec!["--public", "glyphs"], "--public glyphs"),
-        (vec!["--records", "999999"], "--records 999999"),
-        (vec!["--step-size", "-1"], "--step-size -1"),
-        (vec!["--sensitivity", "paper-clt"], "--sensitivity"),
-        (vec!["--paper-noise", "0.67"], "--paper-noise 0.67"),
-        (vec!["--final-step", "0"], "--final-step 0"),
+    let cases = [
+        ("--slices 3", "--slices 3"),
+        ("--bins 12", "--bins 12"),
+        ("--delta 0.01", "delta = 0.01"),
+        ("--dataset minst", "--dataset minst"),
+        ("--public glyphs", "--public glyphs"),
+        ("--records 999999", "--records 999999"),
+        ("--step-size -1", "--step-size -1"),
+        ("--sensitivity paper-clt", "--sensitivity"),
+        ("--paper-noise 0.67", "--paper-noise 0.67"),
+        ("--final-step 0", "--final-step 0"),
         (
-            vec!["--mechanism", "fixed", "--moments-share", "0.3"],
+            "--mechanism fixed --moments-share 0.3",
             "--moments-share 0.3",
         ),
-        (
-            vec!["--mechanism", "resampled", "--batch", "5"],
-            "--batch 5",
-        ),
+        ("--mechanism resampled --batch 5", "--batch 5"),
         // What a mechanism would pass over: epochs are no steps of a release that is stored.
-        (vec!["--epochs", "3"], "--epochs: --mechanism marginals"),
+        ("--epochs 3", "--epochs: --mechanism marginals"),
+        ("--mechanism fixed --batch 50", "--batch: --mechanism fixed"),
         (
-            vec!["--mechanism", "fixed", "--batch", "50"],
-            "--batch: --mechanism fixed",
-        ),
-        (
-            vec!["--mechanism", "gaussian", "--steps", "5"],
+            "--mechanism gaussian --steps 5",
             "--steps: --mechanism gaussian",
         ),
         (
-            vec!["--mechanism", "public", "--epsilon", "1"],
+            "--mechanism public --epsilon 1",
             "--epsilon: --mechanism public",
         ),
         (
-            vec!["--dataset", "gaussians", "--epsilon", "1"],
+            "--dataset gaussians --epsilon 1",
             ": --dataset gaussians has no use for it",
         ),
-    ] {
-        let (_keep, out) = folder();
+    ];
+    refuses(&cases, |out, more| {
         let mut command = flow(&["--public-records", "200", "--public-epochs", "1"]);
-        let output = command
-            .args(&more)
-            .arg("--run")
-            .arg(&out)
-            .output()
-            .expect("starts");
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{more:?}: {}",
-            text(&output.stderr)
-        );
-        let message = text(&output.stderr);
-        assert!(message.contains(says), "{more:?}: {message}");
-        assert!(!out.exists(), "{more:?}");
-    }
+        let command = command.args(more).arg("--run").arg(out);
+        command.output().expect("the binary starts")
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a layer must offer to run on the host.
 
 use super::Lanes8;
+use super::kernels::Combine;
 
 /// The saved activations of one layer.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +63,13 @@ pub trait HostLayer: Send + Sync {
     ///
     /// Only for a layer with a [`HostLayer::row_length`].
     fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        let _ = (g, weights, rows, gradient);
+        Combine {
+            g,
+            weights,
+            rows,
+            gradient,
+        }
+        .apply();
     }
 
     /// Adds the gradient summed over records for one cotangent a record, `delta [blocks, d_out]`.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::per_sample::host::kernels::{Combine, GatherProduct, GatherRows, Gram, Weights};
+use crate::per_sample::host::kernels::{GatherProduct, GatherRows, Gram, Weights};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
@@ -511,16 +511,6 @@ impl HostLayer for HostConvolution {
                 squares(&some, gram);
             }
         }
-    }
-
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        Combine {
-            g,
-            weights,
-            rows,
-            gradient,
-        }
-        .apply();
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
