@@ -33,6 +33,7 @@ mod normal;
 mod region;
 mod sensitive_vector;
 pub mod sensitivity;
+pub mod sinkhorn;
 pub mod slices;
 pub mod smoothed;
 pub mod sort;
