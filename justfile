@@ -31,7 +31,7 @@ figures experiment="fair" *flags="":
     just sweep assets/sweeps/{{experiment}}-adult.toml --workers 2
     @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
 
-# Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
+# Pages again, side by side, or as Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 

@@ -1,4 +1,4 @@
-//! Experiments that reproduce the papers; each binary is a thin main over one module here.
+//! The experiments; each binary is a thin main over one module here.
 
 pub mod cost;
 pub mod fair;

@@ -1,4 +1,4 @@
-//! Adam with a state that can be kept and put back.
+//! Adam with a state that can be saved and restored.
 //!
 //! The arithmetic is burn's [`Adam`]; what is added is a state that is a plain list, in the order in
 //! which burn visits the parameters. burn's own record is loaded onto the default device, which is a

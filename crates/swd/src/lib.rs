@@ -35,6 +35,7 @@ mod region;
 mod sensitive_vector;
 pub mod sensitivity;
 mod signs;
+pub mod sinkhorn;
 pub mod slices;
 pub mod smoothed;
 pub mod sort;

@@ -54,24 +54,26 @@ impl Slices {
         let signs: Vec<f64> = (0..dim)
             .map(|_| if rng.random() { 1.0 } else { -1.0 })
             .collect();
-        let mut directions = Vec::with_capacity(dim * count);
-        for l in 0..count {
-            let entries = places.iter().zip(&signs);
-            directions.extend(
-                entries.map(|(place, sign)| match (l & place).count_ones() % 2 {
-                    0 => *sign,
-                    _ => -sign,
-                }),
-            );
-        }
-        let mut slices = Self::from_directions(dim, &directions)?;
-        // All coordinates are alike but for their signs, after rounding too.
-        let size = slices.directions()[0].abs();
-        slices.signs = Some(Signs {
-            places,
-            coordinates: signs.iter().map(|sign| sign * size).collect(),
+        // The first of them is the signs: all coordinates are alike but for theirs, after rounding too.
+        let size = Self::from_directions(dim, &signs)?.direction(0)[0].abs();
+        let coordinates: Vec<f64> = signs.iter().map(|sign| sign * size).collect();
+        let mut directions = vec![0.0; dim * count];
+        let rows = directions.par_chunks_exact_mut(dim).enumerate();
+        rows.for_each(|(l, direction)| {
+            let entries = direction.iter_mut().zip(&places).zip(&coordinates);
+            for ((out, place), x) in entries {
+                *out = if (l & place).count_ones() % 2 == 0 {
+                    *x
+                } else {
+                    -x
+                };
+            }
         });
-        Ok(slices)
+        let signs = Signs {
+            places,
+            coordinates,
+        };
+        Ok(Self::of_signs(dim, count, directions, signs))
     }
 }
 

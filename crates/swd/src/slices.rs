@@ -171,6 +171,17 @@ impl Slices {
         })
     }
 
+    /// Directions of unit norm in `f32` that can be projected on without a product.
+    pub(crate) fn of_signs(dim: usize, count: usize, directions: Vec<f64>, signs: Signs) -> Self {
+        Self {
+            dim,
+            count,
+            directions,
+            lambda_max_upper: Once::default(),
+            signs: Some(signs),
+        }
+    }
+
     /// Takes the columns of a tensor `[d, k]` as directions and scales them to unit norm.
     ///
     /// Reads them back from their device, once.

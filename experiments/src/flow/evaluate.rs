@@ -48,7 +48,7 @@ struct Judge<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept;
+/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be stored;
 /// [`Failure::Interrupted`].
 pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outcome, Failure> {
     let space = run.space.as_ref();

@@ -1,4 +1,4 @@
-//! The public autoencoder: trained once, kept by the checksum of all that decides it.
+//! The public autoencoder: trained once, stored under the checksum of all that decides it.
 
 use std::path::Path;
 

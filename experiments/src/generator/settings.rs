@@ -121,7 +121,7 @@ impl Settings {
         }
         let mut settings: Self = arguments.over(release.preset())?;
         if settings.photographs() {
-            settings.noise = PhotographGenerator::INPUTS;
+            settings.noise = own.noise.unwrap_or(PhotographGenerator::INPUTS);
             settings.radius = own.radius.unwrap_or(PHOTOGRAPH_RADIUS);
             settings.points = own.points.unwrap_or(PHOTOGRAPH_POINTS);
         } else {

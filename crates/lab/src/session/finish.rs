@@ -14,7 +14,7 @@ use crate::run_folder::RunFolder;
 pub struct Report {
     /// Pictures by file name and caption.
     pub pictures: Vec<(&'static str, String, Vec<u8>)>,
-    /// Results, beside those of the paper.
+    /// Results, beside published ones.
     pub metrics: Vec<Metric>,
     /// Scores by name.
     pub test: Map<String, Value>,

@@ -75,7 +75,7 @@ pub struct DataSummary {
     pub used: Vec<Used>,
 }
 
-/// What decides a run besides its settings.
+/// What decides a run, other than its settings.
 pub struct Fingerprint {
     /// SHA-256 of the private records.
     pub records: String,
@@ -174,7 +174,7 @@ pub trait Experiment: Sized {
         Wording::default()
     }
 
-    /// First lines besides those that every run has.
+    /// First lines that not every run has.
     ///
     /// # Errors
     ///

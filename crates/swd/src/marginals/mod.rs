@@ -93,7 +93,7 @@ pub struct MarginalQuery {
 }
 
 impl MarginalQuery {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, told in
+    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, given in
     /// `basis`.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl MarginalQuery {
         })
     }
 
-    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), told in
+    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), given in
     /// the tree's basis, and cleaned towards that distribution.
     ///
     /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::per_sample::host::kernels::{Combine, GatherProduct, GatherRows, Gram, Weights};
+use crate::per_sample::host::kernels::{GatherProduct, GatherRows, Gram, Weights};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
@@ -402,7 +402,7 @@ impl HostConvolution {
     }
 
     /// Which of a layer's values and of its cotangents are the large ones and the small ones.
-    fn sides<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
+    fn large_and_small<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
         if self.transposed {
             [delta, values]
         } else {
@@ -477,13 +477,13 @@ impl HostLayer for HostConvolution {
                 let mut large = &[][..];
                 for (r, delta) in delta.chunks_exact(outputs).enumerate() {
                     let (weight, bias) = rows[r * length..][..length].split_at_mut(weights);
-                    let sides = self.sides(x, delta);
+                    let ends = self.large_and_small(x, delta);
                     if weights > 0 {
                         // Of a convolution they are the record's own, the same for all rows.
                         if r == 0 || self.transposed {
-                            large = border.around(sides[0], &mut scratch);
+                            large = border.around(ends[0], &mut scratch);
                         }
-                        self.add_rows(0..self.channels[1], large, sides[1], weight);
+                        self.add_rows(0..self.channels[1], large, ends[1], weight);
                     }
                     self.add_bias(delta, bias);
                 }
@@ -494,9 +494,9 @@ impl HostLayer for HostConvolution {
                 let taps = tile.len() * self.taps().len();
                 let mut some = Buffer::zeros(g * taps);
                 for (delta, row) in delta.chunks_exact(outputs).zip(some.chunks_exact_mut(taps)) {
-                    let sides = self.sides(x, delta);
-                    let large = border.around(sides[0], &mut scratch);
-                    self.add_rows(tile.clone(), large, sides[1], row);
+                    let ends = self.large_and_small(x, delta);
+                    let large = border.around(ends[0], &mut scratch);
+                    self.add_rows(tile.clone(), large, ends[1], row);
                 }
                 squares(&some, gram);
             }
@@ -511,16 +511,6 @@ impl HostLayer for HostConvolution {
                 squares(&some, gram);
             }
         }
-    }
-
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        Combine {
-            g,
-            weights,
-            rows,
-            gradient,
-        }
-        .apply();
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
@@ -542,9 +532,9 @@ impl HostLayer for HostConvolution {
         for tile in self.tiles() {
             let mut rows = Buffer::zeros(tile.len() * length);
             for (x, delta) in blocks() {
-                let sides = self.sides(x, delta);
-                let large = self.down.border.around(sides[0], &mut scratch);
-                self.add_rows(tile.clone(), large, sides[1], &mut rows);
+                let ends = self.large_and_small(x, delta);
+                let large = self.down.border.around(ends[0], &mut scratch);
+                self.add_rows(tile.clone(), large, ends[1], &mut rows);
             }
             summed(&rows, &mut weight[tile.start * length..tile.end * length]);
         }
