@@ -13,14 +13,19 @@
 //! # Ok::<(), dp_accountant::DpError>(())
 //! ```
 
+mod checked;
+mod due;
+
+pub use checked::{CheckedPlan, NoiseFor};
+
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, Neighbours, is_as_planned,
-    noise_multiplier_for,
+    Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
 };
 use crate::delta::check_delta;
-use crate::ledger::Entries;
 use crate::sampling::BatchSampler;
+use checked::Once;
+use due::{Due, gaussian};
 
 /// How much noise a plan asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -209,216 +214,6 @@ impl TrainingPlan {
             releases: in_all,
             records,
         })
-    }
-}
-
-/// A planned release; a share of it waits for the plan's noise.
-struct Due {
-    name: String,
-    noise: DueNoise,
-}
-
-enum DueNoise {
-    Event(Event),
-    Share(f64),
-}
-
-impl Due {
-    fn of(planned: PlannedRelease) -> Result<Self, DpError> {
-        let positive = |name, value: f64| {
-            if value.is_finite() && value > 0.0 {
-                Ok(value)
-            } else {
-                Err(out_of_range(name, value, "positive and finite"))
-            }
-        };
-        let noise = match planned.noise {
-            ReleaseNoise::GaussianWithin { epsilon, delta } => {
-                let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, gaussian)?;
-                DueNoise::Event(gaussian(z))
-            }
-            ReleaseNoise::Gaussian { noise_multiplier } => {
-                let z = positive("noise multiplier of a release", noise_multiplier)?;
-                DueNoise::Event(gaussian(z))
-            }
-            ReleaseNoise::Laplace { epsilon } => DueNoise::Event(Event::Laplace {
-                noise_multiplier: 1.0 / positive("epsilon of a release", epsilon)?,
-            }),
-            ReleaseNoise::Share(share) if share > 0.0 && share <= 1.0 => DueNoise::Share(share),
-            ReleaseNoise::Share(share) => {
-                let (name, bound) = ("share of a release", "above 0 and at most 1");
-                return Err(out_of_range(name, share, bound));
-            }
-        };
-        Ok(Self {
-            name: planned.name,
-            noise,
-        })
-    }
-
-    fn is_laplace(&self) -> bool {
-        matches!(self.noise, DueNoise::Event(Event::Laplace { .. }))
-    }
-
-    /// The event where the plan's noise multiplier is `z`.
-    fn event(&self, z: f64) -> Event {
-        match &self.noise {
-            DueNoise::Event(event) => event.clone(),
-            DueNoise::Share(share) => gaussian(z / share.sqrt()),
-        }
-    }
-}
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
-
-/// A source of noise, with which a plan becomes the one way out of what it promises.
-///
-/// `dp-core` implements it for its noise source, whose releaser draws, adds the noise and writes the ledger.
-pub trait NoiseFor {
-    /// What releases.
-    type Releaser;
-
-    /// The way out of `plan` by this noise.
-    fn releaser(self, plan: CheckedPlan) -> Self::Releaser;
-}
-
-/// A plan whose guarantee has been computed.
-///
-/// It cannot be copied, and [`CheckedPlan::releaser`] takes it, so that no two trainings spend it:
-///
-/// ```compile_fail,E0382
-/// # fn twice<N: dp_accountant::plan::NoiseFor>(plan: dp_accountant::plan::CheckedPlan, one: N, two: N) {
-/// let first = plan.releaser(one);
-/// let second = plan.releaser(two); // the plan is gone
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct CheckedPlan {
-    sampler: BatchSampler,
-    step: Event,
-    releases: Vec<Once>,
-    steps: u64,
-    noise_multiplier: f64,
-    delta: f64,
-    failure_probability: f64,
-    epsilon_upper: f64,
-    closed_form: bool,
-}
-
-/// A release of a checked plan.
-#[derive(Debug)]
-struct Once {
-    name: String,
-    event: Event,
-}
-
-impl CheckedPlan {
-    /// The one way out for what this plan promises, by a source of noise.
-    pub fn releaser<N: NoiseFor>(self, noise: N) -> N::Releaser {
-        noise.releaser(self)
-    }
-
-    /// What draws the batches.
-    pub fn sampler(&self) -> &BatchSampler {
-        &self.sampler
-    }
-
-    /// What one step releases.
-    pub fn step_event(&self) -> &Event {
-        &self.step
-    }
-
-    /// The other releases, once each: names and events.
-    pub fn releases(&self) -> impl Iterator<Item = (&str, &Event)> {
-        self.releases.iter().map(|r| (r.name.as_str(), &r.event))
-    }
-
-    /// The neighbour relation of the guarantee.
-    pub fn neighbours(&self) -> Neighbours {
-        self.sampler.neighbours()
-    }
-
-    /// The noise multiplier `z = sigma / Delta` of each step, and of what has all the shares.
-    pub fn noise_multiplier(&self) -> f64 {
-        self.noise_multiplier
-    }
-
-    /// The number of steps.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Steps and other releases, counted together: the lines that the ledger of a finished run holds.
-    pub fn releases_in_all(&self) -> u64 {
-        self.steps + self.releases.len() as u64
-    }
-
-    /// The delta of the noise.
-    pub fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    /// The probability that the sensitivity of one release is exceeded; 1 where nothing is proved of it.
-    pub fn failure_probability(&self) -> f64 {
-        self.failure_probability
-    }
-
-    /// Whether no bound on the sensitivity is proved, with any probability.
-    pub fn is_unproved(&self) -> bool {
-        self.failure_probability >= 1.0
-    }
-
-    /// Delta in all: that of the noise, and the failures of so many releases, or of those planned where that
-    /// is more.
-    pub fn delta_in_all(&self, releases: u64) -> f64 {
-        let releases = releases.max(self.releases_in_all());
-        (self.delta + self.failure_probability * releases as f64).min(1.0)
-    }
-
-    /// An upper bound on the epsilon of the whole plan.
-    pub fn epsilon_upper(&self) -> f64 {
-        self.epsilon_upper
-    }
-
-    /// The accountant that answers, by name.
-    pub fn accountant(&self) -> &'static str {
-        if self.closed_form {
-            GaussianAccountant.name()
-        } else {
-            FdpAccountant::default().name()
-        }
-    }
-
-    /// An upper bound on the epsilon of what the ledger of a run holds so far, steps made again included.
-    ///
-    /// # Errors
-    ///
-    /// The accountant's refusals.
-    pub fn epsilon_so_far(&self, ledger: &Entries) -> Result<f64, DpError> {
-        self.epsilon_of(&ledger.event()?)
-    }
-
-    /// An upper bound on the epsilon of a finished run, by its ledger: that of the plan where it holds
-    /// the plan's releases, and that of its own lines where that is more, because a killed run made
-    /// steps again or another plan wrote some of them. Never less than planned: a finished run has
-    /// released it all, whatever its ledger has lost.
-    ///
-    /// # Errors
-    ///
-    /// The accountant's refusals.
-    pub fn epsilon_spent(&self, ledger: &Entries) -> Result<f64, DpError> {
-        let mut planned = vec![(self.step.clone(), self.steps)];
-        planned.extend(self.releases.iter().map(|once| (once.event.clone(), 1)));
-        if is_as_planned(&ledger.entries, &planned) {
-            return Ok(self.epsilon_upper);
-        }
-        Ok(self.epsilon_so_far(ledger)?.max(self.epsilon_upper))
-    }
-
-    fn epsilon_of(&self, event: &Event) -> Result<f64, DpError> {
-        Ok(FdpAccountant::default().epsilon(event, self.delta)?)
     }
 }
 
