@@ -14,6 +14,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::EvaluateError;
 use super::error::{check_count, check_labels, check_records};
+use super::neighbours::Images;
 use super::supervised::{
     Examples, Network, Schedule, host, largest, outputs, share_correct, train,
 };
