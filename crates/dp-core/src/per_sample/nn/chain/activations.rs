@@ -3,6 +3,7 @@
 use burn::nn::{Gelu, LeakyRelu, Softplus};
 
 use super::Chain;
+use crate::per_sample::Layer;
 use crate::per_sample::nn::pointwise::Pointwise;
 
 impl<'a> Chain<'a> {

@@ -4,6 +4,7 @@ use burn::nn::interpolate::{Interpolate2d, InterpolateMode};
 use burn::nn::pool::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d,
 };
+use burn::tensor::Tensor;
 
 use super::Chain;
 use super::shape::{image, sequence};

@@ -1,6 +1,6 @@
 //! What a layer asks of the shape of a record.
 
-use super::Reason;
+use crate::per_sample::nn::geometry::Reason;
 
 /// How often the last axis, of `inputs` numbers, stands in a record.
 pub(super) fn places(shape: &[usize], inputs: usize) -> Result<usize, Reason> {

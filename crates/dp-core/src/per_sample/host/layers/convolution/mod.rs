@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::per_sample::host::kernels::{GatherProduct, GatherRows, Gram, Weights};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
-use axis::Axis;
+use axis::{Axis, Class};
 use border::Border;
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
