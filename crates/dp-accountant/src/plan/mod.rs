@@ -14,9 +14,10 @@
 //! ```
 
 mod checked;
-mod due;
+mod once;
 
 pub use checked::{CheckedPlan, NoiseFor};
+pub use once::{PlannedRelease, ReleaseNoise};
 
 use crate::DpError;
 use crate::accounting::{
@@ -25,7 +26,7 @@ use crate::accounting::{
 use crate::delta::check_delta;
 use crate::sampling::BatchSampler;
 use checked::Once;
-use due::{Due, gaussian};
+use once::{Due, gaussian, out_of_range};
 
 /// How much noise a plan asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,50 +35,6 @@ pub enum Noise {
     TargetEpsilon(f64),
     /// This noise multiplier.
     Multiplier(f64),
-}
-
-/// The noise of a release that is made once.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ReleaseNoise {
-    /// Gaussian noise of this multiplier.
-    Gaussian {
-        /// Standard deviation over L2 sensitivity.
-        noise_multiplier: f64,
-    },
-    /// As much Gaussian noise as this budget of its own needs.
-    GaussianWithin {
-        /// Epsilon of the release alone.
-        epsilon: f64,
-        /// Delta of the release alone.
-        delta: f64,
-    },
-    /// Gaussian noise of multiplier `z / sqrt(share)`, `z` that of the plan: this share of the `1/z^2` of a
-    /// release at `z`. Releases whose shares add up to 1 cost what one at `z` does.
-    Share(f64),
-    /// Laplace noise of scale `L1 sensitivity / epsilon`.
-    Laplace {
-        /// Epsilon of the release alone.
-        epsilon: f64,
-    },
-}
-
-/// A release that is made once, of all records: moments, counts, a histogram.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedRelease {
-    /// The name that it is asked for by.
-    pub name: String,
-    /// Its noise.
-    pub noise: ReleaseNoise,
-}
-
-impl PlannedRelease {
-    /// A release of this name and noise.
-    pub fn new(name: impl Into<String>, noise: ReleaseNoise) -> Self {
-        Self {
-            name: name.into(),
-            noise,
-        }
-    }
 }
 
 /// A training run before it is checked.
@@ -214,13 +171,5 @@ impl TrainingPlan {
             releases: in_all,
             records,
         })
-    }
-}
-
-fn out_of_range(name: &'static str, value: f64, bound: impl Into<String>) -> DpError {
-    DpError::OutOfRange {
-        name,
-        value,
-        bound: bound.into(),
     }
 }

@@ -6,12 +6,13 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Arguments, Report, Session, Used, Wording};
+use super::{Arguments, Session, Used, Wording};
 use crate::backend::Chosen;
 use crate::checkpoint::Checkpoint;
 use crate::diagnostic::Failure;
+use crate::report::Metric;
 
 /// Interim evaluations of a run.
 const EVALUATIONS: u64 = 25;
@@ -93,6 +94,21 @@ pub struct Evaluation {
     pub accounted: bool,
 }
 
+/// What an experiment shows of a finished run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Pictures by file name and caption.
+    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
+    /// Results, beside published ones.
+    pub metrics: Vec<Metric>,
+    /// Scores by name.
+    pub test: Map<String, Value>,
+    /// What a reader must know before believing them.
+    pub warnings: Vec<String>,
+    /// Fields of `run.json` of the experiment's own.
+    pub more: Vec<(&'static str, Value)>,
+}
+
 /// An experiment: what is learned, and what is shown of it.
 pub trait Experiment: Sized {
     /// Its name, and that of its binary.
@@ -101,7 +117,7 @@ pub trait Experiment: Sized {
     const ABOUT: &'static str;
     /// Groups of flags that are no settings: those that a resumed run may be given anew.
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &[];
-    /// Releases outside of the steps, by the names under which [`Released`] keeps them.
+    /// Releases outside of the steps, by the names under which [`Released`](super::Released) stores them.
     const STORED: &'static [&'static str] = &[];
 
     /// Its flags.

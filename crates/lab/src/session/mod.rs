@@ -5,6 +5,7 @@
 //! takes the steps with a progress bar, checkpoints and interrupts, resumes from where a killed run was, and leaves
 //! `run.json` and a page. `experiments/examples/own_experiment.rs` is a whole one.
 
+mod command;
 mod experiment;
 mod finish;
 mod flags;
@@ -18,11 +19,13 @@ use std::path::{Path, PathBuf};
 
 use dp_core::ledger::Ledger;
 
-pub use experiment::{DataSummary, Evaluation, Experiment, Fingerprint, RunState, Settings};
-pub use finish::Report;
+pub use command::{command, parse};
+pub use experiment::{
+    DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Settings,
+};
 pub use flags::{
-    Arguments, Common, Ends, Running, bounded, budget_name, by_name, command, name_of, parse,
-    positive, text_in, within,
+    Arguments, Common, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in,
+    within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use stored::Released;

@@ -1,6 +1,6 @@
 //! Which taps of a sliding window reach which value, axis by axis.
 
-use super::Sliding;
+use super::border::Sliding;
 
 /// Values along an axis that the same taps reach.
 pub(super) struct Class {

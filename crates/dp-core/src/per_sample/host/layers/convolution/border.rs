@@ -1,6 +1,20 @@
-//! Zeros around planes.
+//! How the planes of a convolution lie to each other, and the zeros around them.
 
 use crate::per_sample::{Buffer, Lanes8};
+
+/// How large planes and small ones lie to each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Sliding {
+    /// Height and width of a large plane.
+    pub size: [usize; 2],
+    /// Places of the window, down and across: height and width of a small plane.
+    pub places: [usize; 2],
+    pub kernel: [usize; 2],
+    pub stride: [usize; 2],
+    pub dilation: [usize; 2],
+    /// Zeros above and to the left of a large plane.
+    pub before: [usize; 2],
+}
 
 /// Planes inside larger ones, with zeros around.
 #[derive(Debug, Clone, Copy)]

@@ -14,25 +14,13 @@ use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 use axis::{Axis, Class};
 use border::Border;
 
+pub use border::Sliding;
+
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
 /// are formed twice, a few outputs at a time.
 const KEPT: usize = 1 << 17;
 /// Entries of a row that are formed at once where it is not kept.
 const AT_ONCE: usize = 1 << 12;
-
-/// How large planes and small ones lie to each other.
-#[derive(Debug, Clone, Copy)]
-pub struct Sliding {
-    /// Height and width of a large plane.
-    pub size: [usize; 2],
-    /// Places of the window, down and across: height and width of a small plane.
-    pub places: [usize; 2],
-    pub kernel: [usize; 2],
-    pub stride: [usize; 2],
-    pub dilation: [usize; 2],
-    /// Zeros above and to the left of a large plane.
-    pub before: [usize; 2],
-}
 
 /// Places that see the same taps.
 struct Phase {

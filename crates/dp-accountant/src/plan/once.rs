@@ -1,8 +1,51 @@
-//! Planned releases while the noise of the steps is not yet known.
+//! Releases that are made once, as they are planned and before the noise of the steps is known.
 
-use super::{PlannedRelease, ReleaseNoise, out_of_range};
 use crate::DpError;
 use crate::accounting::{Event, GaussianAccountant, noise_multiplier_for};
+
+/// The noise of a release that is made once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ReleaseNoise {
+    /// Gaussian noise of this multiplier.
+    Gaussian {
+        /// Standard deviation over L2 sensitivity.
+        noise_multiplier: f64,
+    },
+    /// As much Gaussian noise as this budget of its own needs.
+    GaussianWithin {
+        /// Epsilon of the release alone.
+        epsilon: f64,
+        /// Delta of the release alone.
+        delta: f64,
+    },
+    /// Gaussian noise of multiplier `z / sqrt(share)`, `z` that of the plan: this share of the `1/z^2` of a
+    /// release at `z`. Releases whose shares add up to 1 cost what one at `z` does.
+    Share(f64),
+    /// Laplace noise of scale `L1 sensitivity / epsilon`.
+    Laplace {
+        /// Epsilon of the release alone.
+        epsilon: f64,
+    },
+}
+
+/// A release that is made once, of all records: moments, counts, a histogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRelease {
+    /// The name that it is asked for by.
+    pub name: String,
+    /// Its noise.
+    pub noise: ReleaseNoise,
+}
+
+impl PlannedRelease {
+    /// A release of this name and noise.
+    pub fn new(name: impl Into<String>, noise: ReleaseNoise) -> Self {
+        Self {
+            name: name.into(),
+            noise,
+        }
+    }
+}
 
 /// A planned release; a share of it waits for the plan's noise.
 pub(super) struct Due {
@@ -63,4 +106,12 @@ impl Due {
 
 pub(super) fn gaussian(noise_multiplier: f64) -> Event {
     Event::Gaussian { noise_multiplier }
+}
+
+pub(super) fn out_of_range(name: &'static str, value: f64, bound: impl Into<String>) -> DpError {
+    DpError::OutOfRange {
+        name,
+        value,
+        bound: bound.into(),
+    }
 }
