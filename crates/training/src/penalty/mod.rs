@@ -92,14 +92,14 @@ impl Penalty {
         Self::of(Kind::Pairs(pairs))
     }
 
-    /// The weight of this penalty in what is minimised, 1 unless given.
+    /// The weight of this penalty in what is minimised, 1 unless said.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
         self
     }
 
-    /// Directions of a step, drawn afresh as a tight frame: 50 unless given, at least `d`.
+    /// Directions of a step, drawn afresh as a tight frame: 50 unless said, at least `d`.
     #[must_use]
     pub fn slices(mut self, count: usize) -> Self {
         self.slices = Directions::Tight(count);
@@ -113,14 +113,14 @@ impl Penalty {
         self
     }
 
-    /// The bounds `M` and `L`; those of [`Clipping::published`] unless given.
+    /// The bounds `M` and `L`; those of [`Clipping::published`] unless said.
     #[must_use]
     pub fn clip(mut self, clipping: Clipping) -> Self {
         self.clipping = clipping;
         self
     }
 
-    /// Which of the network's activations is meant ([`crate::Forward::taps`]); the first unless given.
+    /// Which of the network's activations is meant ([`crate::Forward::taps`]); the first unless said.
     #[must_use]
     pub fn at(mut self, tap: usize) -> Self {
         self.tap = tap;
