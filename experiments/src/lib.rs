@@ -1,5 +1,6 @@
 //! Experiments that reproduce the papers; each binary is a thin main over one module here.
 
+pub mod circle;
 pub mod cost;
 pub mod fair;
 pub mod flow;
