@@ -2,6 +2,7 @@
 
 pub mod circle;
 pub mod cost;
+pub mod distance;
 pub mod fair;
 pub mod flow;
 mod objective;

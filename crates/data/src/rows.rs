@@ -22,6 +22,7 @@ use crate::{DataError, ImageFolder, ImageFolderOptions, TableError, idx, npy};
 pub struct Rows {
     width: usize,
     values: Vec<f32>,
+    norm_upper: Option<f64>,
 }
 
 impl Rows {
@@ -42,7 +43,17 @@ impl Rows {
             }
             .into());
         }
-        Ok(Self { width, values })
+        Ok(Self {
+            width,
+            values,
+            norm_upper: None,
+        })
+    }
+
+    /// The same, of values that lie in [0, 1] whatever a row holds.
+    fn of_pixels(mut self) -> Self {
+        self.norm_upper = Some((self.width as f64).sqrt());
+        self
     }
 
     /// Reads what lies at a path:
@@ -56,7 +67,9 @@ impl Rows {
     /// What the reader of the kind refuses, by name and place.
     pub fn read(path: &Path, side: usize) -> Result<Self, DataError> {
         let name = path.display().to_string();
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let ending = path
+            .extension()
+            .map(|ending| ending.to_string_lossy().to_lowercase());
         if path.is_dir() {
             let options = ImageFolderOptions {
                 side,
@@ -64,7 +77,8 @@ impl Rows {
             };
             let folder = ImageFolder::scan(path, &options)?;
             let all: Vec<usize> = (0..folder.len()).collect();
-            return Self::new(&name, folder.image_size(), folder.gather(&all)?);
+            let rows = Self::new(&name, folder.image_size(), folder.gather(&all)?);
+            return rows.map(Self::of_pixels);
         }
         match ending.as_deref() {
             Some("npy") => {
@@ -82,7 +96,8 @@ impl Rows {
             _ => {
                 let images = idx::read_images_plain_or_gzip(path)?;
                 let values = images.pixels.iter().map(|&byte| f32::from(byte) / 255.0);
-                Self::new(&name, images.height * images.width, values.collect())
+                let rows = Self::new(&name, images.height * images.width, values.collect());
+                rows.map(Self::of_pixels)
             }
         }
     }
@@ -150,6 +165,12 @@ impl Rows {
         self.width
     }
 
+    /// A bound on the norm of a row that holds whatever the rows are, as pixels lie in [0, 1]; none for arrays and
+    /// text.
+    pub fn norm_upper(&self) -> Option<f64> {
+        self.norm_upper
+    }
+
     /// All values, row by row.
     pub fn values(&self) -> &[f32] {
         &self.values
@@ -175,7 +196,11 @@ impl Records for Rows {
 
     fn sha256(&self) -> Result<String, DataError> {
         let values: Vec<u8> = self.values.iter().flat_map(|x| x.to_le_bytes()).collect();
-        Ok(digest("sliver rows 1", &[self.count(), self.width], &[&values]))
+        Ok(digest(
+            "sliver rows 1",
+            &[self.count(), self.width],
+            &[&values],
+        ))
     }
 
     fn strata(&self) -> Option<Vec<usize>> {

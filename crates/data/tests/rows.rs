@@ -30,10 +30,16 @@ fn every_kind_of_file_gives_its_rows() {
         let rows = Rows::read(&place(name), 8).unwrap();
         assert_eq!((rows.count(), rows.width()), (1, 4), "{name}");
         assert_eq!(rows.values(), [0.0, 0.2, 0.4, 1.0], "{name}");
+        assert_eq!(rows.norm_upper(), Some(2.0), "{name}");
     }
     write(place("short-idx3-ubyte"), &plain[..19]).unwrap();
-    let refused = Rows::read(&place("short-idx3-ubyte"), 8).unwrap_err().to_string();
-    assert!(refused.contains("expected 20") && refused.contains("found 19"), "{refused}");
+    let refused = Rows::read(&place("short-idx3-ubyte"), 8)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("expected 20") && refused.contains("found 19"),
+        "{refused}"
+    );
     write(place("nothing"), "hello").unwrap();
     assert!(Rows::read(&place("nothing"), 8).is_err());
     assert!(Rows::read(&place("absent"), 8).is_err());
@@ -50,7 +56,9 @@ fn a_bad_line_is_named_and_not_shown() {
         ("a,b\n", "is empty"),
         ("", "is empty"),
     ] {
-        let refused = Rows::decode_csv("f.csv", text.as_bytes()).unwrap_err().to_string();
+        let refused = Rows::decode_csv("f.csv", text.as_bytes())
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(needle), "{refused}");
         assert!(!refused.contains("x7"), "{refused}");
     }

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::json;
-use swd::Slices;
+use swd::{Region, Slices};
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -71,13 +71,20 @@ fn rows(points: &[f32], indices: impl Iterator<Item = usize>) -> Vec<f32> {
 }
 
 impl Circle {
-    /// What the network that is scored makes of fresh points.
+    /// What the network that is scored makes of fresh points, in the public ball that the circle's points lie in.
     pub(super) fn generated(&self) -> Result<Vec<f32>, Failure> {
         let (network, device) = match &self.how {
             How::Gradients(training) => (training.averaged_weights()?, &training.chosen().device),
             How::Smoothed(smoothed) => (smoothed.averaged_weights()?, smoothed.device()),
         };
-        Ok(network.of(&self.fresh_source, device))
+        let mut made = network.of(&self.fresh_source, device);
+        let ball = Region::ball(self.settings.clip_activation).map_err(Failure::failed)?;
+        for row in made.chunks_exact_mut(2) {
+            let scale = ball.scale(row).unwrap_or(0.0);
+            row.iter_mut()
+                .for_each(|x| *x = (scale * f64::from(*x)) as f32);
+        }
+        Ok(made)
     }
 
     /// The squared sliced distance of generated points to fresh ones of the circle.
@@ -87,15 +94,22 @@ impl Circle {
         sliced_w2_squared(generated, &self.fresh_target, &slices).map_err(Failure::failed)
     }
 
-    /// Upper bounds on the epsilon of a point of the source, and of one of the circle, after `step` steps.
-    pub(super) fn epsilons(&self, step: u64) -> Result<[Option<f64>; 2], Failure> {
+    /// Releases after `step` steps of a run that was never killed.
+    pub(super) fn planned(&self, step: u64) -> u64 {
+        match self.settings.method {
+            Method::Gradients => step,
+            Method::Smoothed => 1,
+        }
+    }
+
+    /// Upper bounds on the epsilon of a point of the source, and of one of the circle, after so many releases.
+    pub(super) fn epsilons(&self, releases: u64) -> Result<[Option<f64>; 2], Failure> {
         let (settings, plan) = (&self.settings, self.plan());
-        let smoothed = settings.method == Method::Smoothed;
-        let releases = if smoothed { 1 } else { step };
         let target = plan::target_epsilon(settings, plan, releases)?;
-        let source = match plan.filter(|_| step > 0 && !smoothed) {
+        let trained = settings.method == Method::Gradients && releases > 0;
+        let source = match plan.filter(|_| trained) {
             Some(plan) => {
-                let event = plan.step_event().clone().repeated(step);
+                let event = plan.step_event().clone().repeated(releases);
                 let epsilon = FdpAccountant::default().epsilon(&event, plan.delta());
                 Some(epsilon.map_err(Failure::failed)?)
             }
@@ -207,7 +221,7 @@ impl Experiment for Circle {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let steps = self.settings.steps;
-        let [source, target] = self.epsilons(steps)?;
+        let [source, target] = self.epsilons(self.planned(steps))?;
         let in_words = |epsilon: Option<f64>| epsilon.map(dp_core::decimal::upper);
         let mut lines = match &mut self.how {
             How::Gradients(training) => training.announcement(steps, &[2])?,
@@ -275,15 +289,11 @@ impl Experiment for Circle {
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
         let generated = self.generated()?;
         let distance = self.distance(&generated)?;
-        let [source, target] = self.epsilons(session.step)?;
-        let panel = report::Panel::new(session.step, distance, [source, target], &generated);
+        let epsilons = self.epsilons(self.planned(session.step))?;
+        let panel = report::Panel::new(session.step, distance, epsilons, &generated);
         panel.write(&session.folder, self.settings.steps)?;
         Ok(Evaluation {
-            scores: json!({
-                "sliced_w2_squared": distance,
-                "epsilon_source_upper": source,
-                "epsilon_target_upper": target,
-            }),
+            scores: json!({"sliced_w2_squared": distance}),
             message: format!("SW2^2 {distance:.5}"),
             accounted: self.settings.method == Method::Gradients,
         })
