@@ -44,7 +44,11 @@ lab::settings! {
         records: usize, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64,
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
-    preset {}
+    preset {
+        /// Whether the noisy projections of a point are combined, which leaves less noise.
+        #[setting(default)]
+        combine: bool,
+    }
     flags {
         /// What is private of a step: its gradient, or a smoothed distance.
         #[flag(value_enum)]
@@ -70,6 +74,10 @@ lab::settings! {
         ema: f64,
     }
     switches {
+        /// Combine the noisy projections of a point (`smoothed`): no more noise then than two slices have. No part of
+        /// the published baseline.
+        #[arg(long)]
+        combine: bool,
         /// Where values that no flag gives come from.
         #[arg(long, value_enum, default_value_t = Preset::Tuned)]
         preset: Preset,

@@ -12,8 +12,11 @@ use lab::session::{Released, Session};
 use model::adam::ModuleAdam;
 use model::ema::Ema;
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
-use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
+use swd::smoothed::{
+    NoisyProjections, combine, project, smoothed_distance_and_gradient, smoothing_noise,
+};
 use swd::{Region, Slices};
 
 use super::network::Map;
@@ -88,9 +91,12 @@ impl Smoothed {
                 released
             }
         };
-        let values = released.groups.concat();
-        let target =
-            NoisyProjections::from_released(values, self.slices.clone(), released.deviation);
+        let (mut values, mut deviation) = (released.groups.concat(), released.deviation);
+        if settings.combine {
+            values = combine(&values, &self.slices).map_err(Failure::failed)?;
+            deviation *= (2.0 / self.slices.count() as f64).sqrt();
+        }
+        let target = NoisyProjections::from_released(values, self.slices.clone(), deviation);
         self.target = Some(target.map_err(Failure::failed)?);
         Ok(())
     }
@@ -118,7 +124,10 @@ impl Smoothed {
             });
         };
         let draw = releaser.draw().map_err(Failure::failed)?;
-        let values = projected(&draw.groups().concat())?;
+        // Sampling amplifies for a set of records: a row's place in the order of its records would say more.
+        let mut drawn = draw.groups().concat();
+        drawn.shuffle(releaser.noise().rng());
+        let values = projected(&drawn)?;
         let sensitivity =
             Sensitivity::l2(values.l2_sensitivity_upper()).map_err(Failure::failed)?;
         let deviation = releaser.deviation(sensitivity);

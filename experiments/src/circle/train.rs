@@ -131,7 +131,8 @@ impl Experiment for Circle {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
         let own = &arguments.own;
         let method = own.method.unwrap_or(Method::Gradients);
-        let settings: Settings = arguments.over(method.preset(own.preset))?;
+        let mut settings: Settings = arguments.over(method.preset(own.preset))?;
+        settings.combine = own.combine;
         lab::session::Settings::check(&settings)?;
         Ok(settings)
     }

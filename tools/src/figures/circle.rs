@@ -52,6 +52,7 @@ impl Run {
         }
         let settings = &run["settings"];
         let method = match (settings["method"].as_str(), settings["clip"].as_str()) {
+            (Some("smoothed"), _) if settings["combine"] == true => "smoothed distance, combined",
             (Some("smoothed"), _) => "smoothed distance",
             (_, Some("rows")) => "private gradients, the paper's constants",
             _ => "private gradients",
