@@ -1,6 +1,8 @@
 //! The experiments; each binary is a thin main over one module here.
 
+pub mod circle;
 pub mod cost;
+pub mod distance;
 pub mod fair;
 pub mod flow;
 mod objective;
