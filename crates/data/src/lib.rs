@@ -14,6 +14,8 @@
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
+//! [`npy`] reads arrays as NumPy's `save` writes them: features that another program computed.
+//!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
 //! Every random function takes its generator, or a seed, as an argument; nothing here panics on
@@ -36,6 +38,7 @@ pub mod glyphs;
 mod hex;
 pub mod idx;
 mod images;
+pub mod npy;
 mod progress;
 mod reshape;
 pub mod split;
@@ -46,11 +49,12 @@ pub use adult::Adult;
 pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
-pub use error::{DataError, SplitError, TableError, Unavailable};
+pub use error::{DataError, NpyError, SplitError, TableError, Unavailable};
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
+pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema};

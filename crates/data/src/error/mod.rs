@@ -1,8 +1,10 @@
+mod npy;
 mod split;
 mod table;
 
 use std::path::PathBuf;
 
+pub use npy::NpyError;
 pub(crate) use split::NOTE;
 pub use split::SplitError;
 pub use table::TableError;
@@ -250,6 +252,10 @@ pub enum DataError {
     #[error(transparent)]
     Table(Box<TableError>),
 
+    /// An NPY file that cannot be read.
+    #[error(transparent)]
+    Npy(Box<NpyError>),
+
     /// A public and private half that cannot be had.
     #[error(transparent)]
     Split(Box<SplitError>),
@@ -258,6 +264,12 @@ pub enum DataError {
 impl From<TableError> for DataError {
     fn from(error: TableError) -> Self {
         Self::Table(Box::new(error))
+    }
+}
+
+impl From<NpyError> for DataError {
+    fn from(error: NpyError) -> Self {
+        Self::Npy(Box::new(error))
     }
 }
 
