@@ -2,6 +2,7 @@
 
 mod between;
 mod prior;
+mod released;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use swd::{Cells, Slices};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
+pub use released::{Released, half_of_maximum};
 
 use crate::error::weight;
 use crate::{Clipping, TrainingError};
@@ -49,6 +51,7 @@ enum Kind {
     Groups,
     Classes,
     Pairs(Vec<Pair>),
+    Release,
 }
 
 /// Which directions a step compares along.
@@ -85,6 +88,12 @@ impl Penalty {
     /// equation 9). Groups stand as `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
     pub fn between_classes() -> Self {
         Self::of(Kind::Classes)
+    }
+
+    /// The smoothed distance of public records to a release, which a step is given by
+    /// [`Penalty::with_target`].
+    pub fn to_release() -> Self {
+        Self::of(Kind::Release)
     }
 
     /// Distances between any disjoint pairs of groups, with weights.
@@ -163,6 +172,11 @@ impl Penalty {
             Kind::Pairs(pairs) => {
                 Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
             }
+            Kind::Release => {
+                return Err(TrainingError::Unbounded {
+                    what: "a release cannot be drawn: give it by Penalty::with_target".into(),
+                });
+            }
         };
         Ok(self.drawn(target))
     }
@@ -209,6 +223,14 @@ pub enum Target {
     Prior(Matching),
     /// Each other.
     Between(Between),
+    /// A release, for public records alone.
+    Released(Released),
+}
+
+impl From<Released> for Target {
+    fn from(released: Released) -> Self {
+        Self::Released(released)
+    }
 }
 
 impl From<Matching> for Target {
@@ -239,6 +261,7 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.slices(),
             Target::Between(between) => between.slices(),
+            Target::Released(released) => released.slices(),
         }
     }
 
@@ -247,6 +270,7 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.sizes(),
             Target::Between(between) => between.sizes(),
+            Target::Released(released) => released.sizes(),
         }
     }
 
@@ -256,11 +280,12 @@ impl DrawnPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused.
+    /// Bounds that are refused; a release, which is for public records.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
         let proved = match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(&self.clipping)?,
             Target::Between(between) => between.sensitivity_upper(&self.clipping)?,
+            Target::Released(_) => return Err(Released::unbounded()),
         };
         Ok(match self.published {
             true => proved.max(self.published_sensitivity_upper()),
@@ -277,6 +302,7 @@ impl DrawnPenalty {
                 12.0 * self.clipping.activation * self.clipping.jacobian / matching.records() as f64
             }
             Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
+            Target::Released(_) => f64::INFINITY,
         }
     }
 
@@ -289,6 +315,7 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.cotangents(groups, activations),
             Target::Between(between) => between.cotangents(groups, activations),
+            Target::Released(released) => released.cotangents(activations),
         }
     }
 
@@ -304,6 +331,8 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),
             Target::Between(between) => between.device_cotangents(groups, activations, clipping),
+            Target::Released(_) if bounded => Err(Released::unbounded()),
+            Target::Released(released) => released.device_cotangents(activations),
         }
     }
 }
