@@ -4,8 +4,9 @@
 //! their noisy mean leaves; which way the extractor goes along it is post-processing. Source records are public.
 
 use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::session::Session;
 use private_training::Loss;
 
 use super::public::{Drawn, add, public_gradient, source_batch};
@@ -25,9 +26,9 @@ impl Adapt {
     pub(super) fn against_the_discriminator(
         &mut self,
         rate: f64,
-        session: &mut Session,
+        ledger: &mut Ledger,
+        device: &Device,
     ) -> Result<(), Failure> {
-        let device = session.chosen.device.clone();
         let model = self.training.network.clone();
         let (Some(adversary), Some(discriminator)) = (model.adversary(), &model.discriminator)
         else {
@@ -38,11 +39,9 @@ impl Adapt {
             let indices = drawn.concat();
             let labels = vec![TARGET; indices.len()];
             let rows = target.gather(&indices);
-            Drawn { rows, labels }.batch(&device)
+            Drawn { rows, labels }.batch(device)
         };
-        let (mut released, _) = self
-            .training
-            .gradient(&adversary, &mut session.ledger, private)?;
+        let (mut released, _) = self.training.gradient(&adversary, ledger, private)?;
         let public = self.training.gradients.public();
         let drawn = source_batch(
             &self.settings,
@@ -54,12 +53,12 @@ impl Adapt {
             rows: drawn.rows.clone(),
             labels: vec![SOURCE; drawn.labels.len()],
         };
-        let domain = domain.batch(&device)?;
-        let mut seen = public_gradient(&adversary, loss(), Vec::new(), &domain, &device)?;
-        let classes = drawn.batch(&device)?;
+        let domain = domain.batch(device)?;
+        let mut seen = public_gradient(&adversary, loss(), Vec::new(), &domain, device)?;
+        let classes = drawn.batch(device)?;
         let classifier = model.classifier();
         let cross_entropy = Loss::cross_entropy();
-        let mut own = public_gradient(&classifier, cross_entropy, Vec::new(), &classes, &device)?;
+        let mut own = public_gradient(&classifier, cross_entropy, Vec::new(), &classes, device)?;
         let mut total = GradientsParams::new();
         add(&mut total, &model, 1.0, &mut own);
         for side in [&mut released, &mut seen] {

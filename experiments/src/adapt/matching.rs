@@ -6,9 +6,9 @@
 //! So the gradient in the extractor flows through source features alone.
 
 use burn::tensor::Device;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
 use lab::diagnostic::Failure;
-use lab::session::Session;
 use private_training::penalty::{Released, half_of_maximum};
 use private_training::{Loss, Penalty};
 use rand_distr::{Distribution, StandardNormal};
@@ -56,20 +56,23 @@ impl Adapt {
     }
 
     /// Noisy projections of the features of a fresh batch of target records, without the order of rows.
-    pub(super) fn release(&mut self, session: &mut Session) -> Result<NoisyProjections, Failure> {
+    pub(super) fn release(
+        &mut self,
+        ledger: &mut Ledger,
+        device: &Device,
+    ) -> Result<NoisyProjections, Failure> {
         let slices = self.slices()?;
-        let device = session.chosen.device.clone();
         let extractor = self.training.network.extractor.clone();
         let draw = self.training.releaser.as_mut().map(Releaser::draw);
         let Some(draw) = draw.transpose().map_err(Failure::failed)? else {
             let indices = self.training.non_private_batch().concat();
             let rows = self.domains.target.gather(&indices);
-            return self.without_privacy(&extractor, &rows, slices, &device);
+            return self.without_privacy(&extractor, &rows, slices, device);
         };
         let rows = self.domains.target.gather(&draw.groups().concat());
         let width = self.domains.target.width;
         let region = self.region()?;
-        let projected = projections(&extractor, (&rows, width), &slices, region, &device)?;
+        let projected = projections(&extractor, (&rows, width), &slices, region, device)?;
         let sensitivity = projected.l2_sensitivity_upper();
         let sensitivity = Sensitivity::l2(sensitivity).map_err(Failure::failed)?;
         let sizes = [rows.len() / width];
@@ -77,7 +80,7 @@ impl Adapt {
         let bounded = BoundedVector::new(values, sensitivity, &sizes, draw);
         let releaser = self.training.releaser.as_mut();
         let releaser = releaser.ok_or_else(|| Failure::failed("a draw without a plan"))?;
-        let released = bounded.and_then(|b| releaser.release_step_vector(b, &mut session.ledger));
+        let released = bounded.and_then(|b| releaser.release_step_vector(b, ledger));
         let released = released.map_err(Failure::failed)?;
         let deviation = releaser.deviation(sensitivity);
         NoisyProjections::from_released(released, slices, deviation).map_err(Failure::failed)

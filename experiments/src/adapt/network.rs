@@ -45,7 +45,8 @@ pub struct Head {
 /// The extractor with a head: the classifier, or the discriminator, as one network.
 #[derive(Module, Debug)]
 pub struct Path {
-    extractor: Extractor,
+    /// Shared by both domains.
+    pub extractor: Extractor,
     head: Head,
 }
 
@@ -138,6 +139,14 @@ impl Model {
             extractor: self.extractor.clone(),
             head: self.classifier.clone(),
         }
+    }
+
+    /// With this extractor and classifier.
+    #[must_use]
+    pub fn with_classifier(mut self, path: &Path) -> Self {
+        self.extractor = path.extractor.clone();
+        self.classifier = path.head.clone();
+        self
     }
 
     /// From records to domains; none where that is not learned.

@@ -21,7 +21,7 @@ use crate::trained::{damaged, read, write};
 
 use super::domains::{Domain, Domains};
 use super::images::varied;
-use super::network::{Model, Path};
+use super::network::Path;
 use super::settings::Settings;
 
 /// A batch of records with class numbers, as numbers.
@@ -123,18 +123,18 @@ pub fn add<M: Module>(
     module.visit(&mut Add(into, weight, from));
 }
 
-/// The network after its steps on the source alone: read from `cache`, or trained and written there.
+/// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a damaged file; [`Failure::Interrupted`]; [`Failure::Failed`].
 pub fn trained_on_source(
-    fresh: Model,
+    fresh: Path,
     settings: &Settings,
     domains: &Domains,
     cache: &FilePath,
     session: &Session,
-) -> Result<Model, Failure> {
+) -> Result<Path, Failure> {
     let path = place(settings, domains, cache, session);
     if let Some(bytes) = read(&path)? {
         println!("public    classifier of the source {}", path.display());
@@ -146,22 +146,22 @@ pub fn trained_on_source(
     let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
     rng.set_stream(7);
     let mut adam = ModuleAdam::default();
-    let mut model = fresh;
+    let mut network = fresh;
     let progress = Progress::from(0, steps);
     for step in 0..steps {
         session.interrupt.check("the source was learned")?;
         let batch =
             source_batch(settings, &domains.source, domains.side, &mut rng).batch(device)?;
         let loss = Loss::cross_entropy();
-        let gradient = public_gradient(&model.classifier(), loss, Vec::new(), &batch, device)?;
+        let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
         let done = step as f64 / steps as f64;
         let rate = settings.learning_rate * 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-        model = adam.step(rate, model, gradient);
+        network = adam.step(rate, network, gradient);
         progress.step();
     }
     progress.finish();
-    write(&path, &floats_to_bytes(&to_host(&model)))?;
-    Ok(model)
+    write(&path, &floats_to_bytes(&to_host(&network)))?;
+    Ok(network)
 }
 
 fn place(settings: &Settings, domains: &Domains, cache: &FilePath, session: &Session) -> PathBuf {
@@ -172,7 +172,6 @@ fn place(settings: &Settings, domains: &Domains, cache: &FilePath, session: &Ses
         "images": settings.images,
         "augment": settings.augment,
         "bottleneck": settings.bottleneck,
-        "method": settings.method == super::Method::Dann,
         "steps": settings.source_steps,
         "batch": settings.source_batch,
         "rate": settings.learning_rate,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::domains::Domain;
 use super::evaluate::{Confusion, outputs};
-use super::network::Model;
+use super::network::Path;
 use super::train::Adapt;
 
 /// Test records of each class in the picture of samples, and of each domain in that of features.
@@ -27,11 +27,10 @@ type Picture = (&'static str, String, Vec<u8>);
 /// [`Failure::Failed`] where something cannot be drawn.
 pub fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     let device = &session.chosen.device;
-    let after = run.training.averaged_weights()?;
+    let after = run.training.averaged_weights()?.classifier();
     let before = run.before.as_ref().unwrap_or(&after);
     let (target, classes) = (&run.domains.target_test, run.domains.classes);
-    let confusion =
-        |model: &Model, test: &Domain| Confusion::of(&model.classifier(), test, classes, device);
+    let confusion = |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
     let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
     let source = confusion(&after, &run.domains.source_test)?;
     let metric =
@@ -143,7 +142,7 @@ fn matrix(confusion: &Confusion) -> Result<Picture, Failure> {
 fn features(
     name: &'static str,
     when: &str,
-    model: &Model,
+    network: &Path,
     run: &Adapt,
     device: &Device,
 ) -> Result<Picture, Failure> {
@@ -155,7 +154,7 @@ fn features(
         let count = domain.len().min(POINTS);
         let part = &domain.rows[..count * domain.width];
         rows.extend(outputs(
-            model.extractor.chain(),
+            network.extractor.chain(),
             part,
             domain.width,
             device,

@@ -5,8 +5,9 @@
 //! mean moves by at most `2C/n` where one is replaced. A step on source records goes with it.
 
 use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::session::Session;
 use private_training::Loss;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -17,8 +18,11 @@ use super::train::Adapt;
 
 impl Adapt {
     /// One release, and one update.
-    pub(super) fn by_pseudo_labels(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let device = session.chosen.device.clone();
+    pub(super) fn by_pseudo_labels(
+        &mut self,
+        ledger: &mut Ledger,
+        device: &Device,
+    ) -> Result<(), Failure> {
         let teacher = self.training.averaged_weights()?.classifier();
         let network = self.training.network.classifier();
         let public = self.training.gradients.public();
@@ -33,16 +37,14 @@ impl Adapt {
         let strength = self.settings.augment;
         let private = |drawn: &[Vec<usize>]| {
             let rows = target.gather(&drawn.concat());
-            let labels = predicted(&teacher, &rows, target.width, &device)?;
+            let labels = predicted(&teacher, &rows, target.width, device)?;
             let drawn = Drawn { rows, labels };
-            drawn.varied(side, strength, &mut variation).batch(&device)
+            drawn.varied(side, strength, &mut variation).batch(device)
         };
-        let (mut released, _) = self
-            .training
-            .gradient(&network, &mut session.ledger, private)?;
+        let (mut released, _) = self.training.gradient(&network, ledger, private)?;
         let loss = Loss::cross_entropy();
-        let batch = drawn.batch(&device)?;
-        let mut own = public_gradient(&network, loss, Vec::new(), &batch, &device)?;
+        let batch = drawn.batch(device)?;
+        let mut own = public_gradient(&network, loss, Vec::new(), &batch, device)?;
         let mut total = GradientsParams::new();
         let model = self.training.network.clone();
         add(&mut total, &model, 1.0, &mut own);

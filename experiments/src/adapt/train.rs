@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::domains::Domains;
 use super::evaluate::Confusion;
-use super::network::{Model, Sizes};
+use super::network::{Model, Path, Sizes};
 use super::plan::{plan, sampler};
 use super::public::trained_on_source;
 use super::settings::{Flags, Method, Settings};
@@ -26,6 +26,9 @@ use super::{adversary, report};
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 2000;
 
+/// Interim evaluations of a run.
+const EVALUATIONS: u64 = 6;
+
 /// A classifier on its way to another domain.
 pub struct Adapt {
     pub(super) settings: Settings,
@@ -33,7 +36,7 @@ pub struct Adapt {
     pub(super) sizes: Sizes,
     pub(super) training: Training<Model>,
     /// The classifier of the source; none before it is trained.
-    pub(super) before: Option<Model>,
+    pub(super) before: Option<Path>,
     cache: PathBuf,
 }
 
@@ -169,10 +172,10 @@ impl Experiment for Adapt {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let fresh = self.training.network.clone();
-        let trained =
-            trained_on_source(fresh, &self.settings, &self.domains, &self.cache, session)?;
-        self.training.network = trained.clone();
+        let fresh = self.training.network.classifier();
+        let (settings, domains) = (&self.settings, &self.domains);
+        let trained = trained_on_source(fresh, settings, domains, &self.cache, session)?;
+        self.training.network = self.training.network.clone().with_classifier(&trained);
         self.before = Some(trained);
         Ok(())
     }
@@ -200,17 +203,23 @@ impl Experiment for Adapt {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let device = session.chosen.device.clone();
         let (step, steps) = (session.step, self.settings.steps);
+        let ledger = &mut session.ledger;
         if step >= steps {
-            return self.by_pseudo_labels(session);
+            return self.by_pseudo_labels(ledger, &device);
         }
         let rate = self.settings.learning_rate * (1.0 - step as f64 / steps as f64);
         if self.settings.method == Method::Dann {
-            return self.against_the_discriminator(rate, session);
+            return self.against_the_discriminator(rate, ledger, &device);
         }
-        let release = self.release(session)?;
-        let device = session.chosen.device.clone();
+        let release = self.release(ledger, &device)?;
         self.towards(&release, rate, &device)
+    }
+
+    fn evaluates_after(&self, step: u64) -> bool {
+        let steps = self.steps();
+        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
     }
 
     fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
