@@ -18,6 +18,11 @@ run-flow dataset="glyphs" *flags="":
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
 
+# Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
+# --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
+run-adapt source="mnist" target="usps" *flags="":
+    cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
+
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7: runs what is not done of three sweeps,
 # then draws.
 figures experiment="fair" *flags="":
