@@ -32,6 +32,11 @@ distance-figures out="runs/figures/distance" *flags="":
     cargo run --release --locked --bin distance -- --figure {{out}} {{flags}}
     cargo run --release --locked --bin distance -- --power {{out}} {{flags}}
 
+# Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
+# --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
+run-adapt source="mnist" target="usps" *flags="":
+    cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
+
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`). Runs what is not done of the sweeps, then draws.
 figures experiment="fair" *flags="":

@@ -1,5 +1,6 @@
 //! The experiments; each binary is a thin main over one module here.
 
+pub mod adapt;
 pub mod circle;
 pub mod cost;
 pub mod distance;
@@ -8,3 +9,4 @@ pub mod flow;
 mod objective;
 mod scores;
 pub mod swae;
+mod trained;

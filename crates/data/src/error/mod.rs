@@ -248,6 +248,19 @@ pub enum DataError {
         reason: String,
     },
 
+    /// A row of features that is no record. What it holds is not said.
+    #[error("{file}, {place}: expected {expected}; {advice}")]
+    Row {
+        /// The file.
+        file: String,
+        /// Where.
+        place: String,
+        /// What may be there.
+        expected: String,
+        /// What to do.
+        advice: &'static str,
+    },
+
     /// A text file of records that cannot be read.
     #[error(transparent)]
     Table(Box<TableError>),
