@@ -1,6 +1,9 @@
 //! The experiments; each binary is a thin main over one module here.
 
+pub mod adapt;
+pub mod circle;
 pub mod cost;
+pub mod distance;
 pub mod fair;
 pub mod flow;
 pub mod generator;
@@ -9,3 +12,4 @@ mod records;
 mod release;
 mod scores;
 pub mod swae;
+mod trained;

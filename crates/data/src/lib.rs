@@ -14,6 +14,9 @@
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
+//! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
+//! computed, with labels. [`Rows`] are rows of numbers from any of these files.
+//!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
 //! Every random function takes its generator, or a seed, as an argument; nothing here panics on
@@ -29,6 +32,7 @@ mod catalogue;
 mod dataset;
 mod download;
 mod error;
+mod features;
 pub mod fetch;
 pub mod folder;
 pub mod gaussians;
@@ -36,8 +40,10 @@ pub mod glyphs;
 mod hex;
 pub mod idx;
 mod images;
+pub mod npy;
 mod progress;
 mod reshape;
+mod rows;
 pub mod split;
 pub mod table;
 pub mod usps;
@@ -46,11 +52,14 @@ pub use adult::Adult;
 pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
-pub use error::{DataError, SplitError, TableError, Unavailable};
+pub use error::{DataError, NpyError, SplitError, TableError, Unavailable};
+pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;
+pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
+pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema};

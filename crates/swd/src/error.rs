@@ -17,6 +17,14 @@ pub enum SwdError {
         /// The dimension, which is the smallest possible number.
         dim: usize,
     },
+    /// More slices than dimensions cannot be orthonormal.
+    #[error("there are at most as many orthonormal slices as dimensions: {count} > {dim}")]
+    TooManySlices {
+        /// The number of slices that was asked for.
+        count: usize,
+        /// The dimension, which is the largest possible number.
+        dim: usize,
+    },
     /// A length that does not fit the other arguments.
     #[error("{what} has length {found}, expected {expected}")]
     Length {

@@ -105,6 +105,20 @@ impl Slices {
         Self::from_directions(dim, &directions)
     }
 
+    /// Draws `count` orthonormal directions, at most `dim` of them: `sigma_max(Theta) = 1`, the least that any
+    /// set of unit directions has, up to the rounding of the directions.
+    ///
+    /// The first vectors of a Haar-random basis, so that every single direction is uniform on the sphere.
+    ///
+    /// # Errors
+    /// `dim` or `count` is zero, or `count > dim`.
+    pub fn orthonormal(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, SwdError> {
+        if count > dim {
+            return Err(SwdError::TooManySlices { count, dim });
+        }
+        Self::from_directions(dim, &random_frame(dim, count, rng))
+    }
+
     /// Takes given directions, `dim` consecutive coordinates each, and scales them to unit norm.
     ///
     /// ```
@@ -284,8 +298,13 @@ fn random_direction(dim: usize, rng: &mut impl Rng) -> Vec<f64> {
 /// An orthonormal basis from the Haar measure, one vector after the other: Gram-Schmidt of Gaussian
 /// vectors, which is the QR factor whose `R` has a positive diagonal.
 fn random_basis(dim: usize, rng: &mut impl Rng) -> Vec<f64> {
-    let mut basis: Vec<f64> = Vec::with_capacity(dim * dim);
-    while basis.len() < dim * dim {
+    random_frame(dim, dim, rng)
+}
+
+/// The first `count <= dim` vectors of such a basis.
+fn random_frame(dim: usize, count: usize, rng: &mut impl Rng) -> Vec<f64> {
+    let mut basis: Vec<f64> = Vec::with_capacity(dim * count);
+    while basis.len() < dim * count {
         let mut vector = random_direction(dim, rng);
         // Twice is enough for orthogonality to working precision; a vector that nearly vanishes
         // the first time lies in the span of the others and is drawn again.
@@ -347,6 +366,19 @@ mod tests {
         let theta = DMatrix::from_column_slice(d, k, slices.directions());
         let error = &theta * theta.transpose() / k as f64 - DMatrix::identity(d, d) / d as f64;
         error.amax()
+    }
+
+    #[test]
+    fn orthonormal_directions_project_no_vector_to_more_than_itself() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        for (d, k) in [(1, 1), (5, 3), (64, 20), (7, 7)] {
+            let slices = Slices::orthonormal(d, k, &mut rng).unwrap();
+            assert_eq!((slices.dim(), slices.count()), (d, k));
+            let squared = slices.lambda_max_upper() * k as f64;
+            assert!((squared - 1.0).abs() < 1e-6, "d = {d}, k = {k}: {squared}");
+        }
+        assert!(Slices::orthonormal(3, 4, &mut rng).is_err());
+        assert!(Slices::orthonormal(3, 0, &mut rng).is_err());
     }
 
     #[test]

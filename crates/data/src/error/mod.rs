@@ -1,8 +1,10 @@
+mod npy;
 mod split;
 mod table;
 
 use std::path::PathBuf;
 
+pub use npy::NpyError;
 pub(crate) use split::NOTE;
 pub use split::SplitError;
 pub use table::TableError;
@@ -246,9 +248,26 @@ pub enum DataError {
         reason: String,
     },
 
+    /// A row of features that is no record. What it holds is not said.
+    #[error("{file}, {place}: expected {expected}; {advice}")]
+    Row {
+        /// The file.
+        file: String,
+        /// Where.
+        place: String,
+        /// What may be there.
+        expected: String,
+        /// What to do.
+        advice: &'static str,
+    },
+
     /// A text file of records that cannot be read.
     #[error(transparent)]
     Table(Box<TableError>),
+
+    /// An NPY file that cannot be read.
+    #[error(transparent)]
+    Npy(Box<NpyError>),
 
     /// A public and private half that cannot be had.
     #[error(transparent)]
@@ -258,6 +277,12 @@ pub enum DataError {
 impl From<TableError> for DataError {
     fn from(error: TableError) -> Self {
         Self::Table(Box::new(error))
+    }
+}
+
+impl From<NpyError> for DataError {
+    fn from(error: NpyError) -> Self {
+        Self::Npy(Box::new(error))
     }
 }
 

@@ -66,8 +66,7 @@ impl Pass<'_, 2> {
                     true => project_to_ball(activations.clone(), radius),
                     false => activations.clone(),
                 };
-                let groups = self.batch.groups();
-                let (c, distance) = penalty.device_cotangents(groups, inside, self.clip)?;
+                let (c, distance) = penalty.device_cotangents(self.batch, inside, self.clip)?;
                 cotangents.push(c);
                 distances.push(distance);
             }

@@ -27,6 +27,7 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
 
 pub use chunks::Engine;
+pub(crate) use weights::project_to_ball;
 
 use crate::error::same;
 use crate::{Batch, Layers, Network, StepObjective, TrainingError};
