@@ -14,6 +14,11 @@ run-swae dataset="glyphs" *flags="":
 run-flow dataset="glyphs" *flags="":
     cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
 
+# Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
+# mnist --release projections`.
+run-generator dataset="glyphs" *flags="":
+    cargo run --release --locked --bin generator -- --dataset {{dataset}} {{flags}}
+
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}

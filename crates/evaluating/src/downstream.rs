@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::EvaluateError;
+use super::classifier::LeNet;
 use super::error::{check_count, check_labels, check_records};
 use super::neighbours::Images;
 use super::supervised::{
@@ -28,6 +29,8 @@ pub enum Learner {
     Mlp,
     /// Logistic regression: no hidden layer.
     Logistic,
+    /// Two convolutions and three linear layers, after LeNet-5: the network of the classifier that gives features.
+    Convolutional,
 }
 
 /// How it learns.
@@ -107,6 +110,10 @@ impl Learner {
                 let network = Logistic {
                     fc: linear(features, classes, 1.0, &mut rng, &device),
                 };
+                learn(network, &examples, settings, &mut rng, test, interrupt)?
+            }
+            Self::Convolutional => {
+                let network = LeNet::for_images(test, &mut rng, &device)?;
                 learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
         };

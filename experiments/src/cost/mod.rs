@@ -7,6 +7,7 @@ mod flow;
 mod memory;
 mod operations;
 mod peak;
+mod release;
 mod step;
 mod transport;
 
@@ -51,6 +52,8 @@ pub enum Table {
     Transport,
     /// A step of a flow on the host.
     Flow,
+    /// A release of noisy projections.
+    Release,
     /// Memory of a private step of a fully connected network of ten million parameters; only by itself.
     Memory,
     /// The same of a convolutional one; only by itself.
@@ -88,6 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Device => device::print(device, repeat, arguments.most_keys)?,
             Table::Transport => transport::print(repeat)?,
             Table::Flow => flow::print(repeat)?,
+            Table::Release => release::print(repeat)?,
             Table::Memory => memory::print(device, false)?,
             Table::MemoryConv => memory::print(device, true)?,
             Table::Accountant => accountant::print(repeat)?,

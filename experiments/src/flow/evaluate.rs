@@ -12,10 +12,10 @@ use swd::Slices;
 
 use crate::scores::{ScoreFlags, Scored};
 
-use super::data_split::Records;
 use super::mechanisms::{Generated, Snapshot, normalise};
 use super::space::Space;
 use super::train::Flow;
+use crate::records::Records;
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;

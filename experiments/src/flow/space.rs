@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use crate::trained::{damaged, read, write};
 
 use super::Settings;
-use super::data_split::{DataSplit, Records};
+use super::data_split::DataSplit;
+use crate::records::Records;
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.

@@ -250,6 +250,7 @@ mod tests {
                 frechet: Some(1.0),
                 downstream_mlp: accuracy,
                 downstream_logistic: accuracy,
+                downstream_convolutional: None,
                 sliced_w2_squared: 1.0,
                 exact_w2_squared: None,
                 exact_points: 0,

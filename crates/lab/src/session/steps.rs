@@ -27,9 +27,10 @@ impl Session {
         experiment: &mut E,
         settings: &E::Settings,
     ) -> Result<(), Failure> {
+        let released_before = self.ledger.releases() > 0;
         experiment.prepare(self)?;
         let identity = self.identity(experiment, settings)?;
-        self.restore(experiment, &identity)?;
+        self.restore(experiment, &identity, released_before)?;
         let reached = self.step;
         self.folder.keep_json_lines(METRICS, |line| {
             line["step"].as_u64().is_some_and(|step| step <= reached)
@@ -58,6 +59,7 @@ impl Session {
         &mut self,
         experiment: &mut E,
         identity: &Identity,
+        released_before: bool,
     ) -> Result<(), Failure> {
         let Some(state) = experiment.state() else {
             return Ok(());
@@ -65,7 +67,7 @@ impl Session {
         let checkpoints = Checkpoints::of(self.folder.path());
         let noise = state.releaser().map(Releaser::noise);
         let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, noise)? else {
-            if self.ledger.releases() > 0 {
+            if released_before {
                 println!("resume    no checkpoint was reached: from the first step");
             }
             return Ok(());
