@@ -124,6 +124,7 @@ pub fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
             x: Scale::linear("shift of each mean"),
             y: Scale::linear("sliced distance"),
             series,
+            size: Some((900, 620)),
             ..LineChart::default()
         };
         let path = folder.join(format!("shift-sigma{sigma}.svg"));

@@ -14,6 +14,7 @@ content=\"width=device-width,initial-scale=1\"><style>\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:75rem;\
 padding:0 1rem}img{max-width:100%;height:auto;background:#fff}.scroll{overflow-x:auto}\
 td,th{padding:.25rem;text-align:center}figure{display:inline-block;margin:.5rem;max-width:30rem}\
+figure.wide{max-width:100%}\
 </style>";
 
 /// The whole page.
@@ -26,9 +27,14 @@ pub fn page(title: &str, sections: &[String]) -> String {
 pub fn charts(charts: &[Chart]) -> String {
     let mut text = String::new();
     for chart in charts {
+        let wide = if chart.file.ends_with("panels.svg") {
+            " class=\"wide\""
+        } else {
+            ""
+        };
         let _ = write!(
             text,
-            "<figure>{}<figcaption>{}</figcaption></figure>",
+            "<figure{wide}>{}<figcaption>{}</figcaption></figure>",
             picture(&chart.bytes, &chart.caption),
             chart.caption
         );
