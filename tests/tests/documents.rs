@@ -146,7 +146,7 @@ fn commands_of_pages_can_be_given() {
                 [_, file] if file.starts_with("assets/") || file.starts_with("benches/") => {
                     root().join(file).exists()
                 }
-                _ => return true,
+                _ => true,
             };
             count += words.len();
             let unknown = words.windows(2).filter(|pair| !known(pair));

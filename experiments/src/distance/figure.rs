@@ -125,7 +125,6 @@ pub fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
             y: Scale::linear("sliced distance"),
             series,
             size: Some((900, 620)),
-            ..LineChart::default()
         };
         let path = folder.join(format!("shift-sigma{sigma}.svg"));
         write_file(&path, &chart.draw(Format::Svg)?.bytes)?;

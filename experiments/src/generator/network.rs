@@ -21,6 +21,7 @@ const OPTIMIZER: &str = "optimizer.bin";
 const AVERAGE: &str = "average.f32";
 
 /// The published generators.
+#[allow(clippy::large_enum_variant)] // There is one in a run.
 #[derive(Module, Debug)]
 enum Network {
     Images(ImageGenerator),

@@ -142,6 +142,9 @@ fn open(path: &Path) -> Result<File, DataError> {
     })
 }
 
+/// A reader that gives again what was read of its start.
+type Replayed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+
 /// A decompressed stream that counts what it has given.
 struct Stream<'a> {
     file: &'a str,
@@ -189,10 +192,7 @@ impl<'a> Stream<'a> {
     }
 
     /// The first two bytes, and all bytes.
-    fn start<R: Read + 'a>(
-        file: &str,
-        mut reader: R,
-    ) -> Result<(Vec<u8>, io::Chain<io::Cursor<Vec<u8>>, R>), DataError> {
+    fn start<R: Read + 'a>(file: &str, mut reader: R) -> Result<(Vec<u8>, Replayed<R>), DataError> {
         let mut start = Vec::new();
         reader
             .by_ref()
