@@ -14,6 +14,11 @@ run-swae dataset="glyphs" *flags="":
 run-flow dataset="glyphs" *flags="":
     cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
 
+# Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
+# mnist --release projections`.
+run-generator dataset="glyphs" *flags="":
+    cargo run --release --locked --bin generator -- --dataset {{dataset}} {{flags}}
+
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
@@ -32,6 +37,11 @@ distance-figures out="runs/figures/distance" *flags="":
     cargo run --release --locked --bin distance -- --figure {{out}} {{flags}}
     cargo run --release --locked --bin distance -- --power {{out}} {{flags}}
 
+# Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
+# --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
+run-adapt source="mnist" target="usps" *flags="":
+    cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
+
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`). Runs what is not done of the sweeps, then draws.
 figures experiment="fair" *flags="":
@@ -39,7 +49,7 @@ figures experiment="fair" *flags="":
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
     @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
 
-# Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
+# Pages again, side by side, or as Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 

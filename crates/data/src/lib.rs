@@ -14,8 +14,8 @@
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
-//! [`npy`] reads arrays as NumPy's `save` writes them: features that another program computed. [`Rows`] are rows
-//! of numbers from any of these files.
+//! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
+//! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
@@ -32,6 +32,7 @@ mod catalogue;
 mod dataset;
 mod download;
 mod error;
+mod features;
 pub mod fetch;
 pub mod folder;
 pub mod gaussians;
@@ -52,6 +53,7 @@ pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::{DataError, NpyError, SplitError, TableError, Unavailable};
+pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;

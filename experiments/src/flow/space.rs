@@ -1,4 +1,4 @@
-//! The public autoencoder: trained once, kept by the checksum of all that decides it.
+//! The public autoencoder: trained once, stored under the checksum of all that decides it.
 
 use std::path::Path;
 
@@ -7,7 +7,6 @@ use burn::tensor::Tensor;
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
-use lab::run_folder::write_file;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
 use model::latent::{
     DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
@@ -17,8 +16,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
+use crate::trained::{damaged, read, write};
+
 use super::Settings;
-use super::data_split::{DataSplit, Records};
+use super::data_split::DataSplit;
+use crate::records::Records;
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.
@@ -289,32 +291,4 @@ fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
         }
     }
     cropped
-}
-
-fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    Failure::input(
-        format!("the autoencoder {}: {why}", path.display()),
-        "remove this file, and it is trained anew",
-    )
-}
-
-/// The content of a file that starts with its SHA-256 in hexadecimal.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(damaged(path, &e)),
-    };
-    let (sum, body) = bytes
-        .split_at_checked(64)
-        .ok_or_else(|| damaged(path, &"it is cut short"))?;
-    if hex(body).as_bytes() != sum {
-        return Err(damaged(path, &"its checksum does not fit its weights"));
-    }
-    Ok(Some(body.to_vec()))
-}
-
-/// Behind its SHA-256 in hexadecimal, whole or not at all.
-fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
-    write_file(path, &[hex(body).as_bytes(), body].concat())
 }

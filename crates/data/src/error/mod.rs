@@ -42,7 +42,7 @@ pub enum DataError {
     Corrupt {
         /// The file.
         file: String,
-        /// What the decompressor said.
+        /// The message of the decompressor.
         source: std::io::Error,
     },
 
@@ -87,7 +87,7 @@ pub enum DataError {
         found: u64,
     },
 
-    /// The file goes on after what its header promises.
+    /// The file is longer than what its header promises.
     #[error(
         "{file}: oversized: expected {expected} bytes after decompression, found more; \
          replace the file"
@@ -161,7 +161,7 @@ pub enum DataError {
     Checksum {
         /// The file.
         path: PathBuf,
-        /// The pinned sum. That of the file is not said: it may be another one's records.
+        /// The pinned sum. That of the file is left out: it may be another one's records.
         expected: String,
     },
 
@@ -246,6 +246,19 @@ pub enum DataError {
         path: PathBuf,
         /// What is wrong with it, without what it holds.
         reason: String,
+    },
+
+    /// A row of features that is no record. What it holds is not said.
+    #[error("{file}, {place}: expected {expected}; {advice}")]
+    Row {
+        /// The file.
+        file: String,
+        /// Where.
+        place: String,
+        /// What may be there.
+        expected: String,
+        /// What to do.
+        advice: &'static str,
     },
 
     /// A text file of records that cannot be read.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::Module;
-use burn::optim::SgdConfig;
+use burn::optim::{GradientsParams, SgdConfig};
 use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
@@ -132,11 +132,29 @@ impl<M: Module> Training<M> {
     where
         M: Network<D>,
     {
-        let network = &self.network;
-        let (gradients, losses) = match &mut self.releaser {
+        let network = self.network.clone();
+        let (gradients, losses) =
+            self.gradient(&network, ledger, |drawn| batch(&network, drawn))?;
+        self.update(rate, gradients);
+        Ok(losses)
+    }
+
+    /// Draw, gradient, release: what [`Training::step`] updates the network by. The network is given apart, since
+    /// it may be a part of the whole, or see it from another side.
+    ///
+    /// # Errors
+    ///
+    /// As [`Training::step`].
+    pub fn gradient<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        ledger: &mut Ledger,
+        batch: impl FnOnce(&[Vec<usize>]) -> Result<Batch<D>, Failure>,
+    ) -> Result<(GradientsParams, Option<StepLosses>), Failure> {
+        let found = match &mut self.releaser {
             Some(releaser) => {
                 let draw = releaser.draw().map_err(Failure::failed)?;
-                let batch = batch(network, draw.groups())?;
+                let batch = batch(draw.groups())?;
                 let sizes = GroupSizes::of(&self.sampler);
                 let (clipped, _) = self
                     .gradients
@@ -147,7 +165,7 @@ impl<M: Module> Training<M> {
                 (released.into_params(), None)
             }
             None => {
-                let batch = batch(network, &self.sampler.sample(&mut self.non_private))?;
+                let batch = batch(&self.sampler.sample(&mut self.non_private))?;
                 let (gradient, losses) = self
                     .gradients
                     .without_privacy(network, &batch)
@@ -160,6 +178,11 @@ impl<M: Module> Training<M> {
             eprintln!("{}", note.chars().take(400).collect::<String>());
         }
         self.noted = self.gradients.notes().len();
+        Ok(found)
+    }
+
+    /// Moves the network by gradients that may be seen: released ones, and those of public records.
+    pub fn update(&mut self, rate: f64, gradients: GradientsParams) {
         let network = self.network.clone();
         self.network = match &mut self.optimizer {
             Some(adam) => adam.step(rate, network, gradients),
@@ -171,10 +194,14 @@ impl<M: Module> Training<M> {
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network);
         }
-        Ok(losses)
     }
 
-    /// The network that is scored and kept: with the average of its weights, where there is one.
+    /// The batch of a step without a plan, by a known seed.
+    pub fn non_private_batch(&mut self) -> Vec<Vec<usize>> {
+        self.sampler.sample(&mut self.non_private)
+    }
+
+    /// The network that is scored and saved: with the average of its weights, where there is one.
     ///
     /// # Errors
     ///
@@ -206,7 +233,7 @@ impl<M: Module> Training<M> {
             let own = step.sensitivity().map_err(Failure::failed)?.l2_upper();
             let paper = step.published_sensitivity_upper();
             lines.push(format!(
-                "step      sensitivity {} (the paper's bound: {}, ratio {})",
+                "step      sensitivity {} (Rodriguez-Vitores et al. 2025: {}, ratio {})",
                 upper(own),
                 upper(paper),
                 upper(own / paper)

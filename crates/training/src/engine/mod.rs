@@ -170,7 +170,7 @@ impl Pass<'_, 2> {
             return Ok(all - parts.beside);
         }
         same(
-            "features of a record, besides those that pass by",
+            "features of a record, without those that pass by",
             parts.beside + 1,
             all,
         )?;

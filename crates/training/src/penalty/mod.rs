@@ -2,6 +2,7 @@
 
 mod between;
 mod prior;
+mod released;
 mod sample;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use swd::{Cells, Slices};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
+pub use released::{Released, half_of_maximum};
 pub use sample::ToSample;
 
 use crate::error::weight;
@@ -51,6 +53,7 @@ enum Kind {
     Classes,
     Pairs(Vec<Pair>),
     Sample { share: f64 },
+    Release,
 }
 
 /// Which directions a step compares along.
@@ -87,6 +90,12 @@ impl Penalty {
     /// equation 9). Groups stand as `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
     pub fn between_classes() -> Self {
         Self::of(Kind::Classes)
+    }
+
+    /// The smoothed distance of public records to a release, which a step is given by
+    /// [`Penalty::with_target`].
+    pub fn to_release() -> Self {
+        Self::of(Kind::Release)
     }
 
     /// Distances between any disjoint pairs of groups, with weights.
@@ -180,6 +189,11 @@ impl Penalty {
                 Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
             }
             Kind::Sample { share } => Target::Sample(ToSample::new(sizes, slices, *share)?),
+            Kind::Release => {
+                return Err(TrainingError::Unbounded {
+                    what: "a release cannot be drawn: give it by Penalty::with_target".into(),
+                });
+            }
         };
         Ok(self.drawn(target))
     }
@@ -228,6 +242,14 @@ pub enum Target {
     Between(Between),
     /// A private sample.
     Sample(ToSample),
+    /// A release, for public records alone.
+    Released(Released),
+}
+
+impl From<Released> for Target {
+    fn from(released: Released) -> Self {
+        Self::Released(released)
+    }
 }
 
 impl From<Matching> for Target {
@@ -259,6 +281,7 @@ impl DrawnPenalty {
             Target::Prior(matching) => matching.slices(),
             Target::Between(between) => between.slices(),
             Target::Sample(sample) => sample.slices(),
+            Target::Released(released) => released.slices(),
         }
     }
 
@@ -268,6 +291,7 @@ impl DrawnPenalty {
             Target::Prior(matching) => matching.sizes(),
             Target::Between(between) => between.sizes(),
             Target::Sample(sample) => sample.sizes(),
+            Target::Released(released) => released.sizes(),
         }
     }
 
@@ -277,12 +301,13 @@ impl DrawnPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused.
+    /// Bounds that are refused; a release, which is for public records.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
         let proved = match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(&self.clipping)?,
             Target::Between(between) => between.sensitivity_upper(&self.clipping)?,
             Target::Sample(sample) => sample.sensitivity_upper(&self.clipping)?,
+            Target::Released(_) => return Err(Released::unbounded()),
         };
         Ok(match self.published {
             true => proved.max(self.published_sensitivity_upper()),
@@ -300,6 +325,7 @@ impl DrawnPenalty {
             }
             Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
             Target::Sample(sample) => sample.published_sensitivity_upper(&self.clipping),
+            Target::Released(_) => f64::INFINITY,
         }
     }
 
@@ -316,6 +342,7 @@ impl DrawnPenalty {
             Target::Sample(sample) => {
                 sample.cotangents(batch.fixed(), activations, self.clipping.activation)
             }
+            Target::Released(released) => released.cotangents(activations),
         }
     }
 
@@ -336,6 +363,8 @@ impl DrawnPenalty {
                 let radius = self.clipping.activation;
                 sample.device_cotangents(batch.fixed(), activations, radius, clipping)
             }
+            Target::Released(_) if bounded => Err(Released::unbounded()),
+            Target::Released(released) => released.device_cotangents(activations),
         }
     }
 }

@@ -1,0 +1,153 @@
+//! The smoothed sliced distance: noisy projections of target features leave, and source features are pulled to them.
+//!
+//! [`Adapt::release`] is all that reads a private record here: the features of a batch, as plain numbers and without a
+//! graph, are put into a public ball, projected on public slices, and leave through the plan's releaser.
+//! [`Adapt::towards`] is post-processing: it takes the release and source records, and no target record can reach it.
+//! So the gradient in the extractor flows through source features alone.
+
+use burn::tensor::Device;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
+use lab::diagnostic::Failure;
+use private_training::penalty::{Released, half_of_maximum};
+use private_training::{Loss, Penalty};
+use rand_distr::{Distribution, StandardNormal};
+use swd::smoothed::{NoisyProjections, project};
+use swd::{Region, SensitiveVector, Slices};
+
+use super::evaluate::outputs;
+use super::network::Extractor;
+use super::public::{public_gradient, source_batch};
+use super::train::Adapt;
+
+/// The projections of target records before any noise, with their sensitivity.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] for rows that do not fit.
+pub fn projections(
+    extractor: &Extractor,
+    (rows, width): (&[f32], usize),
+    slices: &Slices,
+    region: Region,
+    device: &Device,
+) -> Result<SensitiveVector, Failure> {
+    let features = outputs(extractor.chain(), rows, width, device)?;
+    project(&features, slices, region).map_err(Failure::failed)
+}
+
+impl Adapt {
+    /// The ball that features are put into.
+    pub(super) fn region(&self) -> Result<Region, Failure> {
+        let d = self.sizes.compared() as f64;
+        let radius = self.settings.radius.unwrap_or(d.sqrt() / 2.0);
+        Region::ball(radius).map_err(Failure::failed)
+    }
+
+    /// Public slices of one release: a tight frame, or as many orthonormal ones as are asked for below that.
+    fn slices(&mut self) -> Result<Slices, Failure> {
+        let (d, k) = (self.sizes.compared(), self.settings.slices);
+        let public = self.training.gradients.public();
+        match k < d {
+            true => Slices::orthonormal(d, k, public),
+            false => Slices::tight(d, k, public),
+        }
+        .map_err(Failure::failed)
+    }
+
+    /// Noisy projections of the features of a fresh batch of target records, without the order of rows.
+    pub(super) fn release(
+        &mut self,
+        ledger: &mut Ledger,
+        device: &Device,
+    ) -> Result<NoisyProjections, Failure> {
+        let slices = self.slices()?;
+        let extractor = self.training.network.extractor.clone();
+        let draw = self.training.releaser.as_mut().map(Releaser::draw);
+        let Some(draw) = draw.transpose().map_err(Failure::failed)? else {
+            let indices = self.training.non_private_batch().concat();
+            let rows = self.domains.target.gather(&indices);
+            return self.without_privacy(&extractor, &rows, slices, device);
+        };
+        let rows = self.domains.target.gather(&draw.groups().concat());
+        let width = self.domains.target.width;
+        let region = self.region()?;
+        let projected = projections(&extractor, (&rows, width), &slices, region, device)?;
+        let sensitivity = projected.l2_sensitivity_upper();
+        let sensitivity = Sensitivity::l2(sensitivity).map_err(Failure::failed)?;
+        let sizes = [rows.len() / width];
+        let values = projected.before_noise().to_vec();
+        let bounded = BoundedVector::new(values, sensitivity, &sizes, draw);
+        let releaser = self.training.releaser.as_mut();
+        let releaser = releaser.ok_or_else(|| Failure::failed("a draw without a plan"))?;
+        let released = bounded.and_then(|b| releaser.release_step_vector(b, ledger));
+        let released = released.map_err(Failure::failed)?;
+        let deviation = releaser.deviation(sensitivity);
+        NoisyProjections::from_released(released, slices, deviation).map_err(Failure::failed)
+    }
+
+    /// The same where nothing is promised: with noise of a public seed, if any.
+    fn without_privacy(
+        &mut self,
+        extractor: &Extractor,
+        rows: &[f32],
+        slices: Slices,
+        device: &Device,
+    ) -> Result<NoisyProjections, Failure> {
+        let width = self.domains.target.width;
+        let mut features = outputs(extractor.chain(), rows, width, device)?;
+        let mut region = self.region()?;
+        if self.settings.leaks() {
+            let scale = half_of_maximum(&features, slices.dim());
+            features
+                .iter_mut()
+                .for_each(|x| *x = (f64::from(*x) * scale) as f32);
+            region = Region::ball(1.0).map_err(Failure::failed)?;
+        }
+        let projected = project(&features, &slices, region).map_err(Failure::failed)?;
+        let deviation = self.settings.noise.unwrap_or(0.0);
+        let public = self.training.gradients.public();
+        let noisy = projected.before_noise().iter().map(|value| {
+            let noise: f64 = StandardNormal.sample(public);
+            value + deviation * noise
+        });
+        NoisyProjections::from_released(noisy.collect(), slices, deviation).map_err(Failure::failed)
+    }
+
+    /// Steps on source records towards a release. Everything in it is public.
+    pub(super) fn towards(
+        &mut self,
+        release: &NoisyProjections,
+        rate: f64,
+        device: &Device,
+    ) -> Result<(), Failure> {
+        let region = self.region()?;
+        for _ in 0..self.settings.steps_per_release {
+            let n = self.settings.source_batch;
+            let public = self.training.gradients.public();
+            let pull = match self.settings.leaks() {
+                true => Released::by_batch_maximum(release.clone(), n, public),
+                false => Released::new(release.clone(), region, n, public),
+            };
+            let pull = pull.map_err(Failure::failed)?;
+            let drawn = source_batch(
+                &self.settings,
+                &self.domains.source,
+                self.domains.side,
+                public,
+            );
+            let penalty = Penalty::to_release()
+                .weight(self.settings.weight)
+                .with_target(pull);
+            let gradient = public_gradient(
+                &self.training.network.classifier(),
+                Loss::cross_entropy(),
+                vec![penalty],
+                &drawn.batch(device)?,
+                device,
+            )?;
+            self.training.update(rate, gradient);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! The networks of Rakotomamonjy and Ralaivola 2021, section 8.5.2.
+
+use burn::module::Module;
+use burn::nn::conv::Conv2d;
+use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
+use burn::nn::{Linear, PaddingConfig2d};
+use burn::tensor::activation::{relu, sigmoid};
+use burn::tensor::{Device, Tensor};
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
+use model::layers::{Window, conv2d, linear};
+use private_training::{Forward, Layers};
+use rand_chacha::ChaCha20Rng;
+
+/// Units of the hidden layers.
+const HIDDEN: usize = 100;
+/// Filters of the convolutions, and their size.
+const FILTERS: [usize; 2] = [32, 20];
+const KERNEL: usize = 5;
+
+/// From records to the features that are compared.
+#[derive(Module, Debug)]
+pub struct Extractor {
+    images: Option<Convolutions>,
+    dense: Option<[Linear; 2]>,
+    bottleneck: Option<Linear>,
+}
+
+/// Two convolutions; a rectifier and a pool behind the first, a logistic function behind the second.
+#[derive(Module, Debug)]
+struct Convolutions {
+    first: Conv2d,
+    pool: MaxPool2d,
+    second: Conv2d,
+    side: usize,
+}
+
+/// Two layers, 100 units between them: the classifier, or the discriminator of domains.
+#[derive(Module, Debug)]
+pub struct Head {
+    first: Linear,
+    last: Linear,
+}
+
+/// The extractor with a head: the classifier, or the discriminator, as one network.
+#[derive(Module, Debug)]
+pub struct Path {
+    /// Shared by both domains.
+    pub extractor: Extractor,
+    head: Head,
+}
+
+/// All that is trained.
+#[derive(Module, Debug)]
+pub struct Model {
+    /// Shared by both domains.
+    pub extractor: Extractor,
+    /// From features to classes.
+    pub classifier: Head,
+    /// From features to domains, where that is learned.
+    pub discriminator: Option<Head>,
+}
+
+/// What the networks are made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Features of a record.
+    pub width: usize,
+    /// Pixels along a side of an image.
+    pub side: Option<usize>,
+    /// The number of classes.
+    pub classes: usize,
+    /// Dimension of the compared features, where it is not the extractor's own.
+    pub bottleneck: Option<usize>,
+    /// Whether domains are told apart.
+    pub adversary: bool,
+}
+
+impl Sizes {
+    /// Dimension of the features that are compared.
+    pub fn compared(&self) -> usize {
+        self.bottleneck.unwrap_or(self.extracted())
+    }
+
+    fn extracted(&self) -> usize {
+        match self.side {
+            Some(side) => {
+                let pooled = (side + 1).saturating_sub(KERNEL) / 2;
+                FILTERS[1] * (pooled + 1).saturating_sub(KERNEL).pow(2)
+            }
+            None => HIDDEN,
+        }
+    }
+}
+
+impl Model {
+    /// Networks with fresh weights.
+    pub fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+        let images = sizes.side.map(|side| {
+            let window = Window::new(KERNEL, 1, 0);
+            Convolutions {
+                first: conv2d([1, FILTERS[0]], window, 2.0, 0.0, rng, device),
+                pool: MaxPool2dConfig::new([2, 2])
+                    .with_strides([2, 2])
+                    .with_padding(PaddingConfig2d::Valid)
+                    .init(),
+                second: conv2d(FILTERS, window, 1.0, 0.0, rng, device),
+                side,
+            }
+        });
+        let dense = images.is_none().then(|| {
+            let first = linear(sizes.width, HIDDEN, 2.0, rng, device);
+            [first, linear(HIDDEN, HIDDEN, 2.0, rng, device)]
+        });
+        let d = sizes.extracted();
+        let bottleneck = sizes.bottleneck.map(|b| {
+            // Logistic features are half on: more of them vary the sum less.
+            linear(d, b, 4.0, rng, device)
+        });
+        let mut head = |outputs| Head {
+            first: linear(sizes.compared(), HIDDEN, 8.0, rng, device),
+            last: linear(HIDDEN, outputs, 1.0, rng, device),
+        };
+        let classifier = head(sizes.classes);
+        Self {
+            discriminator: sizes.adversary.then(|| head(1)),
+            classifier,
+            extractor: Extractor {
+                images,
+                dense,
+                bottleneck,
+            },
+        }
+    }
+
+    /// From records to classes, with the compared features on the way.
+    pub fn classifier(&self) -> Path {
+        Path {
+            extractor: self.extractor.clone(),
+            head: self.classifier.clone(),
+        }
+    }
+
+    /// With this extractor and classifier.
+    #[must_use]
+    pub fn with_classifier(mut self, path: &Path) -> Self {
+        self.extractor = path.extractor.clone();
+        self.classifier = path.head.clone();
+        self
+    }
+
+    /// From records to domains; none where that is not learned.
+    pub fn adversary(&self) -> Option<Path> {
+        let head = self.discriminator.clone()?;
+        let extractor = self.extractor.clone();
+        Some(Path { extractor, head })
+    }
+}
+
+impl Extractor {
+    /// The compared features, `[n, d]`, of records `[n, width]`: within `[-1/2, 1/2]` each, but for rectified ones.
+    pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
+        let n = rows.dims()[0];
+        let mut features = match (&self.images, &self.dense) {
+            (Some(layers), _) => {
+                let images = rows.reshape([n, 1, layers.side, layers.side]);
+                let first = layers.pool.forward(relu(layers.first.forward(images)));
+                sigmoid(layers.second.forward(first)).flatten(1, 3)
+            }
+            (None, Some([first, second])) => relu(second.forward(relu(first.forward(rows)))),
+            (None, None) => rows,
+        };
+        if let Some(layer) = &self.bottleneck {
+            features = sigmoid(layer.forward(features));
+        }
+        match self.bounded() {
+            true => features - 0.5,
+            false => features,
+        }
+    }
+
+    fn bounded(&self) -> bool {
+        self.bottleneck.is_some() || self.images.is_some()
+    }
+
+    /// The same as layers.
+    pub fn chain(&self) -> Chain<'_> {
+        let mut chain = match (&self.images, &self.dense) {
+            (Some(layers), _) => Chain::image([1, layers.side, layers.side])
+                .conv2d(&layers.first)
+                .relu()
+                .max_pool2d(&layers.pool)
+                .conv2d(&layers.second)
+                .sigmoid()
+                .flatten(),
+            (None, Some([first, second])) => {
+                let inputs = first.weight.dims()[0];
+                let chain = Chain::features(inputs).linear(first).relu();
+                chain.linear(second).relu()
+            }
+            (None, None) => Chain::features(1),
+        };
+        if let Some(layer) = &self.bottleneck {
+            chain = chain.linear(layer).sigmoid();
+        }
+        match self.bounded() {
+            true => chain.affine(1.0, -0.5),
+            false => chain,
+        }
+    }
+}
+
+impl Path {
+    /// The layers, with the compared features tapped.
+    pub fn chain(&self) -> Chain<'_> {
+        let chain = self.extractor.chain().tap();
+        let head = &self.head;
+        chain.linear(&head.first).relu().linear(&head.last)
+    }
+}
+
+impl private_training::Network<2> for Path {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let features = self.extractor.forward(rows);
+        let hidden = relu(self.head.first.forward(features.clone()));
+        Forward::tapped(self.head.last.forward(hidden), features)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Layers::chain(self.chain())
+    }
+}

@@ -1,0 +1,183 @@
+//! Steps on source records, which are public, and how gradients of several sides are added up.
+
+use std::path::{Path as FilePath, PathBuf};
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use lab::checkpoint::hex;
+use lab::diagnostic::Failure;
+use lab::progress::Progress;
+use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use model::adam::ModuleAdam;
+use model::weights::{from_host, to_host};
+use private_training::{Batch, DrawnPenalty, Engine, GroupSizes, Loss, Objective};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::trained::{damaged, read, write};
+
+use super::domains::{Domain, Domains};
+use super::images::varied;
+use super::network::Path;
+use super::settings::Settings;
+
+/// A batch of records with class numbers, as numbers.
+pub struct Drawn {
+    /// `[n, width]` in rows.
+    pub rows: Vec<f32>,
+    /// One for each.
+    pub labels: Vec<usize>,
+}
+
+impl Drawn {
+    /// Images varied, each in its own way.
+    pub fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
+        let Some(side) = side.filter(|_| strength > 0.0) else {
+            return self;
+        };
+        let seeds: Vec<u64> = self.labels.iter().map(|_| rng.random()).collect();
+        let rows = self.rows.par_chunks(side * side).zip(seeds);
+        self.rows = rows
+            .flat_map_iter(|(image, seed)| {
+                varied(image, side, strength, &mut ChaCha8Rng::seed_from_u64(seed))
+            })
+            .collect();
+        self
+    }
+
+    /// The same for a step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for rows that do not fit.
+    pub fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
+        let n = self.labels.len();
+        let width = self.rows.len() / n.max(1);
+        let labels: Vec<f32> = self.labels.iter().map(|&label| label as f32).collect();
+        let tensor = |values, width| Tensor::from_data(TensorData::new(values, [n, width]), device);
+        let (rows, labels) = (tensor(self.rows, width), tensor(labels, 1));
+        Batch::new(rows, labels, &[n]).map_err(Failure::failed)
+    }
+}
+
+/// Source records of a step, drawn independently, with their labels.
+pub fn source_batch(
+    settings: &Settings,
+    source: &Domain,
+    side: Option<usize>,
+    rng: &mut impl Rng,
+) -> Drawn {
+    let draws = (0..settings.source_batch).map(|_| rng.random_range(0..source.len()));
+    let indices: Vec<usize> = draws.collect();
+    let drawn = Drawn {
+        rows: source.gather(&indices),
+        labels: indices.iter().map(|&i| source.labels[i]).collect(),
+    };
+    drawn.varied(side, settings.augment, rng)
+}
+
+/// The gradient of a loss, and of penalties, on public records. **For private ones it is not.**
+///
+/// # Errors
+///
+/// [`Failure::Failed`] for shapes that do not fit.
+pub fn public_gradient(
+    network: &Path,
+    loss: Loss,
+    penalties: Vec<DrawnPenalty>,
+    batch: &Batch<2>,
+    device: &Device,
+) -> Result<GradientsParams, Failure> {
+    let sizes = GroupSizes::Fixed(batch.sizes());
+    let step = Objective::of([loss]).with_penalties(penalties, sizes);
+    let gradient = step.and_then(|step| {
+        step.gradient_without_privacy(network, batch, Engine::for_device(device), device)
+    });
+    let (gradient, _) = gradient.map_err(Failure::failed)?;
+    Ok(gradient.into_params_without_privacy())
+}
+
+/// Takes the gradients of a module's parameters out of `from` and adds them, `weight` times, to `into`.
+pub fn add<M: Module>(
+    into: &mut GradientsParams,
+    module: &M,
+    weight: f64,
+    from: &mut GradientsParams,
+) {
+    struct Add<'a>(&'a mut GradientsParams, f64, &'a mut GradientsParams);
+    impl ModuleVisitor for Add<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let Some(part) = self.2.remove::<D>(param.id) else {
+                return;
+            };
+            let mut sum = part * self.1;
+            if let Some(before) = self.0.remove::<D>(param.id) {
+                sum = sum + before;
+            }
+            self.0.register::<D>(param.id, sum);
+        }
+    }
+    module.visit(&mut Add(into, weight, from));
+}
+
+/// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names a damaged file; [`Failure::Interrupted`]; [`Failure::Failed`].
+pub fn trained_on_source(
+    fresh: Path,
+    settings: &Settings,
+    domains: &Domains,
+    cache: &FilePath,
+    session: &Session,
+) -> Result<Path, Failure> {
+    let path = place(settings, domains, cache, session);
+    if let Some(bytes) = read(&path)? {
+        println!("public    classifier of the source {}", path.display());
+        let weights = floats_of_bytes(&bytes);
+        return from_host(fresh, &weights).map_err(|e| damaged(&path, &e));
+    }
+    let (steps, device) = (settings.source_steps, &session.chosen.device);
+    println!("public    training a classifier of the source, {steps} steps");
+    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+    rng.set_stream(7);
+    let mut adam = ModuleAdam::default();
+    let mut network = fresh;
+    let progress = Progress::from(0, steps);
+    for step in 0..steps {
+        session.interrupt.check("the source was learned")?;
+        let batch =
+            source_batch(settings, &domains.source, domains.side, &mut rng).batch(device)?;
+        let loss = Loss::cross_entropy();
+        let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
+        let done = step as f64 / steps as f64;
+        let rate = settings.learning_rate * 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
+        network = adam.step(rate, network, gradient);
+        progress.step();
+    }
+    progress.finish();
+    write(&path, &floats_to_bytes(&to_host(&network)))?;
+    Ok(network)
+}
+
+fn place(settings: &Settings, domains: &Domains, cache: &FilePath, session: &Session) -> PathBuf {
+    let key = json!({
+        "format": 1,
+        "source": domains.source_sha256,
+        "records": domains.source.len(),
+        "images": settings.images,
+        "augment": settings.augment,
+        "bottleneck": settings.bottleneck,
+        "steps": settings.source_steps,
+        "batch": settings.source_batch,
+        "rate": settings.learning_rate,
+        "seed": settings.seed,
+        "backend": session.chosen.backend,
+    });
+    let name = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
+    cache.join("classifiers").join(name)
+}

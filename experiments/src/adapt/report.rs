@@ -1,0 +1,225 @@
+//! What is shown of a run. Pictures show test records, which are public.
+
+use burn::tensor::Device;
+use lab::diagnostic::Failure;
+use lab::figures::{Format, Grid, Latents};
+use lab::report::{Better, Metric};
+use lab::session::{Report, Session};
+use serde_json::json;
+
+use super::domains::Domain;
+use super::evaluate::{Confusion, outputs};
+use super::network::Path;
+use super::train::Adapt;
+
+/// Test records of each class in the picture of samples, and of each domain in that of features.
+const SAMPLES: usize = 2;
+const POINTS: usize = 800;
+/// Screen pixels of a cell of the confusion matrix.
+const CELL: usize = 24;
+
+type Picture = (&'static str, String, Vec<u8>);
+
+/// Scores and pictures of a run that is done.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where something cannot be drawn.
+pub fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
+    let device = &session.chosen.device;
+    let after = run.training.averaged_weights()?.classifier();
+    let before = run.before.as_ref().unwrap_or(&after);
+    let (target, classes) = (&run.domains.target_test, run.domains.classes);
+    let confusion = |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
+    let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
+    let source = confusion(&after, &run.domains.source_test)?;
+    let metric =
+        |name: &str, found: &Confusion| Metric::new(name, found.accuracy()).better(Better::Higher);
+    let mut pictures = Vec::new();
+    if let Some(side) = run.domains.side {
+        pictures.push(samples(run, side)?);
+    }
+    pictures.push(matrix(&last)?);
+    pictures.push(features(
+        "features-before.png",
+        "of the source's classifier",
+        before,
+        run,
+        device,
+    )?);
+    pictures.push(features(
+        "features-after.png",
+        "after adaptation",
+        &after,
+        run,
+        device,
+    )?);
+    Ok(Report {
+        pictures,
+        metrics: vec![
+            metric("Accuracy on the target's test records", &last),
+            metric("The same of the source's classifier", &first),
+            metric("Accuracy on the source's test records", &source),
+        ],
+        test: [
+            ("accuracy".to_string(), json!(last.accuracy())),
+            (
+                "accuracy_of_source_classifier".to_string(),
+                json!(first.accuracy()),
+            ),
+            ("source_accuracy".to_string(), json!(source.accuracy())),
+        ]
+        .into_iter()
+        .collect(),
+        more: vec![("confusion", json!(last.counts))],
+        warnings: if run.settings.leaks() {
+            vec![
+                "Features were normalised by the largest norm of each batch, as published: one record scales all \
+                 others, and nothing is promised."
+                    .into(),
+            ]
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+/// Test records of both domains, as the network sees them: a row a domain, classes side by side.
+fn samples(run: &Adapt, side: usize) -> Result<Picture, Failure> {
+    let classes = run.domains.classes;
+    let mut images = Vec::new();
+    for domain in [&run.domains.source_test, &run.domains.target_test] {
+        for class in 0..classes {
+            let of_class = (0..domain.len()).filter(|&i| domain.labels[i] == class);
+            let chosen: Vec<usize> = of_class.take(SAMPLES).collect();
+            let mut rows = domain.gather(&chosen);
+            rows.resize(SAMPLES * side * side, 0.0);
+            images.extend(rows);
+        }
+    }
+    let grid = Grid {
+        images: &images,
+        width: side,
+        height: side,
+        channels: 1,
+        columns: classes * SAMPLES,
+        group: SAMPLES,
+        zoom: 2,
+    };
+    let caption = format!(
+        "Test records of {} (above) and {} (below), as the network sees them",
+        run.settings.source, run.settings.target
+    );
+    Ok(("samples.png", caption, grid.draw()?.bytes))
+}
+
+/// The confusion matrix, each row by its share.
+fn matrix(confusion: &Confusion) -> Result<Picture, Failure> {
+    let shares = confusion.counts.iter().flat_map(|row| {
+        let all = row.iter().sum::<u64>().max(1) as f64;
+        // Rare mistakes are what one looks for: the root shows them.
+        row.iter()
+            .map(move |&count| (1.0 - (count as f64 / all).sqrt()) as f32)
+    });
+    let images: Vec<f32> = shares.collect();
+    let classes = confusion.counts.len();
+    let grid = Grid {
+        images: &images,
+        width: classes,
+        height: classes,
+        channels: 1,
+        columns: 1,
+        group: 0,
+        zoom: CELL,
+    };
+    let caption = "Target test records: class (rows, from 0 above) by what they are taken for (columns), darker for \
+                   a larger share of the row"
+        .to_string();
+    Ok(("confusion.png", caption, grid.draw()?.bytes))
+}
+
+/// Compared features of test records of both domains in their first two principal components.
+fn features(
+    name: &'static str,
+    when: &str,
+    network: &Path,
+    run: &Adapt,
+    device: &Device,
+) -> Result<Picture, Failure> {
+    let (mut rows, mut domains) = (Vec::new(), Vec::new());
+    for (place, domain) in [&run.domains.source_test, &run.domains.target_test]
+        .into_iter()
+        .enumerate()
+    {
+        let count = domain.len().min(POINTS);
+        let part = &domain.rows[..count * domain.width];
+        rows.extend(outputs(
+            network.extractor.chain(),
+            part,
+            domain.width,
+            device,
+        )?);
+        domains.extend(vec![place; count]);
+    }
+    let points = plane(&rows, run.sizes.compared());
+    let latents = Latents {
+        points: &points,
+        dimension: 2,
+        classes: &domains,
+        names: &[run.settings.source.clone(), run.settings.target.clone()],
+        radius: 1.0,
+    };
+    let caption = format!(
+        "Compared features of test records {when}, in their first two principal components, scaled to the panel"
+    );
+    Ok((name, caption, latents.draw(Format::Png)?.bytes))
+}
+
+/// Rows of `d` in their first two principal components, `[n, 2]`, scaled into the unit square; by 100 steps of
+/// orthogonal iteration.
+fn plane(rows: &[f32], d: usize) -> Vec<f32> {
+    let n = (rows.len() / d) as f64;
+    let mut mean = vec![0.0; d];
+    for row in rows.chunks_exact(d) {
+        mean.iter_mut()
+            .zip(row)
+            .for_each(|(m, &x)| *m += f64::from(x) / n);
+    }
+    let along = |axis: &[f64], row: &[f32]| -> f64 {
+        let terms = row.iter().zip(&mean).zip(axis);
+        terms.map(|((&x, m), a)| (f64::from(x) - m) * a).sum()
+    };
+    let mut axes: Vec<Vec<f64>> = Vec::new();
+    for first in 0..d.min(2) {
+        let mut axis: Vec<f64> = (0..d)
+            .map(|i| if i % d.min(2) == first { 1.0 } else { 0.3 })
+            .collect();
+        for _ in 0..100 {
+            let mut next = vec![0.0; d];
+            for row in rows.chunks_exact(d) {
+                let share = along(&axis, row);
+                let terms = next.iter_mut().zip(row).zip(&mean);
+                terms.for_each(|((a, &x), m)| *a += share * (f64::from(x) - m));
+            }
+            for other in &axes {
+                let share: f64 = next.iter().zip(other).map(|(a, b)| a * b).sum();
+                next.iter_mut()
+                    .zip(other)
+                    .for_each(|(a, b)| *a -= share * b);
+            }
+            let norm = next.iter().map(|a| a * a).sum::<f64>().sqrt();
+            if norm == 0.0 {
+                break;
+            }
+            axis = next.iter().map(|a| a / norm).collect();
+        }
+        axes.push(axis);
+    }
+    let place = |row: &[f32], axis: usize| axes.get(axis).map_or(0.0, |axis| along(axis, row));
+    let points: Vec<f64> = rows
+        .chunks_exact(d)
+        .flat_map(|row| [place(row, 0), place(row, 1)])
+        .collect();
+    let largest = points.iter().fold(0.0f64, |m, x| m.max(x.abs())).max(1e-12);
+    points.iter().map(|x| (x / largest) as f32).collect()
+}

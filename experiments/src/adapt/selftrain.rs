@@ -1,0 +1,55 @@
+//! Training on target records by their pseudo-labels, privately.
+//!
+//! The network of the moment, which is public, labels each record of a batch; the record's gradient of its own loss is
+//! clipped, and the noisy mean leaves. What a record gives depends on that record and on what is public alone, so the
+//! mean moves by at most `2C/n` where one is replaced. A step on source records goes with it.
+
+use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use dp_core::ledger::Ledger;
+use lab::diagnostic::Failure;
+use private_training::Loss;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::evaluate::predicted;
+use super::public::{Drawn, add, public_gradient, source_batch};
+use super::train::Adapt;
+
+impl Adapt {
+    /// One release, and one update.
+    pub(super) fn by_pseudo_labels(
+        &mut self,
+        ledger: &mut Ledger,
+        device: &Device,
+    ) -> Result<(), Failure> {
+        let teacher = self.training.averaged_weights()?.classifier();
+        let network = self.training.network.classifier();
+        let public = self.training.gradients.public();
+        let mut variation = ChaCha20Rng::seed_from_u64(public.random());
+        let drawn = source_batch(
+            &self.settings,
+            &self.domains.source,
+            self.domains.side,
+            public,
+        );
+        let (target, side) = (&self.domains.target, self.domains.side);
+        let strength = self.settings.augment;
+        let private = |drawn: &[Vec<usize>]| {
+            let rows = target.gather(&drawn.concat());
+            let labels = predicted(&teacher, &rows, target.width, device)?;
+            let drawn = Drawn { rows, labels };
+            drawn.varied(side, strength, &mut variation).batch(device)
+        };
+        let (mut released, _) = self.training.gradient(&network, ledger, private)?;
+        let loss = Loss::cross_entropy();
+        let batch = drawn.batch(device)?;
+        let mut own = public_gradient(&network, loss, Vec::new(), &batch, device)?;
+        let mut total = GradientsParams::new();
+        let model = self.training.network.clone();
+        add(&mut total, &model, 1.0, &mut own);
+        add(&mut total, &model, 1.0, &mut released);
+        self.training.update(self.settings.self_rate, total);
+        Ok(())
+    }
+}

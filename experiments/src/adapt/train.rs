@@ -1,0 +1,238 @@
+//! The run: its records, the classifier of the source, one release, and its interim scores.
+
+use std::path::PathBuf;
+
+use dp_core::mechanism::NoiseSource;
+use dp_core::plan::CheckedPlan;
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
+    Training, Wording,
+};
+use private_training::{Gradients, Loss, Objective};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+
+use super::domains::Domains;
+use super::evaluate::Confusion;
+use super::network::{Model, Path, Sizes};
+use super::plan::{plan, sampler};
+use super::public::trained_on_source;
+use super::settings::{Flags, Method, Settings};
+use super::{adversary, report};
+
+/// Test records that an interim evaluation looks at.
+const INTERIM: usize = 2000;
+
+/// Interim evaluations of a run.
+const EVALUATIONS: u64 = 6;
+
+/// A classifier on its way to another domain.
+pub struct Adapt {
+    pub(super) settings: Settings,
+    pub(super) domains: Domains,
+    pub(super) sizes: Sizes,
+    pub(super) training: Training<Model>,
+    /// The classifier of the source; none before it is trained.
+    pub(super) before: Option<Path>,
+    cache: PathBuf,
+}
+
+impl Adapt {
+    /// The accuracy of the network that is scored, on the target's test records.
+    fn accuracy(&self, interim: bool) -> Result<f64, Failure> {
+        let network = self.training.averaged_weights()?.classifier();
+        let device = &self.training.chosen().device;
+        let mut test = self.domains.target_test.clone();
+        if interim {
+            test.truncate(INTERIM);
+        }
+        Ok(Confusion::of(&network, &test, self.domains.classes, device)?.accuracy())
+    }
+}
+
+impl Experiment for Adapt {
+    const NAME: &'static str = "adapt";
+    const ABOUT: &'static str = "Carry a classifier over from public, labelled records to private ones without labels. \
+                                 Values come from the preset, and a flag wins over the preset.";
+    type Flags = Flags;
+    type Settings = Settings;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        Settings::resolve(arguments)
+    }
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure> {
+        let cache = arguments.running.cache()?;
+        let domains = Domains::load(settings, arguments.running.data_dir.as_deref())?;
+        let sampler = sampler(settings, domains.target.len())?;
+        let plan = plan(settings, sampler)?;
+        let sizes = Sizes {
+            width: domains.source.width,
+            side: domains.side,
+            classes: domains.classes,
+            bottleneck: settings.bottleneck,
+            adversary: settings.method == Method::Dann,
+        };
+        let loss = match settings.method {
+            Method::Dann => adversary::loss(),
+            Method::Sliced | Method::Source => Loss::cross_entropy(),
+        };
+        let mut gradients = Gradients::new(Objective::of([loss.clip(settings.clip)]));
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        let model = Model::new(&sizes, &mut public, &chosen.device);
+        *gradients.public() = public;
+        // As the noise source without a secret, so that runs of one seed share their batches.
+        let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
+        let non_private = NoiseSource::insecure(seed).rng().clone();
+        let known = settings.insecure_noise_seed;
+        let training = Training::new(model, gradients, sampler, plan, known, chosen)?
+            .with_batches(non_private)
+            .with_average(settings.ema)?;
+        Ok(Self {
+            settings: settings.clone(),
+            domains,
+            sizes,
+            training,
+            before: None,
+            cache,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: format!("{} to {}", self.settings.source, self.settings.target),
+            private: self.domains.target.len(),
+            test: self.domains.target_test.len(),
+            used: self.domains.used.clone(),
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.training.plan()
+    }
+
+    fn wording(&self) -> Wording {
+        let settings = &self.settings;
+        let reads_nothing = settings.releases() == 0;
+        let aligned = match settings.method {
+            Method::Sliced => "noisy projections of target features",
+            Method::Dann => "the discriminator's gradients at target records",
+            Method::Source => "",
+        };
+        let pseudo = if settings.self_train > 0 {
+            "gradients at target records under their pseudo-labels"
+        } else {
+            ""
+        };
+        let both: Vec<&str> = [aligned, pseudo]
+            .into_iter()
+            .filter(|w| !w.is_empty())
+            .collect();
+        Wording {
+            releases: format!("all that is read of the target ({})", both.join(", ")),
+            public: format!(
+                "the records of {} with their labels, and the target's test records, whose labels judge the run and \
+                 nothing else",
+                settings.source
+            ),
+            without_noise: if reads_nothing {
+                "Nothing private is read: the classifier of the public source."
+            } else if settings.leaks() {
+                "Not private: --normalise leaky-batch-maximum lets one record scale all others."
+            } else {
+                "Not private: --no-privacy adds no noise that anything is promised of."
+            },
+            reads_nothing,
+            ..Wording::default()
+        }
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let settings = &self.settings;
+        let (steps, last, batch) = (settings.steps, settings.self_train, settings.batch);
+        Ok(vec![
+            format!(
+                "source    {} public records of {}",
+                self.domains.source.len(),
+                settings.source
+            ),
+            format!("releases  {steps} to align, {last} of pseudo-labels, of {batch} records each"),
+            format!(
+                "features  {} dimensions are compared",
+                self.sizes.compared()
+            ),
+        ])
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let fresh = self.training.network.classifier();
+        let (settings, domains) = (&self.settings, &self.domains);
+        let trained = trained_on_source(fresh, settings, domains, &self.cache, session)?;
+        self.training.network = self.training.network.clone().with_classifier(&trained);
+        self.before = Some(trained);
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        // Labels of the target are read by no step. The classifier of the source belongs to it: it decides what of
+        // a record meets the noise.
+        let target = self.domains.target.rows.iter();
+        let weights = self
+            .before
+            .as_ref()
+            .map(model::weights::to_host)
+            .unwrap_or_default();
+        let values = target.chain(&weights);
+        let bytes: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
+        Ok(Fingerprint::of(&bytes))
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        Some(&mut self.training)
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.releases()
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let device = session.chosen.device.clone();
+        let (step, steps) = (session.step, self.settings.steps);
+        let ledger = &mut session.ledger;
+        if step >= steps {
+            return self.by_pseudo_labels(ledger, &device);
+        }
+        let rate = self.settings.learning_rate * (1.0 - step as f64 / steps as f64);
+        if self.settings.method == Method::Dann {
+            return self.against_the_discriminator(rate, ledger, &device);
+        }
+        let release = self.release(ledger, &device)?;
+        self.towards(&release, rate, &device)
+    }
+
+    fn evaluates_after(&self, step: u64) -> bool {
+        let steps = self.steps();
+        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        let accuracy = self.accuracy(true)?;
+        Ok(Evaluation {
+            scores: json!({"accuracy": accuracy}),
+            message: format!("accuracy {accuracy:.4}"),
+            accounted: true,
+        })
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        self.training.save_weights(&session.folder)?;
+        report::report(self, session)
+    }
+}

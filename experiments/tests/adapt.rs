@@ -1,0 +1,334 @@
+//! `adapt` as a person runs it: through the binary, in a folder of its own, on features that are made here.
+
+mod program;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use data::{NpyArray, npy};
+use dp_core::ledger::Entries;
+use program::{folder, json, killed_after, lines, metrics, text};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+const WIDTH: usize = 12;
+const CLASSES: usize = 3;
+
+/// Features around the mean of their class, all of a domain moved by its own offset; the label last.
+fn rows(seed: u64, count: usize, shift: f32) -> Vec<f32> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let mut rows = Vec::new();
+    for row in 0..count {
+        let class = row % CLASSES;
+        for column in 0..WIDTH {
+            let mean = if column % CLASSES == class { 1.0 } else { 0.0 };
+            let moved = if column < WIDTH / 2 { shift } else { 0.0 };
+            rows.push(mean + moved + rng.random_range(-0.5..0.5f32));
+        }
+        rows.push(class as f32);
+    }
+    rows
+}
+
+fn csv(path: &Path, rows: &[f32]) {
+    let mut text = String::new();
+    for row in rows.chunks_exact(WIDTH + 1) {
+        let fields: Vec<String> = row.iter().map(f32::to_string).collect();
+        writeln!(text, "{}", fields.join(",")).expect("a string grows");
+    }
+    std::fs::write(path, text).expect("written");
+}
+
+fn array(path: &Path, width: usize, values: Vec<f32>) {
+    let (rows, width) = (values.len() / width, Some(width));
+    let array = NpyArray {
+        rows,
+        width,
+        values,
+    };
+    npy::write(std::fs::File::create(path).expect("created"), &array).expect("written");
+}
+
+/// A public source in one format and a private target in the other.
+fn domains(place: &Path) -> [PathBuf; 2] {
+    let files = [place.join("source.npy"), place.join("target.csv")];
+    array(&files[0], WIDTH + 1, rows(1, 300, 0.0));
+    csv(&files[1], &rows(2, 400, 0.6));
+    files
+}
+
+fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
+    let own = [
+        ["--features", "12"],
+        ["--classes", "3"],
+        ["--delta", "1e-4"],
+        ["--source-steps", "60"],
+        ["--source-batch", "32"],
+        ["--batch", "60"],
+        ["--steps", "3"],
+        ["--self-train", "3"],
+        ["--steps-per-release", "5"],
+        ["--bottleneck", "4"],
+        ["--slices", "4"],
+    ];
+    let own = own.iter().filter(|pair| !more.contains(&pair[0])).flatten();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+    command.args(["--backend", "flex"]).args(own);
+    command
+        .arg("--source")
+        .arg(&files[0])
+        .arg("--target")
+        .arg(&files[1]);
+    command
+        .arg("--cache-dir")
+        .arg(place.join("cache"))
+        .args(more);
+    command
+}
+
+fn run(command: &mut Command, out: &Path) -> Output {
+    command
+        .arg("--run")
+        .arg(out)
+        .output()
+        .expect("the binary starts")
+}
+
+#[test]
+fn every_method_leaves_everything_behind() {
+    for (more, releases) in [
+        (vec!["--epsilon", "2"], 6),
+        (vec!["--epsilon", "2", "--slices", "2"], 6),
+        (
+            vec!["--epsilon", "2", "--method", "dann", "--self-train", "0"],
+            3,
+        ),
+        (vec!["--epsilon", "2", "--method", "source"], 3),
+        (vec!["--no-privacy"], 0),
+        (
+            vec![
+                "--no-privacy",
+                "--normalise",
+                "leaky-batch-maximum",
+                "--noise",
+                "0.5",
+            ],
+            0,
+        ),
+        (
+            vec!["--no-privacy", "--method", "dann", "--self-train", "0"],
+            0,
+        ),
+        (vec!["--method", "source", "--self-train", "0"], 0),
+    ] {
+        let (keep, out) = folder();
+        let files = domains(keep.path());
+        let output = run(&mut adapt(keep.path(), &files, &more), &out);
+        assert!(
+            output.status.success(),
+            "{more:?}: {}",
+            text(&output.stderr)
+        );
+        let found = json(&out.join("run.json"));
+        let nothing_read = more.contains(&"source") && releases == 0;
+        assert_eq!(found["private"], releases > 0 || nothing_read, "{more:?}");
+        let parsed = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap_or_default();
+        assert_eq!(
+            Entries::parse(&parsed).expect("a ledger").releases(),
+            releases
+        );
+        if releases > 0 {
+            let epsilon = found["epsilon_spent_upper"].as_f64().expect("a number");
+            assert!(epsilon <= 2.0 && epsilon > 1.9, "{more:?}: {epsilon}");
+        }
+        let accuracy = found["test"]["accuracy"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&accuracy));
+        for file in [
+            "model.bpk",
+            "report.html",
+            "confusion.png",
+            "features-after.png",
+        ] {
+            assert!(out.join(file).exists(), "{more:?}: {file}");
+        }
+    }
+}
+
+/// The plain distance undoes a shift that the source's classifier does not know.
+#[test]
+fn a_shift_is_undone() {
+    let (keep, out) = folder();
+    let files = [
+        keep.path().join("source.npy"),
+        keep.path().join("target.npy"),
+    ];
+    array(&files[0], WIDTH + 1, rows(1, 900, 0.0));
+    array(&files[1], WIDTH + 1, rows(2, 900, 1.2));
+    let more = [
+        "--no-privacy",
+        "--batch",
+        "300",
+        "--steps",
+        "40",
+        "--self-train",
+        "0",
+        "--weight",
+        "5",
+        "--source-steps",
+        "300",
+        "--learning-rate",
+        "5e-3",
+    ];
+    let output = run(&mut adapt(keep.path(), &files, &more), &out);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let test = &json(&out.join("run.json"))["test"];
+    let number = |name: &str| test[name].as_f64().expect("a number");
+    let (before, after) = (number("accuracy_of_source_classifier"), number("accuracy"));
+    assert!(after > before + 0.05, "{before} to {after}");
+}
+
+/// A killed run ends as an uninterrupted one does; repeated releases are in the ledger twice.
+#[test]
+fn a_killed_run_ends_the_same() {
+    let (keep, out) = folder();
+    let files = domains(keep.path());
+    let more = [
+        "--epsilon",
+        "2",
+        "--insecure-noise-seed",
+        "7",
+        "--ema",
+        "0.5",
+    ];
+    let command = || adapt(keep.path(), &files, &more);
+    assert!(run(&mut command(), &out).status.success());
+    for (step, repeated) in [(2, 1), (5, 1)] {
+        let other = keep.path().join(format!("killed-{step}"));
+        let mut killed = command();
+        killed
+            .args(["--checkpoint-every", "1", "--run"])
+            .arg(&other);
+        killed_after(&mut killed, &other, step);
+        let mut resumed = Command::new(env!("CARGO_BIN_EXE_adapt"));
+        resumed
+            .arg("--backend")
+            .arg("flex")
+            .arg("--cache-dir")
+            .arg(keep.path().join("cache"));
+        let output = resumed
+            .arg("--resume")
+            .arg(&other)
+            .output()
+            .expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let bytes = |run: &Path| std::fs::read(run.join("model.bpk")).expect("weights");
+        assert!(
+            bytes(&out) == bytes(&other),
+            "other weights after a kill at {step}"
+        );
+        assert_eq!(metrics(&out).0.last(), metrics(&other).0.last());
+        assert_eq!(lines(&other), 6 + repeated);
+    }
+}
+
+/// Bad files and flags: the place, the bound, exit code 2, and nothing is written.
+#[test]
+fn bad_input_is_refused_and_nothing_is_written() {
+    let (keep, out) = folder();
+    let [source, target] = domains(keep.path());
+    let bad = |name: &str| keep.path().join(name);
+    std::fs::write(bad("short.csv"), "1,2,0\n").expect("written");
+    let mut label = rows(2, 20, 0.0);
+    label[WIDTH] = 3.0;
+    csv(&bad("label.csv"), &label);
+    let mut value = rows(2, 20, 0.0);
+    value[WIDTH + 3] = f32::NAN;
+    array(&bad("value.npy"), WIDTH + 1, value);
+    array(&bad("width.npy"), 5, vec![0.0; 50]);
+    let whole = std::fs::read(&source).expect("read");
+    std::fs::write(bad("cut.npy"), &whole[..whole.len() - 5]).expect("written");
+    let private = ["--epsilon", "2"];
+    for (file, parts) in [
+        ("short.csv", ["line 1", "3 fields", "13"]),
+        ("label.csv", ["line 1", "column 13", "from 0 to 2"]),
+        ("value.npy", ["row 1", "column 2", "finite"]),
+        ("width.npy", ["5 columns", "expected", "13 columns"]),
+        ("cut.npy", ["cut.npy", "expected", "bytes"]),
+        ("absent.npy", ["absent.npy", "open the file", ""]),
+    ] {
+        for files in [[source.clone(), bad(file)], [bad(file), target.clone()]] {
+            let output = run(&mut adapt(keep.path(), &files, &private), &out);
+            let said = text(&output.stderr).replace("\n  │ ", " ");
+            assert_eq!(output.status.code(), Some(2), "{file}: {said}");
+            assert!(said.contains(file), "{file}: {said}");
+            assert!(
+                parts.iter().all(|part| said.contains(part)),
+                "{file}: {said}"
+            );
+            assert!(
+                !out.exists() && !keep.path().join("cache").exists(),
+                "{file}"
+            );
+        }
+    }
+    let files = [source, target];
+    for (more, part) in [
+        (
+            vec!["--epsilon", "2", "--normalise", "leaky-batch-maximum"],
+            "one record scales",
+        ),
+        (vec!["--epsilon", "2", "--batch", "5000"], "between 1 and"),
+        (vec!["--epsilon", "2", "--delta", "0.5"], "delta"),
+        (vec!["--epsilon", "0"], "positive"),
+        (vec!["--epsilon", "2", "--noise", "1"], "--noise"),
+        (
+            vec!["--epsilon", "2", "--target", "mnist"],
+            "--target mnist",
+        ),
+    ] {
+        let mut command = adapt(keep.path(), &files, &more);
+        if more.contains(&"--target") {
+            command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+            command.arg("--source").arg(&files[0]).args(&more);
+        }
+        let output = run(&mut command, &out);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
+        assert!(said.contains(part), "{more:?}: {said}");
+        assert!(!out.exists(), "{more:?}");
+    }
+}
+
+/// A damaged file of USPS, by its pinned size, before anything is written.
+#[test]
+fn a_damaged_usps_file_is_refused() {
+    let (keep, out) = folder();
+    let usps = keep.path().join("usps");
+    std::fs::create_dir_all(&usps).expect("a folder");
+    std::fs::write(usps.join("zip.train.gz"), b"\x1f\x8bcut").expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+    command.args([
+        "--backend",
+        "flex",
+        "--source",
+        "glyphs",
+        "--target",
+        "usps",
+        "--epsilon",
+        "2",
+    ]);
+    command
+        .arg("--data-dir")
+        .arg(keep.path())
+        .arg("--cache-dir")
+        .arg(keep.path().join("cache"));
+    let output = run(&mut command, &out);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("zip.train.gz") && said.contains("1829071"),
+        "{said}"
+    );
+    assert!(!out.exists());
+}
