@@ -89,6 +89,8 @@ lab::settings! {
         self_train: u64,
         /// The learning rate of those.
         self_rate: f64,
+        /// The probability below which a pseudo-label counts nothing.
+        confidence: f64,
         /// C: the bound on each target record's gradient.
         clip: f64,
     }
@@ -170,6 +172,7 @@ impl session::Settings for Settings {
         positive("radius", self.radius.unwrap_or(1.0))?;
         within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
         within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
+        within("confidence", self.confidence, 0.0, 1.0, Ends::FIRST)?;
         within("augment", self.augment, 0.0, 3.0, Ends::BOTH)?;
         let noise = self.noise.unwrap_or(0.0);
         let holds = noise.is_finite() && noise >= 0.0;
