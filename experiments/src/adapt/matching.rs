@@ -126,7 +126,9 @@ impl Adapt {
         device: &Device,
     ) -> Result<(), Failure> {
         let region = self.region()?;
-        for _ in 0..self.settings.steps_per_release {
+        let steps = self.settings.steps_per_release;
+        for step in 0..steps {
+            let rate = rate * (1.0 - step as f64 / steps as f64);
             let n = self.settings.source_batch;
             let public = self.training.gradients.public();
             let pull = match self.settings.leaks() {

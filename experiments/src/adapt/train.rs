@@ -155,7 +155,8 @@ impl Experiment for Adapt {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let settings = &self.settings;
-        let (steps, last, batch) = (settings.steps, settings.self_train, settings.batch);
+        let (steps, last) = (settings.steps, settings.self_train);
+        let batch = settings.batch.unwrap_or(self.domains.target.len());
         Ok(vec![
             format!(
                 "source    {} public records of {}",
