@@ -14,24 +14,42 @@ run-swae dataset="glyphs" *flags="":
 run-flow dataset="glyphs" *flags="":
     cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
 
+# Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
+# mnist --release projections`.
+run-generator dataset="glyphs" *flags="":
+    cargo run --release --locked --bin generator -- --dataset {{dataset}} {{flags}}
+
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
+
+# Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
+run-circle method="gradients" *flags="":
+    cargo run --release --locked --bin circle -- --method {{method}} {{flags}}
+
+# The private distance between two files (idx, CSV, NPY, image folders), and a test on it:
+# `just distance A.npy B.npy --radius 3 --epsilon 1 --test`; `just distance-figures` has no private data.
+distance a b *flags="":
+    cargo run --release --locked --bin distance -- --a {{a}} --b {{b}} {{flags}}
+
+# The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
+distance-figures out="runs/figures/distance" *flags="":
+    cargo run --release --locked --bin distance -- --figure {{out}} {{flags}}
+    cargo run --release --locked --bin distance -- --power {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
 # --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
 run-adapt source="mnist" target="usps" *flags="":
     cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
 
-# The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7: runs what is not done of three sweeps,
-# then draws.
+# The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
+# D.2 (`just figures circle`). Runs what is not done of the sweeps, then draws.
 figures experiment="fair" *flags="":
-    just sweep assets/sweeps/{{experiment}}.toml --workers 2
-    just sweep assets/sweeps/{{experiment}}-line.toml --workers 2
-    just sweep assets/sweeps/{{experiment}}-adult.toml --workers 2
+    for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml; do \
+        if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
     @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
 
-# Pages again, or side by side: `just report runs/swae/*`, `just report --sweep runs/sweeps/NAME`.
+# Pages again, side by side, or as Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 

@@ -1,10 +1,15 @@
-//! Experiments that reproduce the papers; each binary is a thin main over one module here.
+//! The experiments; each binary is a thin main over one module here.
 
 pub mod adapt;
+pub mod circle;
 pub mod cost;
+pub mod distance;
 pub mod fair;
 pub mod flow;
+pub mod generator;
 mod objective;
+mod records;
+mod release;
 mod scores;
 pub mod swae;
 mod trained;

@@ -33,6 +33,9 @@ pub struct ScoreFlags {
     /// guarantee, and the report says so.
     #[arg(long)]
     pub memorisation: bool,
+    /// Let a convolutional network learn from the samples too, which takes minutes.
+    #[arg(long)]
+    pub convolutional: bool,
     /// Skip the scores that take long: features, classifiers, exact transport.
     #[arg(long)]
     pub quick_scores: bool,
@@ -82,7 +85,10 @@ pub fn score(
         classifier: None,
         private: flags.memorisation.then_some(private),
     };
-    let options = ImageOptions::default();
+    let options = ImageOptions {
+        convolutional: flags.convolutional,
+        ..ImageOptions::default()
+    };
     if flags.features == Features::Inception {
         let most = test.len().min(flags.scored as usize);
         let first: Vec<usize> = (0..most).collect();
@@ -163,6 +169,7 @@ pub fn score_photographs(
             frechet,
             downstream_mlp: None,
             downstream_logistic: None,
+            downstream_convolutional: None,
             sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::failed)?,
             exact_w2_squared: None,
             exact_points: 0,
@@ -192,6 +199,7 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
     for (what, accuracy) in [
         ("an MLP of width 100", scores.downstream_mlp),
         ("logistic regression", scores.downstream_logistic),
+        ("a convolutional network", scores.downstream_convolutional),
     ] {
         if let Some(accuracy) = accuracy {
             let name = format!(

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{SCHEMA, folder, json, killed_after, lines, metrics, text};
+use program::{SCHEMA, folder, json, killed_after, lines, metrics, refuses, text};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
@@ -108,11 +108,11 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
     let steps: Vec<&str> = whole.lines().take(12).collect();
     std::fs::write(&ledger, steps.join("\n") + "\n").expect("written");
     let refused = small(&out, &flags);
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let message = text(&refused.stderr).replace(['\n', '│'], "");
+    assert_eq!(refused.status.code(), Some(2), "{message}");
     assert!(
-        said.contains("ledger.jsonl") && said.contains("histograms.bin"),
-        "{said}"
+        message.contains("ledger.jsonl") && message.contains("histograms.bin"),
+        "{message}"
     );
     std::fs::write(&ledger, &whole).expect("written");
     let output = small(&out, &flags);
@@ -129,17 +129,17 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
 
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
-    // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else is told of them.
+    // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else their settings are.
     let result = |more: &[&str]| {
         let (_keep, out) = folder();
         let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], false);
-        let said = text(&output.stdout);
-        let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+        let message = text(&output.stdout);
+        let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
         let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
-        assert!(promises.all(|l| l.starts_with(known)), "{said}");
+        assert!(promises.all(|l| l.starts_with(known)), "{message}");
         std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
     };
     assert_eq!(result(&[]), result(&[]));
@@ -187,32 +187,20 @@ fn small_of(out: &Path, more: &[&str]) -> Output {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    for (more, says) in [
-        (vec!["--alpha", "1.5"], "--alpha 1.5"),
-        (vec!["--batches", "9999,10"], "--batches: 9999 for group 0"),
-        (vec!["--batches", "10"], "1 sizes for 2 groups"),
-        (vec!["--batch-share", "0"], "--batch-share 0"),
-        (vec!["--delta", "0.1"], "delta = 0.1"),
-        (vec!["--final-rate", "2"], "--final-rate 2"),
-        (vec!["--clip-loss", "-1"], "--clip-loss -1"),
-        (
-            vec!["--task", "regression2d", "--notion", "eo"],
-            "--notion eo",
-        ),
-        (
-            vec!["--task", "regression2d", "--slices", "1"],
-            "--slices 1",
-        ),
-        (vec!["--post-process", "0.1"], "--post-process 0.1"),
-        (vec!["--post-share", "1"], "--post-share 1"),
-    ] {
-        let (_keep, out) = folder();
-        let output = small(&out, &more);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
-        assert!(said.contains(says), "{more:?}: {said}");
-        assert!(!out.exists(), "{more:?}");
-    }
+    let cases = [
+        ("--alpha 1.5", "--alpha 1.5"),
+        ("--batches 9999,10", "--batches: 9999 for group 0"),
+        ("--batches 10", "1 sizes for 2 groups"),
+        ("--batch-share 0", "--batch-share 0"),
+        ("--delta 0.1", "delta = 0.1"),
+        ("--final-rate 2", "--final-rate 2"),
+        ("--clip-loss -1", "--clip-loss -1"),
+        ("--task regression2d --notion eo", "--notion eo"),
+        ("--task regression2d --slices 1", "--slices 1"),
+        ("--post-process 0.1", "--post-process 0.1"),
+        ("--post-share 1", "--post-share 1"),
+    ];
+    refuses(&cases, small);
 }
 
 #[test]
@@ -274,10 +262,10 @@ fn a_table_of_ones_own() {
     ] {
         let out = keep.path().join("bad");
         let output = run(&place(name, &content), &out);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
-        assert!(said.contains(says), "{name}: {said}");
-        assert!(!said.contains("Positive17"), "{said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        assert!(message.contains(says), "{name}: {message}");
+        assert!(!message.contains("Positive17"), "{message}");
         assert!(!out.exists());
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, killed_after, last_checkpoint, lines, stopped_after, text};
+use program::{folder, json, killed_after, last_checkpoint, lines, refuses, stopped_after, text};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
 /// is left over from another version of the program.
@@ -52,38 +52,14 @@ fn of_seconds(out: &Path, more: &[&str]) -> Command {
     command
 }
 
-const MARGINALS: &[&str] = &[
-    "--mechanism",
-    "marginals",
-    "--slices",
-    "16",
-    "--moments-share",
-    "0",
-];
-const FIXED: &[&str] = &[
-    "--mechanism",
-    "fixed",
-    "--slices",
-    "16",
-    "--slices-per-step",
-    "8",
-];
-const RESAMPLED: &[&str] = &[
-    "--mechanism",
-    "resampled",
-    "--batch",
-    "50",
-    "--slices",
-    "16",
-];
-const GENERATOR: &[&str] = &[
-    "--mechanism",
-    "generator",
-    "--batch",
-    "50",
-    "--slices",
-    "16",
-];
+const fn by(name: &'static str, flag: &'static str, value: &'static str) -> [&'static str; 6] {
+    ["--mechanism", name, "--slices", "16", flag, value]
+}
+
+const MARGINALS: &[&str] = &by("marginals", "--moments-share", "0");
+const FIXED: &[&str] = &by("fixed", "--slices-per-step", "8");
+const RESAMPLED: &[&str] = &by("resampled", "--batch", "50");
+const GENERATOR: &[&str] = &by("generator", "--batch", "50");
 
 #[test]
 fn one_release_however_many_steps() {
@@ -321,10 +297,10 @@ fn a_folder_of_photographs_flows() {
     assert!(refused.contains("--public glyphs"), "{refused}");
     let output = run(&["--steps", "5", "--mechanism", "resampled", "--batch", "10"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told = json(&out.join("run.json"));
-    assert_eq!(told["private"], true);
-    assert_eq!(told["settings"]["delta"], 1e-6);
-    assert!(told["images"]["sliced_w2_squared"].as_f64().is_some());
+    let run = json(&out.join("run.json"));
+    assert_eq!(run["private"], true);
+    assert_eq!(run["settings"]["delta"], 1e-6);
+    assert!(run["images"]["sliced_w2_squared"].as_f64().is_some());
     let samples = image::open(out.join("samples.png")).expect("a picture");
     assert!(samples.color().has_color() && samples.width() > 640);
     let entries = Ledger::read(&out.join("ledger.jsonl"))
@@ -369,17 +345,20 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         .expect("a ledger")
         .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
-    let said = text(&output.stdout);
-    let first = said
+    let message = text(&output.stdout);
+    let first = message
         .lines()
         .find(|l| l.starts_with("privacy"))
         .expect("a promise");
     let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
     assert!(first.contains(parts), "{first}");
-    assert!(said.contains(", 5e-4)-differentially private"), "{said}");
+    assert!(
+        message.contains(", 5e-4)-differentially private"),
+        "{message}"
+    );
     // The noise's own delta is 0.04/n: what is left open is that of all.
     let loose = "delta is about 0.2/n for n = 400";
-    assert!(said.contains(loose), "{said}");
+    assert!(message.contains(loose), "{message}");
     let run = json(&out.join("run.json"));
     assert_eq!(
         (&run["plan"]["delta"], &run["private"]),
@@ -396,8 +375,8 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
     // Below 1/n by itself, and not with the failures of the steps.
     let (_keep, out, output) = papers("paper-bernstein", "2e-3");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    let said = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "0.01 in all",
         "0.002 of the noise",
@@ -405,7 +384,7 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         "1/n = 0.0025",
         "below 5e-4",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(message.contains(words), "{words}: {message}");
     }
     assert!(!out.exists());
 
@@ -415,11 +394,11 @@ fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise
         .expect("a ledger")
         .entries;
     assert!(entries.iter().all(|e| e.failure_probability == 1.0));
-    let said = text(&output.stdout);
-    let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+    let message = text(&output.stdout);
+    let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
     assert!(
         promises.all(|l| l.starts_with("privacy   NOT PRIVATE, because")),
-        "{said}"
+        "{message}"
     );
     let run = json(&out.join("run.json"));
     assert_eq!(
@@ -447,7 +426,7 @@ fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
             let ledger = std::fs::read_to_string(out.join("ledger.jsonl"));
             ledger.expect("a ledger").lines().count()
         };
-        // No checkpoint is left: the run goes on from its start, and what it draws cannot be written.
+        // No checkpoint is left: the run resumes from its start, and what it draws cannot be written.
         let picture = out.join("samples.png");
         std::fs::remove_file(out.join("run.json")).expect("removed");
         std::fs::remove_file(&picture).expect("removed");
@@ -495,10 +474,10 @@ fn a_stopped_flow_resumes_to_the_same_end() {
     }
 }
 
-/// What a program said, on one line.
+/// What a program printed, on one line.
 fn line(bytes: &[u8]) -> String {
-    let said = text(bytes).replace('│', " ");
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let message = text(bytes).replace('│', " ");
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -517,9 +496,9 @@ fn a_stored_release_tells_of_a_ledger_that_was_lost() {
             std::fs::write(&ledger, "").expect("written");
         }
         let refused = small(&out, &settings);
-        let said = line(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{said}");
-        assert!(said.contains("release.bin tells of 1"), "{said}");
+        let message = line(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{message}");
+        assert!(message.contains("release.bin tells of 1"), "{message}");
         assert_eq!(ledger.exists(), !lost);
     }
     std::fs::rename(&hidden, &ledger).expect("moved");
@@ -570,22 +549,25 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let sum = lab::checkpoint::hex(&other).into_bytes();
     std::fs::write(&weights, [sum, other].concat()).expect("written");
     let refused = resume();
-    let said = line(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("other weights of the autoencoder"), "{said}");
+    let message = line(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("other weights of the autoencoder"),
+        "{message}"
+    );
     std::fs::write(&weights, bytes).expect("written");
 
     // A checkpoint whose key went resumes with new noise, and says so, on the page too.
     std::fs::remove_file(last_checkpoint(&out).join("noise.json")).expect("a key");
     let output = resume();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = line(&output.stdout);
-    assert!(said.contains("new noise"), "{said}");
+    let message = line(&output.stdout);
+    assert!(message.contains("new noise"), "{message}");
     let warnings = json(&out.join("run.json"))["warnings"].to_string();
     assert!(warnings.contains("new noise"), "{warnings}");
 }
 
-/// The longest part of a flow stops too, keeps its training, and goes on with it.
+/// The longest part of a flow stops too, keeps its training, and resumes with it.
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
@@ -609,14 +591,14 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     assert!(lines.any(|l| l.expect("text").contains("training an autoencoder")));
     let id = child.id().to_string();
-    let told = Command::new("kill").args(["-TERM", &id]).status();
-    assert!(told.expect("kill").success());
+    let killed = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(killed.expect("kill").success());
     lines.for_each(drop);
     let output = child.wait_with_output().expect("a child");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{message}");
     for words in ["the autoencoder was trained, after step", "--resume"] {
-        assert!(said.contains(words), "{said}");
+        assert!(message.contains(words), "{message}");
     }
     let mut child = start(&["--resume", out]);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -628,62 +610,43 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    for (more, says) in [
-        (vec!["--slices", "3"], "--slices 3"),
-        (vec!["--bins", "12"], "--bins 12"),
-        (vec!["--delta", "0.01"], "delta = 0.01"),
-        (vec!["--dataset", "minst"], "--dataset minst"),
-        (vec!["--public", "glyphs"], "--public glyphs"),
-        (vec!["--records", "999999"], "--records 999999"),
-        (vec!["--step-size", "-1"], "--step-size -1"),
-        (vec!["--sensitivity", "paper-clt"], "--sensitivity"),
-        (vec!["--paper-noise", "0.67"], "--paper-noise 0.67"),
-        (vec!["--final-step", "0"], "--final-step 0"),
+    let cases = [
+        ("--slices 3", "--slices 3"),
+        ("--bins 12", "--bins 12"),
+        ("--delta 0.01", "delta = 0.01"),
+        ("--dataset minst", "--dataset minst"),
+        ("--public glyphs", "--public glyphs"),
+        ("--records 999999", "--records 999999"),
+        ("--step-size -1", "--step-size -1"),
+        ("--sensitivity paper-clt", "--sensitivity"),
+        ("--paper-noise 0.67", "--paper-noise 0.67"),
+        ("--final-step 0", "--final-step 0"),
         (
-            vec!["--mechanism", "fixed", "--moments-share", "0.3"],
+            "--mechanism fixed --moments-share 0.3",
             "--moments-share 0.3",
         ),
-        (
-            vec!["--mechanism", "resampled", "--batch", "5"],
-            "--batch 5",
-        ),
+        ("--mechanism resampled --batch 5", "--batch 5"),
         // What a mechanism would pass over: epochs are no steps of a release that is stored.
-        (vec!["--epochs", "3"], "--epochs: --mechanism marginals"),
+        ("--epochs 3", "--epochs: --mechanism marginals"),
+        ("--mechanism fixed --batch 50", "--batch: --mechanism fixed"),
         (
-            vec!["--mechanism", "fixed", "--batch", "50"],
-            "--batch: --mechanism fixed",
-        ),
-        (
-            vec!["--mechanism", "gaussian", "--steps", "5"],
+            "--mechanism gaussian --steps 5",
             "--steps: --mechanism gaussian",
         ),
         (
-            vec!["--mechanism", "public", "--epsilon", "1"],
+            "--mechanism public --epsilon 1",
             "--epsilon: --mechanism public",
         ),
         (
-            vec!["--dataset", "gaussians", "--epsilon", "1"],
+            "--dataset gaussians --epsilon 1",
             ": --dataset gaussians has no use for it",
         ),
-    ] {
-        let (_keep, out) = folder();
+    ];
+    refuses(&cases, |out, more| {
         let mut command = flow(&["--public-records", "200", "--public-epochs", "1"]);
-        let output = command
-            .args(&more)
-            .arg("--run")
-            .arg(&out)
-            .output()
-            .expect("starts");
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{more:?}: {}",
-            text(&output.stderr)
-        );
-        let said = text(&output.stderr);
-        assert!(said.contains(says), "{more:?}: {said}");
-        assert!(!out.exists(), "{more:?}");
-    }
+        let command = command.args(more).arg("--run").arg(out);
+        command.output().expect("the binary starts")
+    });
 }
 
 #[test]

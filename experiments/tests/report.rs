@@ -41,7 +41,7 @@ fn a_sweep_tells_what_its_runs_spend_together() {
         .iter()
         .map(|folder| RunRecord::read(folder).expect("a run"))
         .collect();
-    let markdown = Sweep::of(&records).markdown();
+    let markdown = Sweep::of(&records).markdown(&[]).expect("all columns");
     let row = |needle: &str| {
         let mut rows = markdown.lines().filter(|line| line.contains(needle));
         rows.next()

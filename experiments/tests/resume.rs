@@ -219,8 +219,8 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     std::fs::rename(other.join("checkpoints"), out.join("checkpoints")).expect("moved");
     let refused = resume(&out).output().expect("the binary starts");
     assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
-    assert!(said.contains("other settings"), "{said}");
+    let message = text(&refused.stderr);
+    assert!(message.contains("other settings"), "{message}");
     std::fs::remove_dir_all(out.join("checkpoints")).expect("removed");
     std::fs::rename(&hidden, out.join("checkpoints")).expect("moved");
 
@@ -231,8 +231,8 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     std::fs::write(&file, bytes).expect("written");
     let refused = resume(&out).output().expect("the binary starts");
     assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert!(said.contains("optimizer.bin"), "{name}: {said}");
+    let message = text(&refused.stderr).replace(['\n', '│'], "");
+    assert!(message.contains("optimizer.bin"), "{name}: {message}");
 
     // Without it the run resumes from the one before, or from the start.
     std::fs::remove_dir_all(&checkpoint).expect("removed");
@@ -252,11 +252,11 @@ fn no_space_is_an_error_that_keeps_what_was_reached() {
         .arg(&out)
         .output()
         .expect("sh");
-    let said = text(&failed.stderr);
-    assert_eq!(failed.status.code(), Some(1), "{said}");
+    let message = text(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(1), "{message}");
     assert!(
-        said.contains("could not be written") && said.contains("--resume"),
-        "{said}"
+        message.contains("could not be written") && message.contains("--resume"),
+        "{message}"
     );
     assert!(lines(&out) > reached);
     done(resume(&out));
@@ -269,9 +269,9 @@ fn two_processes_cannot_be_at_one_run() {
     let held = lab::run_folder::RunFolder::open(&out).expect("this process's own");
     let second = resume(&out).output().expect("the binary starts");
     assert_eq!(second.status.code(), Some(2));
-    let said = text(&second.stderr);
-    assert!(said.contains("another process"), "{said}");
-    assert!(said.contains("waiting up to"), "{said}");
+    let message = text(&second.stderr);
+    assert!(message.contains("another process"), "{message}");
+    assert!(message.contains("waiting up to"), "{message}");
     drop(held);
     done(resume(&out));
 }
@@ -290,11 +290,11 @@ fn refused(mut command: Command, out: &Path, needles: &[&str]) {
     };
     let before = files();
     let refused = command.output().expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let message = text(&refused.stderr).replace(['\n', '│'], "");
+    let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(refused.status.code(), Some(2), "{message}");
     for needle in needles {
-        assert!(said.contains(needle), "no {needle} in {said}");
+        assert!(message.contains(needle), "no {needle} in {message}");
     }
     assert!(files() == before);
 }
@@ -338,17 +338,21 @@ fn a_run_resumes_and_is_judged_again_with_its_whole_ledger_alone() {
     let made = whole.lines().count();
     let shorter =
         |text: &str| text[..text[..text.len() - 1].rfind('\n').expect("lines") + 1].to_string();
-    let told = format!("tells of {made}");
+    let recorded = format!("tells of {made}");
     std::fs::remove_file(&ledger).expect("removed");
     refused(
         resume(&out),
         &out,
-        &["ledger is missing", "checkpoints/step-", &told],
+        &["ledger is missing", "checkpoints/step-", &recorded],
     );
     for (text, holds) in [(String::new(), 0), (shorter(&whole), made - 1)] {
         std::fs::write(&ledger, text).expect("written");
         let holds = format!("holds {holds} releases");
-        refused(resume(&out), &out, &[&holds, "checkpoints/step-", &told]);
+        refused(
+            resume(&out),
+            &out,
+            &[&holds, "checkpoints/step-", &recorded],
+        );
     }
     std::fs::write(&ledger, &whole).expect("written");
     done(resume(&out));

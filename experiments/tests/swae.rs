@@ -47,7 +47,10 @@ fn a_private_run_leaves_everything_behind() {
         let output = small(&out, &["--epsilon", "5", form]);
         let printed = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(printed.contains("the paper's bound"), "{printed}");
+        assert!(
+            printed.contains("(Rodriguez-Vitores et al. 2025: "),
+            "{printed}"
+        );
         for name in [
             "reconstructions.png",
             "samples.png",
@@ -121,10 +124,10 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
             let (_keep, out) = folder();
             let output = small(&out, &["--insecure-noise-seed", "7", "--seed", "3"]);
             assert!(output.status.success(), "{}", text(&output.stderr));
-            let said = text(&output.stdout);
-            let mut promises = said.lines().filter(|l| l.starts_with("privacy"));
+            let printed = text(&output.stdout);
+            let mut promises = printed.lines().filter(|l| l.starts_with("privacy"));
             let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
-            assert!(promises.all(|l| l.starts_with(known)), "{said}");
+            assert!(promises.all(|l| l.starts_with(known)), "{printed}");
             assert_eq!(json(&out.join("run.json"))["private"], false);
             let entries = Ledger::read(&out.join("ledger.jsonl"))
                 .expect("a ledger")

@@ -19,9 +19,9 @@ fn warnings(home: &Path, name: &str, binary: &str, arguments: &[&str]) -> Vec<St
         .args(arguments)
         .output()
         .expect("the binary starts");
-    let said = text(&output.stdout);
+    let message = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let lines = said
+    let lines = message
         .lines()
         .map_while(|line| line.strip_prefix("WARNING   "));
     let lines: Vec<String> = lines.map(String::from).collect();
@@ -75,17 +75,17 @@ fn swae_and_flow_learn_of_each_other() {
         warnings(home.path(), name, env!("CARGO_BIN_EXE_flow"), &arguments)
     };
     assert!(swae(home.path(), "first", "60000").is_empty());
-    let told = flow("second");
-    assert_eq!(told.len(), 1);
+    let notes = flow("second");
+    assert_eq!(notes.len(), 1);
     assert!(
-        told[0].contains("glyphs are split into a public and a private half in this run")
-            && told[0].contains("all private in another"),
-        "{told:?}"
+        notes[0].contains("glyphs are split into a public and a private half in this run")
+            && notes[0].contains("all private in another"),
+        "{notes:?}"
     );
-    let told = swae(home.path(), "third", "60000");
+    let notes = swae(home.path(), "third", "60000");
     assert!(
-        told[0].contains("glyphs are all private in this run"),
-        "{told:?}"
+        notes[0].contains("glyphs are all private in this run"),
+        "{notes:?}"
     );
     // Other records.
     assert!(swae(home.path(), "fourth", "300").is_empty());
@@ -123,9 +123,9 @@ fn a_refused_run_leaves_no_note() {
             .args(arguments)
             .output()
             .expect("the binary starts");
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(says), "{arguments:?}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(says), "{arguments:?}: {message}");
         assert!(!cache.join("splits").exists(), "{binary} {arguments:?}");
         assert!(!free.exists());
     }
@@ -164,19 +164,19 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     for name in ["1", "2"] {
         assert!(fair(name, &["--csv", &mine]).is_empty());
     }
-    let told = fair("3", &both);
-    assert_eq!(told.len(), 1);
+    let notes = fair("3", &both);
+    assert_eq!(notes.len(), 1);
     assert!(
-        told[0].contains("mine.csv are all private in this run"),
-        "{told:?}"
+        notes[0].contains("mine.csv are all private in this run"),
+        "{notes:?}"
     );
-    assert!(told[0].contains("public in one row of five"), "{told:?}");
+    assert!(notes[0].contains("public in one row of five"), "{notes:?}");
     // What was public once, under another name.
     let copy = home.path().join("copy.csv");
     std::fs::copy(&tests, &copy).expect("copied");
-    let told = fair("4", &["--csv", &path(&copy)]);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains("all public in another"), "{told:?}");
+    let notes = fair("4", &["--csv", &path(&copy)]);
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("all public in another"), "{notes:?}");
     // In one run there is no such thing.
     let output = Command::new(env!("CARGO_BIN_EXE_fair"))
         .args(["--csv", &mine, "--test-csv", &mine, "--schema", &schema])

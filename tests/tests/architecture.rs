@@ -1,5 +1,5 @@
 //! What the workspace is built from, by `cargo tree`: nothing is compiled a second time for another
-//! command. What is published, by `cargo package`. And what its documents say of its tests.
+//! command. What is published, by `cargo package`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -278,82 +278,4 @@ fn the_libraries_can_be_published() {
             "{name}"
         );
     }
-}
-
-/// The Rust files below a folder of the workspace, with their text.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() && !path.ends_with("target") {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let text = std::fs::read_to_string(&path).expect("readable");
-            found.push((path, text));
-        }
-    }
-}
-
-/// The bullets of a page, each with the lines that go on from it, and the rows of its tables.
-fn statements(page: &str) -> Vec<String> {
-    let mut statements: Vec<String> = Vec::new();
-    let mut lines = page.lines().peekable();
-    while let Some(line) = lines.next() {
-        let rule = |line: &str| line.starts_with("|--");
-        let head = lines.peek().is_some_and(|next| rule(next));
-        if line.starts_with("- ") || (line.starts_with('|') && !head && !rule(line)) {
-            statements.push(line.into());
-        } else if let (true, Some(last)) = (line.starts_with("  "), statements.last_mut()) {
-            last.push_str(line);
-        }
-    }
-    statements
-}
-
-/// How many files have a test of this name; `place::name` is one in a file or a folder of that name.
-fn tests_named(name: &str, sources: &[(PathBuf, String)]) -> usize {
-    let (place, name) = name.rsplit_once("::").unwrap_or(("", name));
-    let lies_there = |path: &Path| {
-        let mut parts = path.strip_prefix(root()).unwrap_or(path).iter();
-        place.is_empty() || parts.any(|part| Path::new(part).file_stem() == Some(place.as_ref()))
-    };
-    let is_test = |text: &str| {
-        let told = format!("fn {name}(");
-        let mut places = text.match_indices(&told);
-        places.any(|(at, _)| text[..at].trim_end().ends_with("#[test]"))
-    };
-    let found = sources
-        .iter()
-        .filter(|(path, text)| lies_there(path) && is_test(text));
-    found.count()
-}
-
-/// A promise whose test is gone, or never was, is to be seen.
-#[test]
-fn every_test_that_a_document_names_exists() {
-    let mut found = Vec::new();
-    for folder in ["crates", "experiments", "tools", "tests"] {
-        sources(&root().join(folder), &mut found);
-    }
-    let (mut wrong, mut names, mut said) = (Vec::new(), 0, 0);
-    for page in ["docs/privacy.md", "docs/pitfalls.md"] {
-        let text = std::fs::read_to_string(root().join(page)).expect("a page");
-        for statement in statements(&text) {
-            said += 1;
-            if !statement.contains("[tests: `") && !statement.contains("no test") {
-                wrong.push(format!("{page}: neither tests nor 'no test': {statement}"));
-            }
-        }
-        for bracket in text.split("[tests: ").skip(1) {
-            let (bracket, _) = bracket.split_once(']').expect("an end of the bracket");
-            for name in bracket.split('`').skip(1).step_by(2) {
-                names += 1;
-                let count = tests_named(name, &found);
-                if count != 1 {
-                    wrong.push(format!("{page}: {count} tests are called {name}"));
-                }
-            }
-        }
-    }
-    assert!(names > 100 && said > 40, "{names} {said}");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -97,7 +97,7 @@ impl Side<'_> {
     }
 }
 
-/// The errors that private steps on a device make room for are not larger than what is said of them.
+/// The errors that private steps on a device make room for are not larger than the bounds on them.
 #[test]
 fn cotangents_are_rounded_no_more_than_stated() {
     let (n, m, d, k) = (3000, 1700, 3, 50);
@@ -150,7 +150,7 @@ fn cotangents_are_rounded_no_more_than_stated() {
             }
             let name = &test_device.name;
             assert!(worst <= bound, "{name}: {worst:e} of {bound:e}");
-            // Nor is what is said of them empty.
+            // Nor are the bounds empty.
             assert!(worst > 1e-3 * bound, "{name}: only {worst:e} of {bound:e}");
         }
     }

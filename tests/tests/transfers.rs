@@ -36,7 +36,7 @@ impl Log for Reads {
             .and_then(|rest| rest.split(')').next())
             .and_then(|digits| digits.parse().ok());
         if let Ok(mut reads) = self.0.lock() {
-            // A size that is not said would be the whole of some buffer.
+            // A size that is not given would be the whole of some buffer.
             reads.push(size.unwrap_or(u64::MAX));
         }
     }

@@ -13,7 +13,7 @@ use dp_core::sampling::AllRecords;
 use model::swae::{class_moments, moment_sensitivity};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::marginals::{Basis, Bins, MarginalQuery};
+use swd::marginals::{Basis, Bins, LabelledQuery, MarginalQuery};
 use swd::smoothed::project;
 use swd::{Region, SensitiveVector, Slices};
 
@@ -67,6 +67,7 @@ fn within(what: &str, largest: f64, bound: f64, attained: f64) {
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity() {
     let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let signs = Slices::signs(DIM, 16, &mut rng).unwrap();
     let slices = Slices::tight(DIM, 16, &mut rng).unwrap();
     for region in [Region::sphere(1.0).unwrap(), Region::ball(1.0).unwrap()] {
         let of = |released: SensitiveVector| released.before_noise().to_vec();
@@ -75,6 +76,20 @@ fn neighbours_stay_within_the_declared_sensitivity() {
             .l2_sensitivity_upper();
         let moved = largest_change(|rows| of(project(rows, &slices, region).unwrap()));
         within("projections", moved, declared, 0.99);
+        let declared = project(&[0.0; DIM], &signs, region).unwrap();
+        let moved = largest_change(|rows| of(project(rows, &signs, region).unwrap()));
+        let declared = declared.l2_sensitivity_upper();
+        within("projections on signs", moved, declared, 0.99);
+        // The label goes with the row: the opposite row has another one.
+        let label = |row: &[f32]| usize::from(row[0] > 0.0) + usize::from(row[1] > 0.0);
+        let bins = Bins::uniform(1.0, 8).unwrap();
+        let query = LabelledQuery::new(slices.clone(), region, bins, 3).unwrap();
+        let moved = largest_change(|rows| {
+            let labels: Vec<usize> = rows.chunks_exact(DIM).map(label).collect();
+            of(query.measure(rows, &labels).unwrap())
+        });
+        let declared = query.l2_sensitivity_upper();
+        within("marginals of classes", moved, declared, 0.99);
         for basis in [Basis::Counts, Basis::Haar] {
             let bins = Bins::uniform(1.0, 8).unwrap();
             let query = MarginalQuery::new(slices.clone(), region, bins, basis).unwrap();

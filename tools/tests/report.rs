@@ -61,11 +61,54 @@ fn one_run_several_runs_and_a_sweep() {
         root,
         &["--sweep", "runs/swae", "--markdown", "--out", "new/x.html"],
     );
-    assert!(text(&markdown.stdout).contains("| 11 \u{b1} 1.41 |"));
+    assert!(text(&markdown.stdout).contains("| 11 +- 1.41 |"));
     assert!(root.join("new/x.html").exists());
     let page = report(root, &["--sweep", "runs"]);
     assert!(page.status.success());
     assert!(root.join("runs/sweep.html").exists());
+}
+
+#[test]
+fn markdown_of_runs_and_of_chosen_columns() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let first = write(root, "a", 1.0, 0, 10.0);
+    write(root, "b", 1.0, 1, 12.0);
+    write(root, "c", 5.0, 0, 20.0);
+    let run = fs::read_to_string(first.join("run.json")).expect("readable");
+    let published = r#""value": 10, "unit": "nats", "paper": 11.5, "source": "Doe 2020, table 1""#;
+    let run = run.replace("\"value\": 10", published).replace(
+        "\"private\": true,",
+        "\"private\": true, \"command\": \"swae --dataset glyphs\",",
+    );
+    fs::write(first.join("run.json"), run).expect("written");
+
+    let one = report(root, &["--markdown", "runs/swae/a"]);
+    assert_eq!(
+        text(&one.stdout),
+        "```sh\nswae --dataset glyphs\n```\n\n\
+         | result | value | published | by |\n|---|---|---|---|\n\
+         | score | 10 nats | 11.5 nats | Doe 2020, table 1 |\n\n\
+         Privacy: (1, 1e-5)-differentially private\n",
+        "{}",
+        text(&one.stderr)
+    );
+    let runs = ["runs/swae/a", "runs/swae/b", "runs/swae/c"];
+    let chosen = ["--markdown", "--column", "epsilon", "--column", "SCORE"];
+    let several = report(root, &[&runs[..], &chosen[..]].concat());
+    let table = text(&several.stdout);
+    assert!(
+        table.starts_with("| epsilon | score |\n|---|---|\n| 1 | 11 +- 1.41 |\n| 5 | 20 |\n\n"),
+        "{table}"
+    );
+    let refused = report(root, &["--sweep", "runs", "--markdown", "--column", "seed"]);
+    let message = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("seed: there is no such column"),
+        "{message}"
+    );
+    assert!(!root.join("runs/swae/a/report.html").exists());
 }
 
 #[test]
@@ -92,6 +135,7 @@ fn what_is_wrong_is_named() {
             &["--out page.pdf", ".html"],
         ),
         (&["runs/swae/a", "--csv"], &["--sweep"]),
+        (&["runs/swae/a", "--column", "score"], &["--markdown"]),
         (&["--sweep", "nowhere"], &["nowhere"]),
     ];
     for (arguments, needles) in cases {

@@ -34,12 +34,7 @@ const SWEEP: &str = r#"
     experiment = "swae"
     name = "two"
     [fixed]
-    backend = "flex"
     records = 200
-    batch = 20
-    steps = 3
-    delta = 1e-3
-    slices = 8
     [grid]
     epsilon = [2, 5]
 "#;

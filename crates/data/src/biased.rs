@@ -48,7 +48,7 @@ impl Default for BiasedConfig {
     }
 }
 
-/// Simulated records, before it is said what is to be predicted.
+/// Simulated records, before what is to be predicted is chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Biased {
     /// The numbers of features, d_core and d_sp.

@@ -33,27 +33,6 @@ impl DatasetKind {
             Self::Usps => "usps",
         }
     }
-
-    /// What each class shows, in the order of the labels.
-    pub fn class_names(self) -> [&'static str; 10] {
-        match self {
-            Self::Glyphs | Self::Mnist | Self::Usps => {
-                ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
-            }
-            Self::FashionMnist => [
-                "T-shirt",
-                "trouser",
-                "pullover",
-                "dress",
-                "coat",
-                "sandal",
-                "shirt",
-                "sneaker",
-                "bag",
-                "ankle boot",
-            ],
-        }
-    }
 }
 
 impl fmt::Display for DatasetKind {

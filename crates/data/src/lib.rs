@@ -15,7 +15,7 @@
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
 //! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
-//! computed, with labels.
+//! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
@@ -43,6 +43,7 @@ mod images;
 pub mod npy;
 mod progress;
 mod reshape;
+mod rows;
 pub mod split;
 pub mod table;
 pub mod usps;
@@ -59,5 +60,6 @@ pub use glyphs::Glyphs;
 pub use images::LabelledImages;
 pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
+pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{CsvTable, GroupedTable, Labels, Missing, Outside, Schema};

@@ -16,7 +16,6 @@ fn offline() -> LoadOptions {
 fn names_are_read_back() {
     for kind in DatasetKind::ALL {
         assert_eq!(kind.to_string().parse::<DatasetKind>().unwrap(), kind);
-        assert_eq!(kind.class_names().len(), 10);
     }
     let error = "emnist".parse::<DatasetKind>().unwrap_err();
     assert!(matches!(error, DataError::UnknownDataset { .. }));

@@ -216,8 +216,8 @@ fn a_decoders_words_are_not_passed_on() {
     fs::write(&path, bytes).unwrap();
     let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
     let error = set.gather(&[0]).unwrap_err().to_string();
-    let told = "1.png: cannot be read as an image: its content is damaged or cut off; ";
-    assert!(error.contains(told), "{error}");
+    let message = "1.png: cannot be read as an image: its content is damaged or cut off; ";
+    assert!(error.contains(message), "{error}");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn headers_that_do_not_fit_are_refused() {
     }
 }
 
-/// A private record has no place in a message: wherever a field is wrong, what it holds is not said.
+/// A private record has no place in a message: wherever a field is wrong, what it holds is left out.
 #[test]
 fn no_message_quotes_a_record() {
     let secret = "123.456789";

@@ -210,7 +210,7 @@ fn an_edited_file_is_refused() {
     load().unwrap();
 }
 
-/// A record that is public in one run and private in another is told to whichever run comes later.
+/// A record that is public in one run and private in another is reported to whichever run comes later.
 #[test]
 fn every_other_use_of_the_same_records_is_known() {
     let folder = tempfile::tempdir().unwrap();
@@ -242,8 +242,11 @@ fn every_other_use_of_the_same_records_is_known() {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = note(&below, "toy", &sum, Use::AllPrivate).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains(name) && said.contains(removable), "{said}");
+        let message = error.to_string();
+        assert!(
+            message.contains(name) && message.contains(removable),
+            "{message}"
+        );
         fs::write(&path, whole).unwrap();
     }
 }
@@ -269,7 +272,7 @@ fn uses_that_race_are_not_both_silent() {
     for round in 0..40 {
         let folder = tempfile::tempdir().unwrap();
         let (path, start) = (folder.path(), &std::sync::Barrier::new(2));
-        let told: usize = std::thread::scope(|scope| {
+        let reports: usize = std::thread::scope(|scope| {
             let runs = [Use::AllPrivate, Use::AllPublic].map(|used| {
                 scope.spawn(move || {
                     start.wait();
@@ -278,7 +281,7 @@ fn uses_that_race_are_not_both_silent() {
             });
             runs.into_iter().map(|run| run.join().unwrap()).sum()
         });
-        assert!(told >= 1, "round {round}");
+        assert!(reports >= 1, "round {round}");
         assert_eq!(fs::read_dir(path).unwrap().count(), 2);
     }
 }

@@ -7,6 +7,7 @@
 //!   (book-keeping), and the clipping that they allow;
 //! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
 //!   optimizer: a release that is written to the [`ledger`] before the noise leaves;
+//! - [`local`]: records that are privatised by their owner, each by itself;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
 //! Accounting, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
@@ -16,6 +17,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod local;
 pub mod mechanism;
 pub mod per_sample;
 pub mod sampling;

@@ -13,8 +13,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::EvaluateError;
+use super::classifier::LeNet;
 use super::error::{check_count, check_labels, check_records};
-use super::neighbours::{Images, nearest};
+use super::neighbours::Images;
 use super::supervised::{
     Examples, Network, Schedule, host, largest, outputs, share_correct, train,
 };
@@ -28,6 +29,8 @@ pub enum Learner {
     Mlp,
     /// Logistic regression: no hidden layer.
     Logistic,
+    /// Two convolutions and three linear layers, after LeNet-5: the network of the classifier that gives features.
+    Convolutional,
 }
 
 /// How it learns.
@@ -109,6 +112,10 @@ impl Learner {
                 };
                 learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
+            Self::Convolutional => {
+                let network = LeNet::for_images(test, &mut rng, &device)?;
+                learn(network, &examples, settings, &mut rng, test, interrupt)?
+            }
         };
         Ok(Accuracy {
             accuracy: share_correct(&predicted, test.labels()),
@@ -116,32 +123,6 @@ impl Learner {
             training_records: records,
         })
     }
-}
-
-/// The label of the nearest private image for each sample: the papers' way to label the samples of
-/// a generator that has no classes.
-///
-/// `samples`: `[n, d]`, `private` with `d` pixels an image; ties go to the first image.
-///
-/// # Not private
-///
-/// The labels depend on private records and no accountant covers them: a score that rests on them
-/// is for comparison with the papers, and nothing trained on them may be released. Class-conditional
-/// generators need none of this.
-///
-/// # Errors
-///
-/// Samples that do not fit or are not finite; [`EvaluateError::Interrupted`].
-pub fn nearest_neighbour_labels(
-    samples: &[f32],
-    private: &LabelledImages,
-    interrupt: &Interrupt,
-) -> Result<Vec<u8>, EvaluateError> {
-    let labels = private.labels();
-    Ok(nearest(samples, &Images::from(private), interrupt)?
-        .into_iter()
-        .map(|found| labels[found.index])
-        .collect())
 }
 
 /// Units of the hidden layer (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).

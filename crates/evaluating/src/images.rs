@@ -46,6 +46,8 @@ pub struct ImageOptions {
     pub memorisation_points: usize,
     /// How classifiers learn from the samples; `None` leaves the accuracies out.
     pub downstream: Option<downstream::Settings>,
+    /// Whether a convolutional network learns from them too, which takes minutes.
+    pub convolutional: bool,
     /// The seed of the slices and of the choice of images: the same one makes scores comparable.
     pub seed: u64,
 }
@@ -57,6 +59,7 @@ impl Default for ImageOptions {
             exact_points: 1000,
             memorisation_points: 1000,
             downstream: Some(downstream::Settings::default()),
+            convolutional: false,
             seed: 0,
         }
     }
@@ -75,6 +78,9 @@ pub struct ImageScores {
     pub downstream_mlp: Option<Accuracy>,
     /// The accuracy of logistic regression trained on the samples.
     pub downstream_logistic: Option<Accuracy>,
+    /// The accuracy of a convolutional network trained on the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downstream_convolutional: Option<Accuracy>,
     /// The sliced squared 2-Wasserstein distance between pixels.
     pub sliced_w2_squared: f64,
     /// The exact squared 2-Wasserstein distance between the pixels of [`ImageScores::exact_points`]
@@ -139,8 +145,11 @@ pub fn evaluate_images(
     check_asked(interrupt)?;
     let slices = Slices::iid(pixels, options.slices, &mut stream(options, 0))?;
     let sliced_w2_squared = sliced_w2_squared(generated.pixels, &test, &slices)?;
-    let (downstream_mlp, downstream_logistic) =
-        downstream_accuracies(real, generated, options, interrupt)?;
+    let [
+        downstream_mlp,
+        downstream_logistic,
+        downstream_convolutional,
+    ] = downstream_accuracies(real, generated, options, interrupt)?;
     let chosen = Chosen {
         generated: generated.pixels,
         test: &test,
@@ -155,6 +164,7 @@ pub fn evaluate_images(
         frechet,
         downstream_mlp,
         downstream_logistic,
+        downstream_convolutional,
         sliced_w2_squared,
         exact_w2_squared,
         exact_points,
@@ -180,21 +190,24 @@ fn check_size(what: &'static str, found: usize, expected: usize) -> Result<(), E
     })
 }
 
-/// Both accuracies, side by side.
+/// The accuracies of the MLP, of logistic regression and of the convolutional network, side by side.
 fn downstream_accuracies(
     real: &RealImages<'_>,
     generated: &GeneratedImages<'_>,
     options: &ImageOptions,
     interrupt: &Interrupt,
-) -> Result<(Option<Accuracy>, Option<Accuracy>), EvaluateError> {
+) -> Result<[Option<Accuracy>; 3], EvaluateError> {
     let (Some(settings), Some(labels)) = (options.downstream, generated.labels) else {
-        return Ok((None, None));
+        return Ok([None; 3]);
     };
     let accuracy = |learner: Learner| {
         learner.accuracy(generated.pixels, labels, real.test, &settings, interrupt)
     };
     let (mlp, logistic) = rayon::join(|| accuracy(Learner::Mlp), || accuracy(Learner::Logistic));
-    Ok((Some(mlp?), Some(logistic?)))
+    let convolutional = options
+        .convolutional
+        .then(|| accuracy(Learner::Convolutional));
+    Ok([Some(mlp?), Some(logistic?), convolutional.transpose()?])
 }
 
 /// Scores that look at a random choice of the images: generated ones may be in order of class.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
 use evaluating::classifier::{Classifier, Settings};
-use evaluating::downstream::{self, Learner, nearest_neighbour_labels};
+use evaluating::downstream::{self, Learner};
 use evaluating::memorisation::memorisation;
 use evaluating::{
     EvaluateError, GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images,
@@ -197,17 +197,6 @@ fn samples_teach_as_much_as_they_know() {
             .accuracy(&[], &[], &data.test, &settings, &Interrupt::default())
             .is_err()
     );
-}
-
-#[test]
-fn labels_of_the_nearest_images() {
-    let data = glyphs(300, 10);
-    let noisy: Vec<f32> = pixels(&data.train)
-        .iter()
-        .map(|x| 0.98 * x + 0.01)
-        .collect();
-    let labels = nearest_neighbour_labels(&noisy, &data.train, &Interrupt::default()).unwrap();
-    assert_eq!(labels, data.train.labels());
 }
 
 #[test]

@@ -100,10 +100,10 @@ pub fn create(
 }
 
 /// The ledger of a run that resumes or is judged again. A private one must hold what else lies in the
-/// folder tells of: with a ledger that was lost or shortened, less would be said to be spent than was.
+/// folder tells of: with a ledger that was lost or shortened, less would be reported as spent than was.
 ///
 /// - `private`: whether the run adds noise; one without has nothing to record.
-/// - `told`: what else tells of releases, by name, and of how many; the files of the folder are asked
+/// - `others`: what else records releases, by name, and how many; the files of the folder are asked
 ///   here.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ pub fn create(
 pub fn ledger(
     folder: &RunFolder,
     private: bool,
-    told: impl IntoIterator<Item = (String, u64)>,
+    others: impl IntoIterator<Item = (String, u64)>,
 ) -> Result<Ledger, Failure> {
     let path = folder.file(LEDGER);
     let refuse = |why: String| {
@@ -126,7 +126,7 @@ pub fn ledger(
     if !path.exists() && !private {
         return Ledger::create(&path).map_err(Failure::failed);
     }
-    let (by, least) = told
+    let (by, least) = others
         .into_iter()
         .chain(recorded(folder.path()))
         .max_by_key(|&(_, releases)| releases)

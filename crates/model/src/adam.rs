@@ -1,4 +1,4 @@
-//! Adam with a state that can be kept and put back.
+//! Adam with a state that can be saved and restored.
 //!
 //! The arithmetic is burn's [`Adam`]; what is added is a state that is a plain list, in the order in
 //! which burn visits the parameters. burn's own record is loaded onto the default device, which is a
@@ -67,6 +67,22 @@ impl ModuleAdam {
             gradients,
             next: 0,
         })
+    }
+
+    /// One step down a gradient that is known at the module's output: `cotangent`, as long as `output`, which the
+    /// module computed on a device with gradients.
+    pub fn pull<M: Module>(
+        &mut self,
+        rate: f64,
+        module: M,
+        output: Tensor<2>,
+        cotangent: Vec<f32>,
+    ) -> M {
+        let data = TensorData::new(cotangent, output.dims());
+        let cotangent = Tensor::from_data(data, &output.device());
+        let gradients = (output * cotangent).sum().backward();
+        let gradients = GradientsParams::from_grads(gradients, &module);
+        self.step(rate, module.valid(), gradients).train()
     }
 
     /// The state as bytes: for each parameter the number of steps, the length, and both moments, all

@@ -117,7 +117,7 @@ impl Ema {
                 module.map(&mut Placing(parts.iter()))
             }
         };
-        // The same division for both, so that a run that goes on has the same weights to the last bit.
+        // The same division for both, so that a resumed run has the same weights to the last bit.
         let correction = 1.0 - self.decay.powf(self.steps as f64);
         Ok(averaged.map(&mut Unbiased(correction)))
     }

@@ -69,7 +69,7 @@ fn four_images_come_back() {
     );
 }
 
-/// A training that is told to stop ends with that step, and one that goes on from there comes to the
+/// A training that is asked to stop ends with that step, and one that resumes there comes to the
 /// same weights, with batch norms and without.
 #[test]
 fn a_stopped_training_goes_on_to_the_same_weights() {

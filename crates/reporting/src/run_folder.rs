@@ -306,8 +306,11 @@ mod tests {
             asked.push(attempt);
             attempt < 2
         });
-        let said = refused.unwrap_err().to_string();
-        assert!(said.contains("another process is at this run"), "{said}");
+        let refusal = refused.unwrap_err().to_string();
+        assert!(
+            refusal.contains("another process is at this run"),
+            "{refusal}"
+        );
         assert_eq!(asked, [0, 1, 2]);
         // The other one ends while this one waits.
         let taken = RunFolder::locked_after(&path, |attempt| {
@@ -334,8 +337,8 @@ mod tests {
                 true
             })
         });
-        let said = second.unwrap_err().to_string();
-        assert!(said.contains("exists already"), "{said}");
+        let refusal = second.unwrap_err().to_string();
+        assert!(refusal.contains("exists already"), "{refusal}");
         assert_eq!(fs::read(path.join("run.json")).unwrap(), b"{}");
     }
 }

@@ -268,7 +268,12 @@ fn a_shortened_ledger_makes_runs_together_spend_no_less() {
         let sweep = Sweep::of(&records);
         let page = compare(&records).expect("a page") + &sweep.page().expect("a page");
         let together = sweep.together.clone().expect("private runs");
-        assert!(sweep.markdown().contains(&together));
+        assert!(
+            sweep
+                .markdown(&[])
+                .expect("all columns")
+                .contains(&together)
+        );
         (together, sweep.cells[0].privacy_of_all.clone(), page)
     };
     let (whole, _, page) = sweep();
@@ -357,7 +362,7 @@ fn sweeps_are_means_over_seeds() {
     );
     let together = sweep.together.as_ref().expect("private runs");
     assert!(together.starts_with("All 7 private runs: together at most epsilon"));
-    let markdown = sweep.markdown();
+    let markdown = sweep.markdown(&[]).expect("all columns");
     assert!(markdown.contains("| 132 \u{b1} 2 |"), "{markdown}");
     let html = sweep.page().expect("a page");
     assert!(html.contains("122 \u{b1} 3.46") && html.contains("data:image/svg+xml"));

@@ -76,6 +76,10 @@ impl Region {
     /// No rows, or a length that is no multiple of `d`. Rows that are not finite are no error, which
     /// would tell about a record: they count as the origin.
     pub(crate) fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
+        if let Some(signs) = &slices.signs {
+            check_shape("private rows", rows.len(), slices.dim())?;
+            return Ok(signs.project(rows, self, slices.count()));
+        }
         let columns = self.columns(rows, slices.dim())?;
         let n = rows.len() / slices.dim();
         let mut projected = vec![0.0; slices.count() * n];

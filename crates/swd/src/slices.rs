@@ -4,12 +4,15 @@
 //! `lambda_max(Theta Theta^T / k)`, which drives the sensitivity of the sliced gradient
 //! ([`crate::sensitivity`]), is then `1/d`, the smallest value that unit directions can have.
 
+use std::sync::OnceLock;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use nalgebra::DMatrix;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::SwdError;
+use crate::signs::Signs;
 
 /// The relative amount by which [`Slices::lambda_max_upper`] exceeds the computed eigenvalue: the
 /// symmetric QR iteration errs by a few `d` units of 2^-53, which for every `d` up to 10^4 is less.
@@ -40,6 +43,19 @@ pub struct Slices {
     dim: usize,
     count: usize,
     directions: Vec<f64>,
+    lambda_max_upper: Once,
+    /// How they can be projected on without a product.
+    pub(crate) signs: Option<Signs>,
+}
+
+/// What is computed of the directions when it is first asked for: no part of what they are.
+#[derive(Debug, Clone, Default)]
+struct Once(OnceLock<f64>);
+
+impl PartialEq for Once {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Slices {
@@ -164,7 +180,20 @@ impl Slices {
             dim,
             count,
             directions: rounded,
+            lambda_max_upper: Once::default(),
+            signs: None,
         })
+    }
+
+    /// Directions of unit norm in `f32` that can be projected on without a product.
+    pub(crate) fn of_signs(dim: usize, count: usize, directions: Vec<f64>, signs: Signs) -> Self {
+        Self {
+            dim,
+            count,
+            directions,
+            lambda_max_upper: Once::default(),
+            signs: Some(signs),
+        }
     }
 
     /// Takes the columns of a tensor `[d, k]` as directions and scales them to unit norm.
@@ -219,8 +248,17 @@ impl Slices {
 
     /// An upper bound on `lambda_max(Theta Theta^T / k)`, at most a relative `1e-10` too large.
     ///
-    /// It lies between `1/d` (tight frames; up to the rounding of the directions) and 1.
+    /// It lies between `1/d` (tight frames; up to the rounding of the directions) and 1. Computed once: it takes
+    /// seconds where `d` and `k` are near a thousand.
     pub fn lambda_max_upper(&self) -> f64 {
+        let first = || self.computed_lambda_max_upper();
+        *self.lambda_max_upper.0.get_or_init(first)
+    }
+
+    fn computed_lambda_max_upper(&self) -> f64 {
+        if let Some(signs) = &self.signs {
+            return signs.lambda_max() * (1.0 + EIGENVALUE_SLACK);
+        }
         let theta = DMatrix::from_column_slice(self.dim, self.count, &self.directions);
         // Both products have the same largest eigenvalue: take the smaller matrix.
         let gram = if self.dim <= self.count {

@@ -190,12 +190,12 @@ fn the_module_refuses_what_has_no_distance() {
     let loss = SlicedWassersteinConfig::new().init();
     let wide = matrix(&[0.0; 3], 3, &device);
     assert!(loss.forward(x.clone(), wide, &mut rng).is_err());
-    // A zero column has no direction: its number is told.
+    // A zero column has no direction: its number is in the error.
     let zero = matrix(&[1.0, 0.0, 1.0, 0.0], 2, &device);
-    let told = sliced_w2_squared(x.clone(), x, zero.clone()).unwrap_err();
-    assert!(matches!(told, SwdError::ZeroDirection { index: 1, .. }));
-    let told = Slices::from_tensor(zero).unwrap_err().to_string();
-    assert!(told.contains("direction 1 has length 0"), "{told}");
+    let error = sliced_w2_squared(x.clone(), x, zero.clone()).unwrap_err();
+    assert!(matches!(error, SwdError::ZeroDirection { index: 1, .. }));
+    let error = Slices::from_tensor(zero).unwrap_err().to_string();
+    assert!(error.contains("direction 1 has length 0"), "{error}");
 }
 
 /// Rising values of equal keys: each key has its own gradient, by index.
@@ -267,8 +267,11 @@ fn weights_that_are_none_are_refused() {
     let device = Device::flex();
     let two = || line(&[0.0, 1.0], &device);
     let refused = |weights: &[f64]| w2_squared_1d(two(), weights, two(), &[1.0, 1.0]).unwrap_err();
-    let told = refused(&[1.0, -0.5]).to_string();
-    assert!(told.contains("weight") && told.contains("-0.5"), "{told}");
+    let error = refused(&[1.0, -0.5]).to_string();
+    assert!(
+        error.contains("weight") && error.contains("-0.5"),
+        "{error}"
+    );
     assert!(matches!(
         refused(&[1.0, f64::NAN]),
         SwdError::NotABound { .. }
@@ -553,8 +556,8 @@ fn circles_that_are_none_are_refused() {
     );
     assert!(GreatCircles::iid(3, 0, &mut rng).is_err());
     let slices = Slices::iid(3, 4, &mut rng).unwrap();
-    let told = GreatCircles::through(slices.clone(), &slices).unwrap_err();
-    assert!(matches!(told, SwdError::ZeroDirection { index: 0, .. }));
+    let error = GreatCircles::through(slices.clone(), &slices).unwrap_err();
+    assert!(matches!(error, SwdError::ZeroDirection { index: 0, .. }));
     let fewer = Slices::iid(3, 3, &mut rng).unwrap();
     assert!(GreatCircles::through(slices, &fewer).is_err());
     let circles = GreatCircles::iid(3, 4, &mut rng).unwrap();

@@ -1,6 +1,7 @@
 //! The records of one step.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use burn::tensor::Tensor;
 
@@ -17,6 +18,16 @@ pub struct Batch<const D: usize> {
     inputs: Tensor<D>,
     targets: Tensor<2>,
     groups: Vec<Range<usize>>,
+    fixed: Option<Fixed>,
+}
+
+/// Records that the network does not touch.
+#[derive(Debug, Clone)]
+pub(crate) struct Fixed {
+    /// `[m, d]`, row by row.
+    pub rows: Arc<Vec<f32>>,
+    /// `m`.
+    pub count: usize,
 }
 
 impl<const D: usize> Batch<D> {
@@ -42,7 +53,28 @@ impl<const D: usize> Batch<D> {
             groups: groups.collect(),
             inputs,
             targets,
+            fixed: None,
         })
+    }
+
+    /// The same with one more group, the last one: `count` private records that the network does not touch, and
+    /// that a penalty to a private sample ([`crate::Penalty::to_private_sample`]) compares activations with.
+    ///
+    /// - `rows`: `[m, d]`, row by row, `d` the dimension of the penalised activation.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Shape`] for a length that is no multiple of `count`.
+    pub fn with_private_sample(
+        mut self,
+        rows: Vec<f32>,
+        count: usize,
+    ) -> Result<Self, TrainingError> {
+        let width = rows.len() / count.max(1);
+        same("values of a private sample", count * width, rows.len())?;
+        let rows = Arc::new(rows);
+        self.fixed = Some(Fixed { rows, count });
+        Ok(self)
     }
 
     /// The number of records.
@@ -60,14 +92,20 @@ impl<const D: usize> Batch<D> {
         &self.targets
     }
 
-    /// Where each group stands.
+    /// Where each group stands that the network sees.
     pub fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
-    /// Records of each group.
+    /// Records of each group, a private sample's last.
     pub fn sizes(&self) -> Vec<usize> {
-        self.groups.iter().map(Range::len).collect()
+        let fixed = self.fixed.iter().map(|fixed| fixed.count);
+        self.groups.iter().map(Range::len).chain(fixed).collect()
+    }
+
+    /// The records that the network does not touch.
+    pub(crate) fn fixed(&self) -> Option<&Fixed> {
+        self.fixed.as_ref()
     }
 
     /// The same records as rows of features.
@@ -78,6 +116,7 @@ impl<const D: usize> Batch<D> {
             inputs: self.inputs.clone().reshape([n, features]),
             targets: self.targets.clone(),
             groups: self.groups.clone(),
+            fixed: self.fixed.clone(),
         }
     }
 

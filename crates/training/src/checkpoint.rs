@@ -1,4 +1,4 @@
-//! What a training goes on from.
+//! What a training resumes from.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrainingError;
 
-/// A training between two steps, besides its weights and its optimizer, of which burn keeps records. Nothing
+/// A training between two steps, without its weights and its optimizer, of which burn keeps records. Nothing
 /// in it is secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {

@@ -79,7 +79,7 @@ pub enum TrainingError {
     Device {
         /// Records that went through the network at once.
         chunk: usize,
-        /// What the device said.
+        /// The message of the device.
         message: String,
     },
     /// The per-record engine, the plan or the mechanism refused.

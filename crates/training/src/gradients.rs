@@ -42,7 +42,7 @@ impl Gradients {
         }
     }
 
-    /// The engine of the steps; the fastest one that knows the network unless said.
+    /// The engine of the steps; the fastest one that knows the network unless given.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.asked = Some(engine);
@@ -90,7 +90,7 @@ impl Gradients {
     ) -> Result<(Clipped, StepLosses), TrainingError> {
         let step = self.prepare(network, batch, sizes)?;
         let device = device_of(network, batch);
-        self.carry(|engine| step.clipped_gradient(network, batch, engine, &device))
+        self.fitting_chunks(|engine| step.clipped_gradient(network, batch, engine, &device))
     }
 
     /// The ordinary gradient of a batch: nothing is clipped and **nothing is private**.
@@ -106,7 +106,7 @@ impl Gradients {
         let sizes = GroupSizes::Fixed(batch.sizes());
         let step = self.prepare(network, batch, sizes)?;
         let device = device_of(network, batch);
-        self.carry(|engine| step.gradient_without_privacy(network, batch, engine, &device))
+        self.fitting_chunks(|engine| step.gradient_without_privacy(network, batch, engine, &device))
     }
 
     /// The public side of a step; before the first one, what the network claims is tried.
@@ -195,7 +195,7 @@ impl Gradients {
     }
 
     /// Runs a step, in smaller chunks where the device has no memory for larger ones.
-    fn carry<T>(
+    fn fitting_chunks<T>(
         &mut self,
         step: impl FnMut(Engine) -> Result<T, TrainingError>,
     ) -> Result<T, TrainingError> {

@@ -91,7 +91,7 @@ impl Loss {
         Self::of(Kind::Own(Arc::new(values)))
     }
 
-    /// The weight of this loss in what is minimised, 1 unless said.
+    /// The weight of this loss in what is minimised, 1 unless given.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
@@ -99,7 +99,7 @@ impl Loss {
     }
 
     /// The norm `C` to which each record's gradient of this loss, before its weight, is clipped; 1 unless
-    /// said.
+    /// given.
     #[must_use]
     pub fn clip(mut self, norm: f64) -> Self {
         self.clip = norm;
@@ -107,7 +107,7 @@ impl Loss {
     }
 
     /// The mean over the records of these groups alone, by their place in the sampler; over all unless
-    /// said.
+    /// given.
     #[must_use]
     pub fn only_groups(mut self, groups: &[usize]) -> Self {
         self.groups = Some(groups.to_vec());

@@ -149,11 +149,11 @@ impl<'a> Layers<'a> {
         let d = encoded.output().dims()[1];
         let mut scalars = encoded.scalars();
         if let Some(head) = &self.head {
-            let mut seen = encoded.output();
+            let mut head_input = encoded.output();
             if self.beside > 0 {
-                seen = Tensor::cat(vec![seen, row.narrow(1, own, self.beside)], 1);
+                head_input = Tensor::cat(vec![head_input, row.narrow(1, own, self.beside)], 1);
             }
-            scalars += head.forward(seen).scalars();
+            scalars += head.forward(head_input).scalars();
         }
         let penalised = if objective.penalties().is_empty() {
             0
@@ -174,10 +174,10 @@ impl<'a> Layers<'a> {
         let Some(head) = &self.head else {
             return Forward::penalised(activation);
         };
-        let mut seen = activation.clone();
+        let mut head_input = activation.clone();
         if self.beside > 0 {
-            seen = Tensor::cat(vec![seen, rows.slice([0..n, own..features])], 1);
+            head_input = Tensor::cat(vec![head_input, rows.slice([0..n, own..features])], 1);
         }
-        Forward::tapped(head.output(seen), activation)
+        Forward::tapped(head.output(head_input), activation)
     }
 }

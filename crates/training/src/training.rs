@@ -41,14 +41,14 @@ impl Training {
         self
     }
 
-    /// The learning rate, or one of burn's schedules; 0.001 unless said.
+    /// The learning rate, or one of burn's schedules; 0.001 unless given.
     #[must_use]
     pub fn learning_rate(mut self, rate: impl LrScheduler + 'static) -> Self {
         self.rate = Box::new(rate);
         self
     }
 
-    /// What public randomness, the slices of penalties, is drawn from; seed 0 unless said. Noise and
+    /// What public randomness, the slices of penalties, is drawn from; seed 0 unless given. Noise and
     /// batches come from the operating system, never from here.
     #[must_use]
     pub fn public(mut self, generator: ChaCha20Rng) -> Self {
@@ -56,14 +56,14 @@ impl Training {
         self
     }
 
-    /// The engine of the steps, for comparison; the fastest one that knows the network unless said.
+    /// The engine of the steps, for comparison; the fastest one that knows the network unless given.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.gradients = self.gradients.engine(engine);
         self
     }
 
-    /// A cap, in bytes, on what activations and cotangents of a step take on a device, besides the weights and
+    /// A cap, in bytes, on what activations and cotangents of a step take on a device, without the weights and
     /// their gradient: as many records go through the network at once as fit, and their gradients are
     /// added up, whatever the size of the batch.
     #[must_use]
@@ -278,7 +278,7 @@ impl PrivateTraining {
         self.gradients.notes()
     }
 
-    /// What [`Training::resume`] goes on from; nothing in it is secret.
+    /// What [`Training::resume`] starts from; nothing in it is secret.
     pub fn checkpoint(&mut self) -> Checkpoint {
         Checkpoint {
             step: self.step(),

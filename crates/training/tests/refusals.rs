@@ -41,20 +41,20 @@ fn refusal<const D: usize>(
 fn batches_that_were_not_drawn_are_refused_with_both_numbers() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
-    let said = refusal(
+    let message = refusal(
         cross_entropy(),
         &network,
         uniform([50, 1, 6, 6], 0, &device),
         labels(50, 4, &device),
     );
-    assert_eq!(said, "records of a batch: expected 10, found 50");
-    let said = refusal(
+    assert_eq!(message, "records of a batch: expected 10, found 50");
+    let message = refusal(
         cross_entropy(),
         &network,
         uniform([10, 1, 6, 6], 0, &device),
         labels(9, 4, &device),
     );
-    assert_eq!(said, "targets of a batch: expected 10, found 9");
+    assert_eq!(message, "targets of a batch: expected 10, found 9");
 }
 
 #[test]
@@ -62,14 +62,14 @@ fn labels_outside_of_the_classes_are_refused() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
     let images = || uniform([10, 1, 6, 6], 0, &device);
-    let said = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
+    let message = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
     assert_eq!(
-        said,
+        message,
         "a label is 4: with 4 outputs it must be a whole number from 0 to 3"
     );
     let halves = labels(10, 4, &device) + 0.5;
-    let said = refusal(cross_entropy(), &network, images(), halves);
-    assert!(said.starts_with("a label is 0.5"), "{said}");
+    let message = refusal(cross_entropy(), &network, images(), halves);
+    assert!(message.starts_with("a label is 0.5"), "{message}");
 }
 
 #[test]
@@ -90,8 +90,11 @@ fn what_mixes_records_is_refused() {
         norm: BatchNormConfig::new(4).init(&device),
     };
     let inputs = uniform([10, 3], 0, &device);
-    let said = refusal(cross_entropy(), &network, inputs, labels(10, 4, &device));
-    assert!(said.contains("norm") && said.contains("batch"), "{said}");
+    let message = refusal(cross_entropy(), &network, inputs, labels(10, 4, &device));
+    assert!(
+        message.contains("norm") && message.contains("batch"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn layers_that_are_not_the_network_are_refused() {
         }
     }
     let device = Device::flex();
-    let said = refusal(
+    let message = refusal(
         cross_entropy(),
         &Wrong {
             small: Small::new(3, 4, &device),
@@ -118,8 +121,8 @@ fn layers_that_are_not_the_network_are_refused() {
         labels(10, 4, &device),
     );
     assert!(
-        said.contains("layers and its forward pass differ"),
-        "{said}"
+        message.contains("layers and its forward pass differ"),
+        "{message}"
     );
 }
 
@@ -154,8 +157,8 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
             forgets,
         };
         let rows = uniform([10, 4], 0, &device);
-        let said = refusal(cross_entropy(), &network, rows, labels(10, 4, &device));
-        assert!(said.contains(why), "{said}");
+        let message = refusal(cross_entropy(), &network, rows, labels(10, 4, &device));
+        assert!(message.contains(why), "{message}");
     }
 }
 
@@ -171,23 +174,26 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_ledger_exists() {
     };
     let clipped = |norm| Objective::of([Loss::cross_entropy().clip(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let said = refused(clipped(norm), plan(fixed()));
+        let message = refused(clipped(norm), plan(fixed()));
         assert!(
-            said.contains("clipping norm C") && said.contains("positive"),
-            "{said}"
+            message.contains("clipping norm C") && message.contains("positive"),
+            "{message}"
         );
     }
-    let said = refused(Objective::default(), plan(fixed()));
-    assert!(said.contains("at least 1"), "{said}");
+    let message = refused(Objective::default(), plan(fixed()));
+    assert!(message.contains("at least 1"), "{message}");
     let poisson = PoissonSampler::new(100, 0.1).unwrap();
     let prior = clipped(1.0).penalty(Penalty::to(Prior::UniformBall));
-    let said = refused(prior, plan(poisson));
-    assert!(said.contains("Poisson"), "{said}");
+    let message = refused(prior, plan(poisson));
+    assert!(message.contains("Poisson"), "{message}");
     let group = Objective::of([Loss::squared_error().only_groups(&[2])]);
     let groups = vec![(0..50).collect(), (50..100).collect()];
     let groups = GroupSampler::new(groups, &[5, 5]).unwrap();
-    let said = refused(group, plan(groups));
-    assert!(said.contains("below the number of groups, 2"), "{said}");
+    let message = refused(group, plan(groups));
+    assert!(
+        message.contains("below the number of groups, 2"),
+        "{message}"
+    );
 }
 
 #[test]

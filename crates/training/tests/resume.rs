@@ -1,4 +1,4 @@
-//! A training that was stopped goes on, and its ledger never shows less than was released.
+//! A training that was stopped resumes, and its ledger never shows less than was released.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the accountant costs, for the 5000 steps of rate 0.01 of the paper's autoencoder at epsilon 10.
+//! What the accountant costs, for the 5000 steps of rate 0.01 of the autoencoder of Rodriguez-Vitores et al. (2025) at epsilon 10.
 //!
 //! Floor: one composition is two Fourier transforms of the lattice of a step's privacy loss in each of two
 //! directions, `5 m log2 m` operations each for `m` points (at most 2^22); a calibration repeats it about 18

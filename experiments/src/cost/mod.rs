@@ -7,14 +7,19 @@ mod flow;
 mod memory;
 mod operations;
 mod peak;
+mod release;
 mod step;
 mod transport;
 
+use std::hint::black_box;
 use std::time::Instant;
 
+use burn::tensor::Device;
 use clap::{Parser, ValueEnum};
+use dp_core::per_sample::JacobianClip;
 use lab::backend::{Backend, Choice};
 use lab::diagnostic::Failure;
+use private_training::{Batch, Engine, Network, StepObjective, TrainingError};
 
 /// Print tables of costs.
 #[derive(Debug, Parser)]
@@ -47,6 +52,8 @@ pub enum Table {
     Transport,
     /// A step of a flow on the host.
     Flow,
+    /// A release of noisy projections.
+    Release,
     /// Memory of a private step of a fully connected network of ten million parameters; only by itself.
     Memory,
     /// The same of a convolutional one; only by itself.
@@ -84,6 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Device => device::print(device, repeat, arguments.most_keys)?,
             Table::Transport => transport::print(repeat)?,
             Table::Flow => flow::print(repeat)?,
+            Table::Release => release::print(repeat)?,
             Table::Memory => memory::print(device, false)?,
             Table::MemoryConv => memory::print(device, true)?,
             Table::Accountant => accountant::print(repeat)?,
@@ -96,6 +104,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn median(repeat: u64, mut step: impl FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
     let [median] = medians(repeat, [()], |()| step())?;
     Ok(median)
+}
+
+/// The median times of one gradient: without privacy, clipped by rows, clipped by singular values.
+///
+/// `objective` draws a step with its way to clip.
+fn gradients<const D: usize>(
+    repeat: u64,
+    network: &impl Network<D>,
+    batch: &Batch<D>,
+    engine: Engine,
+    device: &Device,
+    mut objective: impl FnMut(JacobianClip) -> Result<StepObjective, TrainingError>,
+) -> Result<[f64; 3], Failure> {
+    let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
+    medians(repeat, forms, |mode: Option<JacobianClip>| {
+        let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::failed)?;
+        let gradient = if mode.is_some() {
+            step.clipped_gradient(network, batch, engine, device)
+                .map(|(bounded, _)| bounded.before_noise())
+        } else {
+            step.gradient_without_privacy(network, batch, engine, device)
+                .map(|(gradient, _)| gradient.to_host())
+        };
+        black_box(gradient.map_err(Failure::failed)?);
+        Ok(())
+    })
 }
 
 /// The median times of `step` for each of `forms`, in milliseconds, after one run of each to warm up.

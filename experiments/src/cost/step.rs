@@ -3,8 +3,6 @@
 //!
 //! The floor, layer by layer, is printed before it ([`operations`]).
 
-use std::hint::black_box;
-
 use burn::tensor::Device;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
@@ -16,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::peak::Peak;
-use super::{medians, operations};
+use super::{gradients, operations};
 
 const BATCH: usize = 600;
 const LATENT: usize = 6;
@@ -75,19 +73,7 @@ pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
             .to_vec(),
     };
     for (name, engine) in engines {
-        let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
-        let [plain, rows, spectral] = medians(repeat, forms, |mode: Option<JacobianClip>| {
-            let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::failed)?;
-            let gradient = if mode.is_some() {
-                step.clipped_gradient(&model, &batch, engine, device)
-                    .map(|(bounded, _)| bounded.before_noise())
-            } else {
-                step.gradient_without_privacy(&model, &batch, engine, device)
-                    .map(|(gradient, _)| gradient.to_host())
-            };
-            black_box(gradient.map_err(Failure::failed)?);
-            Ok(())
-        })?;
+        let [plain, rows, spectral] = gradients(repeat, &model, &batch, engine, device, objective)?;
         let gigaflops = 2.0 * floor.private as f64 * BATCH as f64 / spectral / 1e6;
         println!(
             "| {name} | {plain:.1} | {rows:.1} | {spectral:.1} | {:.2} | {:.1} | {gigaflops:.0} | \

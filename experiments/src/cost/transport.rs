@@ -3,12 +3,15 @@
 //! Floor: `2 n k d` multiplications for each of two projections and one gradient, and `2 n k` keys to
 //! sort; the keys alone are read and written three times by a radix sort, `96 n k` bytes.
 //! `benches/python/sliced_distance.py` is the same in PyTorch.
+//!
+//! Entropic transport takes `2 n m` exponentials an iteration; `benches/python/sinkhorn.py` is the same in POT.
 
 use std::hint::black_box;
 
 use lab::diagnostic::Failure;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use swd::sinkhorn::{Cost, Memory, Sinkhorn};
 use swd::transport::host::sliced_cotangents_and_distance;
 use swd::{Cells, Slices, UniformBall};
 
@@ -39,6 +42,43 @@ pub fn print(repeat: u64) -> Result<(), Failure> {
             Ok(())
         })?;
         println!("| {n} | {k} | {ms:.2} |");
+    }
+    entropic(repeat)
+}
+
+/// Entropic transport of two batches of images, as many iterations as asked for, with its gradient.
+fn entropic(repeat: u64) -> Result<(), Failure> {
+    const POINTS: usize = 400;
+    const DIM: usize = 784;
+    const ITERATIONS: usize = 400;
+    println!(
+        "\nEntropic transport of {POINTS} points to {POINTS}, d = {DIM}, {ITERATIONS} iterations, with its gradient\n"
+    );
+    println!("| cost | costs | ms |");
+    println!("|---|---|---|");
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let cube = rand::distr::Uniform::new(0.0_f32, 1.0).map_err(Failure::failed)?;
+    let mut draw = || -> Vec<f32> { (&mut rng).sample_iter(cube).take(POINTS * DIM).collect() };
+    let (x, y) = (draw(), draw());
+    for (cost, lambda) in [(Cost::Manhattan, 1.0), (Cost::SquaredEuclidean, 1.0)] {
+        for (memory, iterations) in [(Memory::Dense, ITERATIONS), (Memory::Lazy, 4)] {
+            let sinkhorn = Sinkhorn::new(cost, lambda).map_err(Failure::failed)?;
+            // Never there before the end: a tolerance of 0 is below every rounding.
+            let sinkhorn = sinkhorn
+                .iterations(iterations)
+                .tolerance(0.0)
+                .memory(memory);
+            let ms = median(repeat.min(3), || {
+                let found = sinkhorn.solve(&x, &y, DIM).map_err(Failure::failed)?;
+                black_box(found.gradient());
+                Ok(())
+            })?;
+            let kept = match memory {
+                Memory::Dense => "kept".to_owned(),
+                Memory::Lazy => format!("computed again, {iterations} iterations"),
+            };
+            println!("| {cost:?} | {kept} | {ms:.1} |");
+        }
     }
     Ok(())
 }

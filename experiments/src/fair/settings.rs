@@ -106,7 +106,7 @@ lab::settings! {
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
-        /// Whether the paper's sensitivity is declared.
+        /// Whether the sensitivity of Rodriguez-Vitores et al. (2025) is declared.
         #[setting(default)]
         paper_sensitivity: bool,
         /// The variance of the weights of the last layer, times the units in front of it. Where targets are
@@ -132,7 +132,7 @@ lab::settings! {
         /// The share of the learning rate that is left at the last step; it falls along a line.
         #[setting(default = "one")]
         final_rate: f64,
-        /// How Jacobians are clipped: by `rows` as in the paper, or `spectral`, by singular values.
+        /// How Jacobians are clipped: by `rows` as Rodriguez-Vitores et al. (2025) do, or `spectral`, by singular values.
         #[flag(value_parser = by_name::<JacobianClip>)]
         clip: JacobianClip,
         /// C: the bound on each record's gradient of the loss.
@@ -172,10 +172,10 @@ lab::settings! {
         post_process: f64,
     }
     switches {
-        /// Where the values of `regression1d` and `representation` come from: their presets differ from the paper's.
+        /// Where the values of `regression1d` and `representation` come from: their presets differ from the published values.
         #[arg(long, value_enum, default_value_t = Preset::Tuned)]
         preset: Preset,
-        /// Declare the paper's sensitivity, 16 M L / min(n_0, n_1), twice the proved one.
+        /// Declare the sensitivity of Rodriguez-Vitores et al. (2025), 16 M L / min(n_0, n_1), twice the proved one.
         #[arg(long)]
         paper_sensitivity: bool,
     }

@@ -12,10 +12,10 @@ use swd::Slices;
 
 use crate::scores::{ScoreFlags, Scored};
 
-use super::data_split::Records;
 use super::mechanisms::{Generated, Snapshot, normalise};
 use super::space::Space;
 use super::train::Flow;
+use crate::records::Records;
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
@@ -48,7 +48,7 @@ struct Judge<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be kept;
+/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be stored;
 /// [`Failure::Interrupted`].
 pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outcome, Failure> {
     let space = run.space.as_ref();

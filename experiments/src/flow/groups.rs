@@ -1,6 +1,6 @@
 //! Private latents: one group for all records, or one a class.
 
-use super::data_split::Records;
+use crate::records::Records;
 
 /// The groups that flow by themselves. Sizes and labels are public, latents are not.
 pub struct Groups {

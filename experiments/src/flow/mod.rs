@@ -5,12 +5,12 @@ mod evaluate;
 mod groups;
 mod mechanisms;
 mod plan;
-mod release;
 mod report;
 mod settings;
 mod space;
 mod toy;
 mod train;
 
+pub(crate) use data_split::photographs::load as load_photographs;
 pub use settings::{Flags, Mechanism, Settings};
 pub use train::Flow;

@@ -1,4 +1,4 @@
-//! The public autoencoder: trained once, kept by the checksum of all that decides it.
+//! The public autoencoder: trained once, stored under the checksum of all that decides it.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use crate::trained::{damaged, read, write};
 
 use super::Settings;
-use super::data_split::{DataSplit, Records};
+use super::data_split::DataSplit;
+use crate::records::Records;
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.

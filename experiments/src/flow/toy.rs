@@ -132,7 +132,7 @@ fn smoothed(
     NoisyProjections::from_released(noisy, slices, sigma).map_err(Failure::failed)
 }
 
-/// The sliced distance as the papers' libraries give it: the root of the mean square.
+/// The sliced distance as POT gives it: the root of the mean square.
 fn distance(a: &[f32], b: &[f32], rng: &mut ChaCha20Rng) -> Result<f64, Failure> {
     let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
     let squared = sliced_w2_squared(a, b, &slices);
@@ -182,7 +182,7 @@ fn finish(
         device: "host".into(),
         privacy:
             "Nothing private is read: the points are drawn by the program. The noise is that of \
-                  the paper's figure, not one that is calibrated for a budget."
+                  the published figure, not one that is calibrated for a budget."
                 .into(),
         command: Some(this_command("cargo run --release --locked --bin flow --")),
         figures: vec![FigureFile::new(

@@ -22,7 +22,7 @@ pub struct Judging {
     /// The scores.
     #[command(flatten)]
     pub score: ScoreFlags,
-    /// Label samples by their nearest private images, as the paper does, where the model is
+    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. (2025) do, where the model is
     /// unconditional: the accuracies are then NOT covered by the guarantee.
     #[arg(long)]
     pub paper_labels: bool,
@@ -60,7 +60,7 @@ pub fn report(
     let mut warnings = crate::scores::warnings(&judging.score);
     if labels_read_private {
         warnings.push(
-            "Samples were labelled by their nearest private images, as in the paper: the accuracies \
+            "Samples were labelled by their nearest private images, as Rodriguez-Vitores et al. (2025) do: the accuracies \
              here are outside of the guarantee."
                 .to_string(),
         );
@@ -115,7 +115,7 @@ fn judge(
         &judging.score,
         session,
     )?;
-    // A conditional decoder is told the label of what it rebuilds, so only the other is asked.
+    // A conditional decoder is given the label of what it rebuilds, so only the other is asked.
     let rebuilt = match labels.filter(|_| unlabelled) {
         Some(labels) => {
             let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
@@ -170,7 +170,7 @@ fn paper_labels(
         .collect()
 }
 
-/// Results, beside those of the paper where they compare.
+/// Results, beside published ones where they compare.
 fn metrics(
     scores: &Scores,
     images: Option<&Scored>,
@@ -217,7 +217,7 @@ fn metrics(
 
 const TABLES: &str = "Rodriguez-Vitores, Lalanne and Loubes 2025, tables 1 and 2";
 
-/// Accuracies of the paper, tables 1 and 2: on test images, and on rebuilt ones.
+/// Accuracies of Rodriguez-Vitores et al. (2025), tables 1 and 2: on test images, and on rebuilt ones.
 fn paper_accuracy(run: &Swae) -> Option<(f64, f64)> {
     match (run.settings.dataset.as_str(), run.settings.epsilon?) {
         ("mnist", 10.0) => Some((0.755, 0.848)),
@@ -250,6 +250,7 @@ mod tests {
                 frechet: Some(1.0),
                 downstream_mlp: accuracy,
                 downstream_logistic: accuracy,
+                downstream_convolutional: None,
                 sliced_w2_squared: 1.0,
                 exact_w2_squared: None,
                 exact_points: 0,

@@ -85,7 +85,7 @@ lab::settings! {
         /// Slices drawn independently, or as a tight frame (a smaller sensitivity).
         #[flag(value_enum)]
         frame: Frame,
-        /// The prior by its `exact` quantiles, or by a `sample` a step as in the paper.
+        /// The prior by its `exact` quantiles, or by a `sample` a step as Rodriguez-Vitores et al. (2025) do.
         #[flag(value_parser = by_name::<Prior>)]
         prior: Prior,
         /// How the weights start.
@@ -104,7 +104,7 @@ lab::settings! {
         /// Show the decoder the label, match each class, sample from private class moments.
         #[arg(long, overrides_with = "unconditional")]
         conditional: bool,
-        /// The opposite of --conditional: the paper's form.
+        /// The opposite of --conditional: the form of Rodriguez-Vitores et al. (2025).
         #[arg(long)]
         unconditional: bool,
         /// Sample a conditional model from the prior instead of released class moments.

@@ -1,10 +1,8 @@
 //! The training run: its records, its autoencoder, one step, and its interim scores.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use data::split::{Records, Use};
-use data::{Dataset, DatasetKind, LoadOptions};
+use data::Dataset;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
@@ -17,6 +15,8 @@ use private_training::{Gradients, StepLosses};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
+
+use crate::records::load_private;
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
@@ -38,46 +38,6 @@ pub struct Swae {
     used: Used,
     /// Of the last step; not private.
     losses: Option<StepLosses>,
-}
-
-/// The data set, its private records cut to those that are asked for, and how it is used: all of it.
-fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<(Dataset, Used), Failure> {
-    let kind = settings.kind()?;
-    let glyphs = kind == DatasetKind::Glyphs;
-    let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
-        seed: settings.seed,
-        train: settings.records.filter(|_| glyphs),
-        // Glyphs are drawn, not read: as many as the evaluation looks at.
-        test: glyphs.then_some(2000),
-        mirrors: None,
-        progress: Some(Arc::new(|progress: &data::Progress| {
-            if let data::Progress::MirrorFailed { url, reason } = progress {
-                eprintln!("{url}: {reason}");
-            }
-        })),
-    };
-    let refuse = |e: data::DataError| {
-        Failure::input(
-            e.to_string(),
-            "check --data-dir, or use --dataset glyphs, which needs no file",
-        )
-    };
-    let mut data = Dataset::load(kind, &options).map_err(refuse)?;
-    // Of all records: runs on some of them are runs on the same data set.
-    let used = Used {
-        what: data.name.clone(),
-        name: match kind {
-            DatasetKind::Glyphs => format!("glyphs-{}-{}", settings.seed, data.train.len()),
-            kind => kind.name().to_string(),
-        },
-        sha256: data.train.sha256().map_err(refuse)?,
-        used: Use::AllPrivate,
-    };
-    if let Some(records) = settings.records {
-        data.train.truncate(records).map_err(refuse)?;
-    }
-    Ok((data, used))
 }
 
 impl Experiment for Swae {
@@ -111,7 +71,8 @@ impl Experiment for Swae {
         arguments: &Arguments<Flags>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let (data, used) = load(settings, arguments.running.data_dir.as_deref())?;
+        let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
+        let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let batches = Batches::new(settings, &data)?;
         let plan = plan(settings, &batches)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);

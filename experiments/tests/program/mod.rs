@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test needs some of it
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// A temporary folder, kept as long as the first part lives, and the run's own place in it.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -11,7 +11,7 @@ pub fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, out)
 }
 
-/// What a program said.
+/// What a program printed.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -19,6 +19,18 @@ pub fn text(bytes: &[u8]) -> String {
 /// A file as JSON.
 pub fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
+}
+
+/// Refuses each line of flags: exit code 2, the words in the message, nothing created.
+pub fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Output) {
+    for (flags, words) in cases {
+        let (_keep, out) = folder();
+        let output = run(&out, &flags.split_whitespace().collect::<Vec<_>>());
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
+        assert!(message.contains(words), "{flags}: {message}");
+        assert!(!out.exists(), "{flags}");
+    }
 }
 
 /// Runs until `step` steps are done, as with a SIGINT that comes then.

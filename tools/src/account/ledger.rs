@@ -42,7 +42,7 @@ pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
         answer.push(
             "sensitivity",
             json!(if failure < 1.0 {
-                "a high-probability value of the papers, no bound: its failure adds to delta"
+                "a published value that holds with high probability, no bound: its failure adds to delta"
             } else {
                 "no bound, with any probability: this run is not private"
             }),

@@ -53,11 +53,11 @@ fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
         let series: Vec<Series> = distinct(here().map(|r| r.budget()))
             .into_iter()
             .map(|budget| {
-                let courses: Vec<Vec<(f64, f64)>> = here()
+                let curves: Vec<Vec<(f64, f64)>> = here()
                     .filter(|r| r.budget() == budget)
-                    .map(|r| course(r))
+                    .map(|r| curve(r))
                     .collect();
-                Series::mean_and_deviation(budget, &courses)
+                Series::mean_and_deviation(budget, &curves)
             })
             .collect();
         charts.push(Chart {
@@ -94,7 +94,7 @@ fn differences(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
             for run in here().filter(|r| r.epsilon == Some(epsilon)) {
                 let plain = here().find(|r| r.epsilon.is_none() && r.seed == run.seed);
                 let Some(plain) = plain else { continue };
-                let pairs = course(run).into_iter().zip(course(plain));
+                let pairs = curve(run).into_iter().zip(curve(plain));
                 lines.push(
                     pairs
                         .filter(|(private, plain)| private.0 == plain.0)
@@ -120,10 +120,10 @@ fn differences(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
 }
 
 /// The objective on test records over the steps of a run.
-fn course(run: &FairRun) -> Vec<(f64, f64)> {
+fn curve(run: &FairRun) -> Vec<(f64, f64)> {
     let point =
         |line: &serde_json::Value| Some((line["step"].as_f64()?, line["objective"].as_f64()?));
-    run.course.iter().filter_map(point).collect()
+    run.steps.iter().filter_map(point).collect()
 }
 
 /// What unfairness costs: a point each weight or radius, with the spread over seeds.

@@ -1,5 +1,5 @@
 //! Figures over many finished runs: those of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and
-//! appendix C.
+//! appendix C, and appendix D.2 ([`Arguments::experiment`] `circle`).
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
@@ -7,6 +7,7 @@
 //! are of the objective on test records, where the published ones are of the training loss, which is private.
 
 mod charts;
+mod circle;
 mod page;
 mod runs;
 
@@ -21,14 +22,36 @@ use reporting::run_folder::write_file;
 #[command(name = "figures", version)]
 pub struct Arguments {
     /// The experiment.
-    #[arg(value_parser = ["fair"])]
+    #[arg(value_parser = ["fair", "circle"])]
     pub experiment: String,
-    /// Folders of runs, such as `runs/sweeps/fair`; every run below them is read.
-    #[arg(long, num_args = 1.., default_values = ["runs/sweeps/fair", "runs/sweeps/fair-line", "runs/sweeps/fair-adult"])]
+    /// Folders of runs; every run below them is read (default: those of the experiment's sweeps, such as
+    /// `runs/sweeps/circle`).
+    #[arg(long, num_args = 1..)]
     pub runs: Vec<PathBuf>,
-    /// Where the figures and `figures.html` go.
-    #[arg(long, default_value = "runs/figures/fair")]
-    pub out: PathBuf,
+    /// Where the figures and `figures.html` go (default: `runs/figures/EXPERIMENT`).
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// The folders that are read.
+    fn folders(&self) -> Vec<PathBuf> {
+        if !self.runs.is_empty() {
+            return self.runs.clone();
+        }
+        let endings: &[&str] = match self.experiment.as_str() {
+            "fair" => &["", "-line", "-adult"],
+            _ => &[""],
+        };
+        let folder =
+            |ending: &&str| PathBuf::from(format!("runs/sweeps/{}{ending}", self.experiment));
+        endings.iter().map(folder).collect()
+    }
+
+    fn out(&self) -> PathBuf {
+        let place = || Path::new("runs/figures").join(&self.experiment);
+        self.out.clone().unwrap_or_else(place)
+    }
 }
 
 /// Draws everything that the runs allow, and says where.
@@ -38,16 +61,34 @@ pub struct Arguments {
 /// [`Failure::BadInput`] where there is no finished run or one cannot be read; [`Failure::Failed`]
 /// where a figure cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (folders, out) = (arguments.folders(), arguments.out());
+    let (title, sections) = match arguments.experiment.as_str() {
+        "circle" => {
+            let drawn = circle::charts(&folders)?;
+            for chart in &drawn {
+                save(&out, &chart.file, &chart.bytes)?;
+            }
+            (
+                "Generating a circle under privacy",
+                vec![page::charts(&drawn)],
+            )
+        }
+        _ => ("Fair learning under privacy", fair(&folders, &out)?),
+    };
+    let path = out.join("figures.html");
+    write_file(&path, page::page(title, &sections).as_bytes())?;
+    println!("figures   {}", path.display());
+    Ok(())
+}
+
+/// The sections of the fair experiment's page.
+fn fair(folders: &[PathBuf], out: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    for folder in arguments.runs.iter().filter(|folder| folder.is_dir()) {
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
         found.extend(runs::read(folder)?);
     }
     if found.is_empty() {
-        let names: Vec<String> = arguments
-            .runs
-            .iter()
-            .map(|p| p.display().to_string())
-            .collect();
+        let names: Vec<String> = folders.iter().map(|p| p.display().to_string()).collect();
         return Err(Failure::input(
             format!("--runs {}: no finished run of fair there", names.join(" ")),
             "run `just sweep assets/sweeps/fair.toml` first",
@@ -58,14 +99,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let chosen: Vec<&runs::FairRun> = found.iter().filter(|run| run.kind == kind).collect();
         let drawn = charts::of(&kind, &chosen)?;
         for chart in &drawn {
-            save(&arguments.out, &chart.file, &chart.bytes)?;
+            save(out, &chart.file, &chart.bytes)?;
         }
         sections.push(page::section(&kind, &chosen, &drawn)?);
     }
-    let path = arguments.out.join("figures.html");
-    write_file(&path, page::page(&sections).as_bytes())?;
-    println!("figures   {}", path.display());
-    Ok(())
+    Ok(sections)
 }
 
 fn save(out: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {

@@ -10,15 +10,36 @@ use super::charts::Chart;
 use super::runs::{FairRun, distinct};
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
-content=\"width=device-width,initial-scale=1\"><title>Fair learning under privacy</title><style>\
+content=\"width=device-width,initial-scale=1\"><style>\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:75rem;\
 padding:0 1rem}img{max-width:100%;height:auto;background:#fff}.scroll{overflow-x:auto}\
 td,th{padding:.25rem;text-align:center}figure{display:inline-block;margin:.5rem;max-width:30rem}\
-</style><h1>Fair learning under privacy</h1>";
+figure.wide{max-width:100%}\
+</style>";
 
 /// The whole page.
-pub fn page(sections: &[String]) -> String {
-    format!("{HEAD}{}</html>\n", sections.concat())
+pub fn page(title: &str, sections: &[String]) -> String {
+    let sections = sections.concat();
+    format!("{HEAD}<title>{title}</title><h1>{title}</h1>{sections}</html>\n")
+}
+
+/// Charts with their captions.
+pub fn charts(charts: &[Chart]) -> String {
+    let mut text = String::new();
+    for chart in charts {
+        let wide = if chart.file.ends_with("panels.svg") {
+            " class=\"wide\""
+        } else {
+            ""
+        };
+        let _ = write!(
+            text,
+            "<figure{wide}>{}<figcaption>{}</figcaption></figure>",
+            picture(&chart.bytes, &chart.caption),
+            chart.caption
+        );
+    }
+    text
 }
 
 /// The part of one task: its charts, then the outputs by group, a row a budget and a column a weight.
@@ -27,15 +48,7 @@ pub fn page(sections: &[String]) -> String {
 ///
 /// [`Failure::Failed`] names a picture of a run that cannot be read.
 pub fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String, Failure> {
-    let mut text = format!("<h2>{kind}</h2>");
-    for chart in charts {
-        let _ = write!(
-            text,
-            "<figure>{}<figcaption>{}</figcaption></figure>",
-            picture(&chart.bytes, &chart.caption),
-            chart.caption
-        );
-    }
+    let mut text = format!("<h2>{kind}</h2>{}", self::charts(charts));
     let seed = runs.iter().map(|r| r.seed).min().unwrap_or(0);
     let plain: Vec<&&FairRun> = runs
         .iter()

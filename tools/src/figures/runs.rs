@@ -28,7 +28,7 @@ pub struct FairRun {
     /// Scores on test records.
     pub scores: Value,
     /// Lines of `metrics.jsonl`.
-    pub course: Vec<Value>,
+    pub steps: Vec<Value>,
     /// The public seed.
     pub seed: u64,
     /// Whether it shares batches and noise with other runs of its seed (C.6).
@@ -54,7 +54,7 @@ impl FairRun {
         let how = match (self.post_process, self.paper) {
             (Some(_), _) if self.alpha > 0.0 => ", then post-processing",
             (Some(_), _) => ", post-processing",
-            (None, true) => ", the paper's sensitivity",
+            (None, true) => ", the published sensitivity",
             (None, false) => "",
         };
         let share = match self.post_process {
@@ -101,7 +101,7 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
         }
         let settings = &run["settings"];
         let task = settings["task"].as_str().unwrap_or_default();
-        let course = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();
+        let metrics = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();
         found.push(FairRun {
             kind: match settings["notion"].as_str() {
                 Some("eo") => format!("{task}-eo"),
@@ -116,7 +116,7 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
                 .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
             other_bounds: String::new(),
             scores: run["test"].clone(),
-            course: course
+            steps: metrics
                 .lines()
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect(),

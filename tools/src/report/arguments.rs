@@ -24,7 +24,11 @@ pub struct Arguments {
     /// Print the sweep as CSV instead of writing a page.
     #[arg(long, requires = "sweep")]
     pub csv: bool,
-    /// Print the sweep as a Markdown table instead of writing a page.
-    #[arg(long, requires = "sweep", conflicts_with = "csv")]
+    /// Print Markdown instead of writing a page: of one RUN its command, results and promise; of several runs
+    /// or a sweep a table, a row for the runs that differ in their seeds alone.
+    #[arg(long, conflicts_with = "csv")]
     pub markdown: bool,
+    /// A column of that table by its name, or all whose names contain NAME; given again, the next. Without it, all.
+    #[arg(long = "column", value_name = "NAME", requires = "markdown")]
+    pub columns: Vec<String>,
 }

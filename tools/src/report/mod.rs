@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub use arguments::Arguments;
 use reporting::diagnostic::Failure;
-use reporting::report::{RunRecord, Sweep, compare, find_runs, page};
+use reporting::report::{RunRecord, Sweep, compare, find_runs, markdown, page};
 use reporting::run_folder::write_file;
 
 /// Runs one command of the tool.
@@ -30,6 +30,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return sweep(arguments, &records(&folders)?);
     }
     match &arguments.runs[..] {
+        [folder] if arguments.markdown && arguments.columns.is_empty() => {
+            let record = RunRecord::read(folder)?;
+            print!("{}", markdown(&record));
+            match &arguments.out {
+                Some(out) => save_beside_print(out, &page(&record)?),
+                None => Ok(()),
+            }
+        }
+        folders if arguments.markdown => sweep(arguments, &records(folders)?),
         [folder] => {
             let record = RunRecord::read(folder)?;
             let own = folder.join(reporting::report::PAGE);
@@ -48,17 +57,12 @@ fn sweep(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
         print!("{}", sweep.csv());
     }
     if arguments.markdown {
-        print!("{}", sweep.markdown());
+        print!("{}", sweep.markdown(&arguments.columns)?);
     }
     let printed = arguments.csv || arguments.markdown;
     match (&arguments.out, printed) {
         (None, true) => Ok(()),
-        // What was printed may be piped on: the page is then named on standard error.
-        (Some(path), true) => {
-            write_file(path, sweep.page()?.as_bytes())?;
-            eprintln!("report    {}", path.display());
-            Ok(())
-        }
+        (Some(path), true) => save_beside_print(path, &sweep.page()?),
         (_, false) => save(out(arguments, "runs/sweep.html"), &sweep.page()?),
     }
 }
@@ -78,5 +82,12 @@ fn records(folders: &[PathBuf]) -> Result<Vec<RunRecord>, Failure> {
 fn save(path: PathBuf, page: &str) -> Result<(), Failure> {
     write_file(&path, page.as_bytes())?;
     println!("report    {}", path.display());
+    Ok(())
+}
+
+/// As [`save`] where something was printed, which may be piped on: the page is named on standard error.
+fn save_beside_print(path: &Path, page: &str) -> Result<(), Failure> {
+    write_file(path, page.as_bytes())?;
+    eprintln!("report    {}", path.display());
     Ok(())
 }

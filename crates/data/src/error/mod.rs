@@ -42,7 +42,7 @@ pub enum DataError {
     Corrupt {
         /// The file.
         file: String,
-        /// What the decompressor said.
+        /// The message of the decompressor.
         source: std::io::Error,
     },
 
@@ -87,7 +87,7 @@ pub enum DataError {
         found: u64,
     },
 
-    /// The file goes on after what its header promises.
+    /// The file is longer than what its header promises.
     #[error(
         "{file}: oversized: expected {expected} bytes after decompression, found more; \
          replace the file"
@@ -161,7 +161,7 @@ pub enum DataError {
     Checksum {
         /// The file.
         path: PathBuf,
-        /// The pinned sum. That of the file is not said: it may be another one's records.
+        /// The pinned sum. That of the file is left out: it may be another one's records.
         expected: String,
     },
 

@@ -74,7 +74,7 @@ pub enum SplitError {
         data: String,
     },
 
-    /// A split file of other records. Their checksums are not said: they are as secret as the records.
+    /// A split file of other records. Their checksums are left out: they are as secret as the records.
     #[error(
         "{path}: made for records that hold something else; each data set, whole, has one name and one \
          split: give the data and the name that belong together"

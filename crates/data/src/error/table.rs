@@ -14,7 +14,7 @@ pub enum TableError {
         found: usize,
     },
 
-    /// A field that does not hold what its column may hold. What it holds is not said: a private
+    /// A field that does not hold what its column may hold. What it holds is left out: a private
     /// record has no place in a message.
     #[error("{file}, line {line}, column {column}: expected {expected}; {advice}")]
     Field {

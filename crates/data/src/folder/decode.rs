@@ -24,12 +24,12 @@ pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
     }
     let image = reader
         .decode()
-        .map_err(|error| unreadable(told(&error).into()))?;
+        .map_err(|error| unreadable(reason(&error).into()))?;
     Ok(image.into_rgb8())
 }
 
 /// What a decoder complains of, without its words: they may quote the file.
-fn told(error: &ImageError) -> &'static str {
+fn reason(error: &ImageError) -> &'static str {
     match error {
         ImageError::Unsupported(_) => "it is of no format that is known here",
         ImageError::Limits(_) => "it is larger than a decoder may make it",

@@ -75,7 +75,7 @@ impl Glyphs {
         Self::train(seed).draw(count, &|_| ())
     }
 
-    /// Draws the first `count` images, on all threads; `progress` is told how many are done.
+    /// Draws the first `count` images, on all threads; `progress` gets how many are done.
     ///
     /// # Errors
     /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).

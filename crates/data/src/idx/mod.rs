@@ -26,6 +26,8 @@ pub const MAX_SIDE: u32 = 4096;
 /// The largest label: idx label files of ten classes.
 pub const MAX_LABEL: u8 = 9;
 
+/// The first bytes of a gzip stream.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 const IMAGES: u32 = 0x0000_0803;
 const LABELS: u32 = 0x0000_0801;
 
@@ -50,6 +52,15 @@ pub fn read_images(path: &Path) -> Result<IdxImages, DataError> {
     decode_images(&path.display().to_string(), open(path)?)
 }
 
+/// Reads an idx3 file of images that need not be compressed.
+///
+/// # Errors
+/// As [`read_images`], but for [`DataError::NotGzip`], which is [`DataError::Magic`] here.
+pub fn read_images_plain_or_gzip(path: &Path) -> Result<IdxImages, DataError> {
+    let file = path.display().to_string();
+    images_of(Stream::plain_or_gzip(&file, open(path)?)?)
+}
+
 /// Reads a gzip idx1 file of labels 0 to 9.
 ///
 /// # Errors
@@ -67,7 +78,11 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
 /// [`Header`](DataError::Header) (no image, a side of 0 or over [`MAX_SIDE`], over [`MAX_BYTES`] in
 /// all), [`Truncated`](DataError::Truncated), [`Oversized`](DataError::Oversized).
 pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataError> {
-    let mut stream = Stream::open(file, reader)?;
+    images_of(Stream::open(file, reader)?)
+}
+
+fn images_of(mut stream: Stream<'_>) -> Result<IdxImages, DataError> {
+    let file = stream.file;
     stream.magic(IMAGES, "images, three dimensions of bytes")?;
     let [count, height, width] = stream.header::<3>()?;
     let sides = 1..=MAX_SIDE;
@@ -128,15 +143,56 @@ fn open(path: &Path) -> Result<File, DataError> {
 }
 
 /// A decompressed stream that counts what it has given.
-struct Stream<'a, R: Read> {
+struct Stream<'a> {
     file: &'a str,
-    // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
-    reader: MultiGzDecoder<BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>,
+    reader: Box<dyn Read + 'a>,
     given: u64,
 }
 
-impl<'a, R: Read> Stream<'a, R> {
-    fn open(file: &'a str, mut reader: R) -> Result<Self, DataError> {
+impl<'a> Stream<'a> {
+    /// A gzip stream.
+    fn open(file: &'a str, reader: impl Read + 'a) -> Result<Self, DataError> {
+        let (start, reader) = Self::start(file, reader)?;
+        if start != GZIP {
+            let found = match start.as_slice() {
+                [] => "an empty file".to_string(),
+                bytes => bytes.iter().map(|b| format!("{b:02x} ")).collect(),
+            };
+            return Err(DataError::NotGzip {
+                file: file.into(),
+                found: found.trim_end().into(),
+            });
+        }
+        Ok(Self::gzip(file, reader))
+    }
+
+    /// A gzip stream, or what lies in the file as it is.
+    fn plain_or_gzip(file: &'a str, reader: impl Read + 'a) -> Result<Self, DataError> {
+        let (start, reader) = Self::start(file, reader)?;
+        if start == GZIP {
+            return Ok(Self::gzip(file, reader));
+        }
+        Ok(Self {
+            file,
+            reader: Box::new(BufReader::new(reader)),
+            given: 0,
+        })
+    }
+
+    fn gzip(file: &'a str, reader: impl Read + 'a) -> Self {
+        Self {
+            file,
+            // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
+            reader: Box::new(MultiGzDecoder::new(BufReader::new(reader))),
+            given: 0,
+        }
+    }
+
+    /// The first two bytes, and all bytes.
+    fn start<R: Read + 'a>(
+        file: &str,
+        mut reader: R,
+    ) -> Result<(Vec<u8>, io::Chain<io::Cursor<Vec<u8>>, R>), DataError> {
         let mut start = Vec::new();
         reader
             .by_ref()
@@ -147,21 +203,7 @@ impl<'a, R: Read> Stream<'a, R> {
                 action: "read the file",
                 source,
             })?;
-        if start != [0x1f, 0x8b] {
-            let found = match start.as_slice() {
-                [] => "an empty file".to_string(),
-                bytes => bytes.iter().map(|b| format!("{b:02x} ")).collect(),
-            };
-            return Err(DataError::NotGzip {
-                file: file.into(),
-                found: found.trim_end().into(),
-            });
-        }
-        Ok(Self {
-            file,
-            reader: MultiGzDecoder::new(BufReader::new(io::Cursor::new(start).chain(reader))),
-            given: 0,
-        })
+        Ok((start.clone(), io::Cursor::new(start).chain(reader)))
     }
 
     fn magic(&mut self, expected: u32, meaning: &'static str) -> Result<(), DataError> {

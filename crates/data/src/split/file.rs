@@ -77,7 +77,7 @@ impl Content {
                 });
             }
         };
-        // What the file holds is not said.
+        // What the file holds is left out.
         let content: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             damaged(format!("line {line}, column {column} is not as it was"))
@@ -95,7 +95,7 @@ impl Content {
     }
 
     /// The public and the private indices, ascending, or what is wrong with the counts.
-    pub fn halves(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
+    pub fn records(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
         let bits = unhex(&self.public).ok_or("its list of public records is not hexadecimal")?;
         if bits.len() != self.records.div_ceil(8) {
             return Err(format!(

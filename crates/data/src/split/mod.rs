@@ -215,7 +215,7 @@ impl Split {
                 asked,
             }));
         }
-        match file.halves() {
+        match file.records() {
             Ok((public, private)) => Ok(Self {
                 path,
                 sha256: file.sha256.clone(),

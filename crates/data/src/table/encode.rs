@@ -54,7 +54,7 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, Ta
         line: line.number,
         problem,
     };
-    // Its name is not said: where the header is missing, it is a field of a record.
+    // Its name is left out: where the header is missing, it is a field of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
     if let Some(place) = line.fields.iter().position(|name| !known(name)) {
         return Err(refuse(format!(

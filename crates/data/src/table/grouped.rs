@@ -259,7 +259,7 @@ fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TableError> {
     }
 }
 
-/// A value of a record, which is not said, out of its bounds.
+/// A value of a record, which the message leaves out, is out of its bounds.
 fn value(what: &'static str, expected: impl Into<String>) -> TableError {
     TableError::Shape {
         what,

@@ -29,7 +29,7 @@ pub const GRAM_ROUNDING: f64 = 1.0 / 65536.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JacobianClip {
-    /// Each of the `d` rows to `L / sqrt(d)`: the paper's.
+    /// Each of the `d` rows to `L / sqrt(d)`, as Rodriguez-Vitores et al. (2025) do.
     Rows,
     /// Each singular value to `L`: the orthogonal projection, which keeps more of the gradient.
     Spectral,

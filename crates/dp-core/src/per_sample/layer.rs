@@ -26,7 +26,7 @@ impl ParameterSlot {
     }
 }
 
-/// What a backward pass is asked for besides the cotangents of the parameters.
+/// What a backward pass is asked for, other than the cotangents of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The Gram matrices; without them the pass is an ordinary backward pass.

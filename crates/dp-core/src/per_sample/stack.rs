@@ -41,7 +41,7 @@ impl Activations {
         self.values[self.values.len() - 1].clone()
     }
 
-    /// How many numbers are kept of one record.
+    /// How many numbers one record takes.
     pub fn scalars(&self) -> usize {
         self.values.iter().map(|value| value.dims()[1]).sum()
     }
@@ -85,7 +85,7 @@ impl<'a> Stack<'a> {
 
     /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
     ///
-    /// Nothing here needs autodiff: what comes in with a graph goes on without.
+    /// Nothing here needs autodiff: what comes in with a graph leaves without it.
     pub fn forward(&self, input: Tensor<2>) -> Activations {
         let mut values = vec![input.without_autodiff()];
         for layer in &self.layers {

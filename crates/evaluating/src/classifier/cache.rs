@@ -1,4 +1,4 @@
-//! Trained weights kept on disk, under a name that says what they were trained on.
+//! Trained weights on disk, under a name that says what they were trained on.
 //!
 //! A file is a line that names the format, the SHA-256 of the weights, and the weights as
 //! little-endian `f32`. It is written to a temporary file and renamed, so that a reader never sees

@@ -5,12 +5,14 @@ use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::nn::pool::AvgPool2d;
 use burn::tensor::Device;
+use data::LabelledImages;
 use dp_core::DpError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
 use model::layers::{Window, conv2d, halve, linear};
 use rand::Rng;
 
+use crate::EvaluateError;
 use crate::supervised::Network;
 
 /// Width of the penultimate layer, whose activations are the features.
@@ -28,7 +30,7 @@ pub(super) const ARCHITECTURE: &str = "conv5x5(8) relu avgpool2 conv5x5(16) relu
 
 /// Images `[n, side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
 #[derive(Module, Debug)]
-pub(super) struct LeNet {
+pub(crate) struct LeNet {
     conv1: Conv2d,
     conv2: Conv2d,
     fc1: Linear,
@@ -53,6 +55,23 @@ impl LeNet {
             pool: halve(),
             side,
         }
+    }
+
+    /// That for the images and classes of a data set.
+    pub(crate) fn for_images(
+        images: &LabelledImages,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Result<Self, EvaluateError> {
+        let side = images.width();
+        if images.height() != side || !side.is_multiple_of(4) {
+            return Err(EvaluateError::Shape {
+                what: "side of the classifier's images",
+                expected: format!("as high as wide ({side}), a multiple of 4"),
+                found: images.height(),
+            });
+        }
+        Ok(Self::new(side, images.classes(), rng, device))
     }
 
     /// The layers up to the features, `[n, 84]`.

@@ -19,7 +19,7 @@ use super::EvaluateError;
 use super::error::{check_count, check_labels, check_records};
 use super::shift::Shift;
 use super::supervised::{Examples, Schedule, largest, outputs, share_correct, train};
-use lenet::LeNet;
+pub(crate) use lenet::LeNet;
 use reporting::interrupt::Interrupt;
 
 /// How a classifier is trained.
@@ -188,13 +188,6 @@ impl Classifier {
 /// The network before training.
 fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, EvaluateError> {
     let side = data.width();
-    if data.height() != side || !side.is_multiple_of(4) {
-        return Err(EvaluateError::Shape {
-            what: "side of the classifier's images",
-            expected: format!("as high as wide ({side}), a multiple of 4"),
-            found: data.height(),
-        });
-    }
     if settings.shift >= side {
         return Err(EvaluateError::Setting {
             name: "shift",
@@ -204,7 +197,7 @@ fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, Evaluate
     }
     let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
     rng.set_stream(0);
-    Ok(LeNet::new(side, data.classes(), &mut rng, &Device::flex()))
+    LeNet::for_images(data, &mut rng, &Device::flex())
 }
 
 fn trained(

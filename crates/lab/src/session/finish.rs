@@ -6,23 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Experiment, Session, promise, spent};
 use crate::diagnostic::Failure;
-use crate::report::{FigureFile, Metric, RunFile, timestamp};
+use crate::report::{FigureFile, RunFile, timestamp};
 use crate::run_folder::RunFolder;
-
-/// What an experiment shows of a finished run.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// Pictures by file name and caption.
-    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
-    /// Results, beside those of the paper.
-    pub metrics: Vec<Metric>,
-    /// Scores by name.
-    pub test: Map<String, Value>,
-    /// What a reader must know before believing them.
-    pub warnings: Vec<String>,
-    /// Fields of `run.json` of the experiment's own.
-    pub more: Vec<(&'static str, Value)>,
-}
 
 /// The training time that an earlier `run.json` tells, 0 without one.
 pub(super) fn seconds_before(folder: &RunFolder) -> f64 {

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, FromArgMatches};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Experiment;
 use crate::backend::{Backend, Choice};
 use crate::diagnostic::Failure;
 
@@ -110,35 +108,6 @@ impl Running {
                 )
             })
     }
-}
-
-/// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
-/// those of [`Running`] and those that the experiment names.
-pub fn command<E: Experiment>() -> clap::Command {
-    let command = Arguments::<E::Flags>::command()
-        .name(E::NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(E::ABOUT);
-    let of_process: Vec<_> = command
-        .get_groups()
-        .filter(|group| {
-            let name = group.get_id().as_str();
-            name == "Running" || E::FLAGS_OF_A_PROCESS.contains(&name)
-        })
-        .flat_map(|group| group.get_args().cloned())
-        .collect();
-    let settings: Vec<_> = command
-        .get_arguments()
-        .map(|argument| argument.get_id().clone())
-        .filter(|id| !of_process.contains(id))
-        .collect();
-    command.mut_arg("resume", |resume| resume.conflicts_with_all(settings))
-}
-
-/// The command line of this process; it ends the process where it is refused.
-pub fn parse<E: Experiment>() -> Arguments<E::Flags> {
-    let matches = command::<E>().get_matches();
-    Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
 }
 
 impl<F: clap::Args + Serialize> Arguments<F> {

@@ -19,7 +19,7 @@ pub struct Wording {
     pub groups: &'static str,
     /// What the releases are of, such as `the training gradients`.
     pub releases: String,
-    /// What is public besides group sizes, such as `the test records`.
+    /// What is public, other than group sizes, such as `the test records`.
     pub public: String,
     /// The sentence of a run that adds no noise.
     pub without_noise: &'static str,

@@ -201,7 +201,7 @@ impl<M: Module> Training<M> {
         self.sampler.sample(&mut self.non_private)
     }
 
-    /// The network that is scored and kept: with the average of its weights, where there is one.
+    /// The network that is scored and saved: with the average of its weights, where there is one.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl<M: Module> Training<M> {
             let own = step.sensitivity().map_err(Failure::failed)?.l2_upper();
             let paper = step.published_sensitivity_upper();
             lines.push(format!(
-                "step      sensitivity {} (the paper's bound: {}, ratio {})",
+                "step      sensitivity {} (Rodriguez-Vitores et al. 2025: {}, ratio {})",
                 upper(own),
                 upper(paper),
                 upper(own / paper)

@@ -141,9 +141,9 @@ impl Training {
     ///
     /// - `space`: on a device with autodiff, which computes;
     /// - `gather`: the images of some indices below `count`, `[n, c s s]` in rows;
-    /// - `rng`: gives the order of the images and nothing else; the same as before where it goes on;
+    /// - `rng`: gives the order of the images and nothing else; the same as before where it resumes;
     /// - `from`: where an earlier training of the same images stopped;
-    /// - `each`: told of every step, with what gives the state after it; its error ends the training.
+    /// - `each`: called after every step, with what gives the state after it; its error ends the training.
     ///
     /// # Errors
     ///

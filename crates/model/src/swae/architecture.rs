@@ -262,11 +262,11 @@ impl Network<2> for Swae {
         let n = rows.dims()[0];
         let pixels = SwaeConfig::PIXELS;
         let latents = self.encoder.forward(rows.clone().slice([0..n, 0..pixels]));
-        let seen = match self.classes {
+        let decoder_input = match self.classes {
             0 => latents.clone(),
             classes => Tensor::cat(vec![latents.clone(), rows.narrow(1, pixels, classes)], 1),
         };
-        Forward::tapped(self.decoder.forward(seen), latents)
+        Forward::tapped(self.decoder.forward(decoder_input), latents)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {

@@ -18,6 +18,20 @@ pub trait FlowTarget: Sync {
     fn write_cells(&self, l: usize, cells: &mut [f32]);
 }
 
+impl<T: FlowTarget + ?Sized> FlowTarget for Box<T> {
+    fn slices(&self) -> &Slices {
+        (**self).slices()
+    }
+
+    fn deviation(&self) -> f64 {
+        (**self).deviation()
+    }
+
+    fn write_cells(&self, l: usize, cells: &mut [f32]) {
+        (**self).write_cells(l, cells);
+    }
+}
+
 /// Cells that were computed before, for one number of particles.
 #[derive(Debug, Clone)]
 pub struct StoredCells {

@@ -60,19 +60,25 @@ mod bins;
 mod clean;
 mod distribution;
 mod isotonic;
+mod labelled;
 
 pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;
 pub use distribution::{PiecewiseUniform, SlicedMarginals};
 pub use isotonic::isotonic;
+pub use labelled::{ClassMarginals, LabelledQuery};
 
 use clean::shrink;
 use rayon::prelude::*;
 
+use crate::check::check_shape;
 use crate::region::project_columns;
 use crate::smoothed::ROUNDING;
 use crate::{Region, SensitiveVector, Slices, SwdError};
+
+/// Coordinates of rows that are projected together.
+const NEAR: usize = 1 << 15;
 
 /// The public side of a release of sliced marginals: what is counted, and in which coordinates.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +93,7 @@ pub struct MarginalQuery {
 }
 
 impl MarginalQuery {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, told in
+    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, given in
     /// `basis`.
     ///
     /// # Errors
@@ -103,7 +109,7 @@ impl MarginalQuery {
         })
     }
 
-    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), told in
+    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), given in
     /// the tree's basis, and cleaned towards that distribution.
     ///
     /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.
@@ -205,21 +211,25 @@ impl MarginalQuery {
     /// No rows, or a length that is no multiple of `d`: both are public.
     pub fn measure(&self, rows: &[f32]) -> Result<SensitiveVector, SwdError> {
         let d = self.slices.dim();
-        let columns = self.region.columns(rows, d)?;
-        let width = self.basis.width(self.bin_count());
+        check_shape("private rows", rows.len(), d)?;
+        let bins = self.bin_count();
+        let mut counts = vec![0.0; self.slices.count() * bins];
+        // As many rows at a time as stay near while all slices look at them.
+        for rows in rows.chunks((NEAR / d).max(64) * d) {
+            let columns = self.region.columns(rows, d)?;
+            counts.par_chunks_mut(bins).enumerate().for_each_init(
+                || vec![0.0; rows.len() / d],
+                |projected, (l, counts)| {
+                    project_columns(&columns, self.slices.direction(l), projected);
+                    let bins = self.bins(l);
+                    projected.iter().for_each(|&u| counts[bins.place(u)] += 1.0);
+                },
+            );
+        }
+        let width = self.basis.width(bins);
         let mut values = vec![0.0; self.len()];
-        values.par_chunks_mut(width).enumerate().for_each_init(
-            || vec![0.0; rows.len() / d],
-            |projected, (l, values)| {
-                project_columns(&columns, self.slices.direction(l), projected);
-                let bins = self.bins(l);
-                let mut counts = vec![0.0; bins.count()];
-                for &u in projected.iter() {
-                    counts[bins.place(u)] += 1.0;
-                }
-                self.basis.analyse(&counts, values);
-            },
-        );
+        let slices = values.par_chunks_mut(width).zip(counts.par_chunks(bins));
+        slices.for_each(|(values, counts)| self.basis.analyse(counts, values));
         Ok(SensitiveVector::new(values, self.l2_sensitivity_upper()))
     }
 

@@ -145,6 +145,34 @@ pub fn both_private_bound(
     Ok(side(l1, l2, n)?.max(side(l2, l1, m)?))
 }
 
+/// The sensitivities where both sides are private and only one of them is trained: for a record of the `n`
+/// that the map is fed, and for one of the `m` that it should be like, which it does not touch.
+///
+/// The first is `8 M L / n`, or the joint bound with `L2 = 0` where that is smaller; the second
+/// [`public_noise_bound`], which asks of the map's inputs only that they stay as they are.
+///
+/// # Errors
+/// As [`both_private_bound`].
+pub fn private_sample_bounds(
+    m_bound: f64,
+    l: f64,
+    n: usize,
+    m: usize,
+    lambda_max: f64,
+) -> Result<[f64; 2], SwdError> {
+    let joint = joint_bound(&JointInput {
+        m_bound,
+        l1: l,
+        l2: 0.0,
+        n,
+        lambda_max,
+        q_rms: m_bound,
+        shift: 2.0 * m_bound,
+    })?;
+    let inputs = theorem_bound(m_bound, l, 0.0, n)?.min(joint);
+    Ok([inputs, public_noise_bound(m_bound, l, m, lambda_max)?])
+}
+
 /// The sensitivity where the trained map is fed public noise and the target is private:
 /// `4 sqrt(lambda) M L / m`.
 ///

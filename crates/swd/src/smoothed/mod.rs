@@ -42,10 +42,12 @@
 //! # Ok::<(), swd::SwdError>(())
 //! ```
 
+mod combine;
 mod distance;
 mod noisy;
 pub mod paper;
 
+pub use combine::combine;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;
 

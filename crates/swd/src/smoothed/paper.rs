@@ -94,7 +94,7 @@ fn check(k: usize, d: usize, delta: f64, most: f64) -> Result<(), SwdError> {
 mod tests {
     use super::*;
 
-    /// The values for `|x - x'| = 1` of the papers' settings.
+    /// The values for `|x - x'| = 1` of the published settings.
     #[test]
     fn values_are_those_of_the_papers_settings() {
         for (d, k, delta, bernstein, clt, tight) in [

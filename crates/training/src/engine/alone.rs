@@ -98,7 +98,7 @@ impl<const D: usize> Pass<'_, D> {
                     project_to_ball(row, penalty.clipping.activation);
                 }
             }
-            penalties.push(penalty.cotangents(self.batch.groups(), &rows)?);
+            penalties.push(penalty.cotangents(self.batch, &rows)?);
         }
         let widths = activations.iter().map(|all| all.len() / n.max(1));
         Ok(Look {

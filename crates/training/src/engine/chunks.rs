@@ -1,4 +1,4 @@
-//! Which kernels carry a step.
+//! Which kernels take a step.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use burn::tensor::Device;
 
 use crate::TrainingError;
 
-/// Which kernels carry a step, and how many records go through them at once.
+/// Which kernels take a step, and how many records go through them at once.
 ///
 /// The chunk bounds memory, whatever the batch: the gradients of chunks are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +99,13 @@ mod tests {
             }
         };
         let mut engine = Engine::Tensor { chunk: 100 };
-        let mut told = Vec::new();
-        let carried = engine.retry_in_smaller_chunks(|_, next| told.push(next), fits(30));
+        let mut tried = Vec::new();
+        let carried = engine.retry_in_smaller_chunks(|_, next| tried.push(next), fits(30));
         assert_eq!(carried.unwrap(), 25);
-        assert_eq!((engine, told), (Engine::Tensor { chunk: 25 }, vec![50, 25]));
+        assert_eq!(
+            (engine, tried),
+            (Engine::Tensor { chunk: 25 }, vec![50, 25])
+        );
         let failure = engine.retry_in_smaller_chunks(|_, _| (), fits(0));
         let failure = failure.unwrap_err().to_string();
         assert!(failure.contains("with 1 records at once"), "{failure}");

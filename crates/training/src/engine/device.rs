@@ -66,8 +66,7 @@ impl Pass<'_, 2> {
                     true => project_to_ball(activations.clone(), radius),
                     false => activations.clone(),
                 };
-                let groups = self.batch.groups();
-                let (c, distance) = penalty.device_cotangents(groups, inside, self.clip)?;
+                let (c, distance) = penalty.device_cotangents(self.batch, inside, self.clip)?;
                 cotangents.push(c);
                 distances.push(distance);
             }
@@ -106,13 +105,13 @@ impl Pass<'_, 2> {
             };
             let head = match &network.head {
                 Some(head) if k > 0 => {
-                    let mut seen = encoded.output();
+                    let mut head_input = encoded.output();
                     if beside > 0 {
                         let passing = features..features + beside;
                         let passing = inputs.clone().slice([chunk.clone(), passing]);
-                        seen = Tensor::cat(vec![seen, passing], 1);
+                        head_input = Tensor::cat(vec![head_input, passing], 1);
                     }
-                    let saved = head.forward(seen);
+                    let saved = head.forward(head_input);
                     let delta = chunk_losses(saved.output())?;
                     let pulled = head.pull_back(&saved, delta, needs(self.clip, true));
                     Some((head, saved, pulled))

@@ -100,7 +100,7 @@ impl Pass<'_, 2> {
                     project_to_ball(row, penalty.clipping.activation);
                 }
             }
-            let (c, distance) = penalty.cotangents(self.batch.groups(), &activations)?;
+            let (c, distance) = penalty.cotangents(self.batch, &activations)?;
             cotangents.push(c);
             distances.push(distance);
         }

@@ -27,6 +27,7 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
 
 pub use chunks::Engine;
+pub(crate) use weights::project_to_ball;
 
 use crate::error::same;
 use crate::{Batch, Layers, Network, StepObjective, TrainingError};
@@ -169,7 +170,7 @@ impl Pass<'_, 2> {
             return Ok(all - parts.beside);
         }
         same(
-            "features of a record, besides those that pass by",
+            "features of a record, without those that pass by",
             parts.beside + 1,
             all,
         )?;

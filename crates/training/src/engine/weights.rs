@@ -108,7 +108,7 @@ pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
 
 /// Scales `row` to norm at most `radius`; a row that is not finite becomes the origin, so that one
 /// bad record can neither poison the sort nor be told from its neighbour by an error.
-pub(super) fn project_to_ball(row: &mut [f32], radius: f64) {
+pub(crate) fn project_to_ball(row: &mut [f32], radius: f64) {
     let norm = row
         .iter()
         .map(|&x| f64::from(x).powi(2))

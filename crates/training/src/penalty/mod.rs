@@ -3,8 +3,8 @@
 mod between;
 mod prior;
 mod released;
+mod sample;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use burn::tensor::Tensor;
@@ -15,9 +15,10 @@ use swd::{Cells, Slices};
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
 pub use released::{Released, half_of_maximum};
+pub use sample::ToSample;
 
 use crate::error::weight;
-use crate::{Clipping, TrainingError};
+use crate::{Batch, Clipping, TrainingError};
 
 /// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`.
 ///
@@ -51,6 +52,7 @@ enum Kind {
     Groups,
     Classes,
     Pairs(Vec<Pair>),
+    Sample { share: f64 },
     Release,
 }
 
@@ -99,6 +101,20 @@ impl Penalty {
     /// Distances between any disjoint pairs of groups, with weights.
     pub fn between(pairs: Vec<Pair>) -> Self {
         Self::of(Kind::Pairs(pairs))
+    }
+
+    /// The distance of all activations to a private sample that the network does not touch, the last group of a
+    /// batch ([`Batch::with_private_sample`]): data generation, where both the inputs of the map and what it
+    /// should make may be private (Rodriguez-Vitores, Lalanne and Loubes 2025, theorem A.1 with `L_2 = 0`).
+    ///
+    /// A record of the inputs moves the gradient by up to `8 M L / n`, one of the sample by
+    /// `4 sqrt(lambda) M L / m`, less than half of that. So the sample gets more privacy than the inputs:
+    ///
+    /// - `share`: the sensitivity that is declared is at least that for a record of the sample divided by
+    ///   `share`, which may therefore be accounted with `1/share` times the noise multiplier of the step; 1
+    ///   where nobody does so. [`ToSample::share`] is the most that a tight frame allows for nothing.
+    pub fn to_private_sample(share: f64) -> Self {
+        Self::of(Kind::Sample { share })
     }
 
     /// The weight of this penalty in what is minimised, 1 unless said.
@@ -172,6 +188,7 @@ impl Penalty {
             Kind::Pairs(pairs) => {
                 Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
             }
+            Kind::Sample { share } => Target::Sample(ToSample::new(sizes, slices, *share)?),
             Kind::Release => {
                 return Err(TrainingError::Unbounded {
                     what: "a release cannot be drawn: give it by Penalty::with_target".into(),
@@ -216,13 +233,15 @@ impl ExactCells {
     }
 }
 
-/// What activations are compared with in one step; everything in it is public.
+/// What activations are compared with in one step; everything in it is public: a private sample is the batch's.
 #[derive(Debug, Clone)]
 pub enum Target {
     /// A public distribution.
     Prior(Matching),
     /// Each other.
     Between(Between),
+    /// A private sample.
+    Sample(ToSample),
     /// A release, for public records alone.
     Released(Released),
 }
@@ -261,6 +280,7 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.slices(),
             Target::Between(between) => between.slices(),
+            Target::Sample(sample) => sample.slices(),
             Target::Released(released) => released.slices(),
         }
     }
@@ -270,6 +290,7 @@ impl DrawnPenalty {
         match &self.target {
             Target::Prior(matching) => matching.sizes(),
             Target::Between(between) => between.sizes(),
+            Target::Sample(sample) => sample.sizes(),
             Target::Released(released) => released.sizes(),
         }
     }
@@ -285,6 +306,7 @@ impl DrawnPenalty {
         let proved = match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(&self.clipping)?,
             Target::Between(between) => between.sensitivity_upper(&self.clipping)?,
+            Target::Sample(sample) => sample.sensitivity_upper(&self.clipping)?,
             Target::Released(_) => return Err(Released::unbounded()),
         };
         Ok(match self.published {
@@ -295,42 +317,52 @@ impl DrawnPenalty {
 
     /// The published bound for the same: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
-    /// (corollary C.1).
+    /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1).
     pub fn published_sensitivity_upper(&self) -> f64 {
         match &self.target {
             Target::Prior(matching) => {
                 12.0 * self.clipping.activation * self.clipping.jacobian / matching.records() as f64
             }
             Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
+            Target::Sample(sample) => sample.published_sensitivity_upper(&self.clipping),
             Target::Released(_) => f64::INFINITY,
         }
     }
 
     /// Cotangents `[n, d]` of the distance at `activations [n, d]`, and its value.
-    pub(crate) fn cotangents(
+    pub(crate) fn cotangents<const D: usize>(
         &self,
-        groups: &[Range<usize>],
+        batch: &Batch<D>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
+        let groups = batch.groups();
         match &self.target {
             Target::Prior(matching) => matching.cotangents(groups, activations),
             Target::Between(between) => between.cotangents(groups, activations),
+            Target::Sample(sample) => {
+                sample.cotangents(batch.fixed(), activations, self.clipping.activation)
+            }
             Target::Released(released) => released.cotangents(activations),
         }
     }
 
     /// [`DrawnPenalty::cotangents`] where the activations are; with `bounded` they are scaled down by what
     /// their sums may be off by there, so that the declared sensitivity holds.
-    pub(crate) fn device_cotangents(
+    pub(crate) fn device_cotangents<const D: usize>(
         &self,
-        groups: &[Range<usize>],
+        batch: &Batch<D>,
         activations: Tensor<2>,
         bounded: bool,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
+        let groups = batch.groups();
         let clipping = bounded.then_some(&self.clipping);
         match &self.target {
             Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),
             Target::Between(between) => between.device_cotangents(groups, activations, clipping),
+            Target::Sample(sample) => {
+                let radius = self.clipping.activation;
+                sample.device_cotangents(batch.fixed(), activations, radius, clipping)
+            }
             Target::Released(_) if bounded => Err(Released::unbounded()),
             Target::Released(released) => released.device_cotangents(activations),
         }

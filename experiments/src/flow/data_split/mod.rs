@@ -1,7 +1,6 @@
 //! The private records, the public ones, and the public test records.
 
-mod photographs;
-mod records;
+pub mod photographs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use data::{Dataset, DatasetKind, LoadOptions, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
-pub use records::{Records, Source};
+use crate::records::{Records, Source};
 
 use lab::session::{Used, splits_folder};
 
@@ -50,7 +49,8 @@ impl DataSplit {
         cache: &Path,
     ) -> Result<Self, Failure> {
         let split = if settings.photographs() {
-            photographs::load(settings, data_dir, cache)
+            let limits = [settings.records, settings.public_records];
+            photographs::load(limits, data_dir, cache)
         } else {
             Self::load_labelled(settings, data_dir, cache)
         }?;

@@ -10,8 +10,8 @@ use model::latent::DcganAutoencoder;
 
 use lab::session::{Used, name_of_path, splits_folder};
 
-use super::super::Settings;
-use super::{DataSplit, Records, Source};
+use super::DataSplit;
+use crate::records::{Records, Source};
 
 /// One public photograph in so many is kept for the test.
 const TEST_EVERY: usize = 5;
@@ -23,8 +23,8 @@ const MOST_TESTS: usize = 10_000;
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a folder that is not there or has too few photographs.
-pub(super) fn load(
-    settings: &Settings,
+pub fn load(
+    [records, public_records]: [Option<usize>; 2],
     data_dir: Option<&Path>,
     cache: &Path,
 ) -> Result<DataSplit, Failure> {
@@ -76,8 +76,8 @@ pub(super) fn load(
     }
     let source = Source::Folder(Arc::new(folder));
     Ok(DataSplit {
-        private: Records::new(source.clone(), split.private().to_vec(), settings.records),
-        public: Records::new(source.clone(), public, settings.public_records),
+        private: Records::new(source.clone(), split.private().to_vec(), records),
+        public: Records::new(source.clone(), public, public_records),
         test: Records::new(source, test, Some(MOST_TESTS)),
         public_name: format!("the public half of {}", root.display()),
         used: vec![used],

@@ -5,9 +5,9 @@ use lab::session::{Released, Session};
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 
 use super::super::plan::RELEASE;
-use super::super::release::Values;
 use super::super::train::Flow;
 use super::{Generated, normalise};
+use crate::release::{Values, release_once};
 
 /// Latents lie on the unit sphere.
 const RADIUS: f64 = 1.0;
@@ -39,7 +39,8 @@ impl Flow {
                 let latents = self.groups.latents.iter();
                 let sums: Vec<Vec<f64>> = latents.map(|l| class_moments(l, d, RADIUS)).collect();
                 let values = Values::new(&sums, moment_sensitivity(RADIUS));
-                let released = self.release_once(name, &values, &mut session.ledger)?;
+                let released =
+                    release_once(&mut self.releaser, name, &values, &mut session.ledger)?;
                 released.write(&session.folder, name, session.ledger.releases())?;
                 released
             }

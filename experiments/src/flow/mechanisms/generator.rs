@@ -1,8 +1,6 @@
 //! DPSWgen: a generator trained on the smoothed distance to a release at each step, as [`super::resampled`]
 //! makes it: without the order of the batch.
 
-use burn::module::Module;
-use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::Failure;
 use lab::session::Session;
@@ -39,7 +37,7 @@ impl Flow {
         optimizer: &mut ModuleAdam,
         session: &mut Session,
     ) -> Result<f64, Failure> {
-        let (d, classes) = (self.groups.dim, self.groups.latents.len());
+        let classes = self.groups.latents.len();
         let each = POINTS.div_ceil(classes).max(2);
         let autodiff = self.device.clone().autodiff();
         let targets = self.fresh_release(session)?;
@@ -49,11 +47,8 @@ impl Flow {
         let norms = points.clone().square().sum_dim(1).sqrt().clamp_min(1e-6);
         let points = points / norms;
         let (cotangent, distance) = self.cotangent(&points, &targets, each)?;
-        let cotangent = TensorData::new(cotangent, [each * classes, d]);
-        let surrogate = (points * Tensor::from_data(cotangent, &autodiff)).sum();
-        let gradients = GradientsParams::from_grads(surrogate.backward(), model);
         let rate = self.settings.learning_rate;
-        *model = optimizer.step(rate, model.valid(), gradients).train();
+        *model = optimizer.pull(rate, model.clone(), points, cotangent);
         Ok(distance)
     }
 

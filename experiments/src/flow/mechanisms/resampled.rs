@@ -11,8 +11,8 @@ use lab::session::Session;
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Particles, Region};
 
-use super::super::release::Values;
 use super::super::train::Flow;
+use crate::release::{Values, release_step};
 
 impl Flow {
     /// The noisy projections of a fresh batch of each group, in fresh slices, without the order of rows.
@@ -43,7 +43,13 @@ impl Flow {
             values.push(project(&rows, &slices, sphere).map_err(Failure::failed)?);
         }
         let values = Values::of(&values, self.declared()?);
-        let released = self.release_step(draw, &sizes, values, &mut session.ledger)?;
+        let released = release_step(
+            &mut self.releaser,
+            draw,
+            &sizes,
+            values,
+            &mut session.ledger,
+        )?;
         let deviation = released.deviation;
         let groups = released.groups.into_iter();
         groups

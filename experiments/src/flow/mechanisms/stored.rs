@@ -4,29 +4,15 @@ use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
-use swd::{FlowTarget, Region, SensitiveVector, Slices};
+use swd::{FlowTarget, Region, SensitiveVector};
 
 use super::super::plan::{MOMENTS, RELEASE};
-use super::super::release::Values;
 use super::super::train::Flow;
 use super::Moved;
+use crate::release::{Values, release_once};
 
 /// Where a group's particles go.
-pub struct Target(Box<dyn FlowTarget>);
-
-impl FlowTarget for Target {
-    fn slices(&self) -> &Slices {
-        self.0.slices()
-    }
-
-    fn deviation(&self) -> f64 {
-        self.0.deviation()
-    }
-
-    fn write_cells(&self, l: usize, cells: &mut [f32]) {
-        self.0.write_cells(l, cells);
-    }
-}
+pub type Target = Box<dyn FlowTarget>;
 
 impl Flow {
     /// Private sliced marginals, counted around the private Gaussian of each group where a share of the
@@ -72,7 +58,7 @@ impl Flow {
             .zip(self.groups.sizes())
         {
             let target = query.clean(values, size, released.deviation, cleaning);
-            targets.push(Target(Box::new(target.map_err(Failure::failed)?)));
+            targets.push(Box::new(target.map_err(Failure::failed)?) as Target);
         }
         Ok(Moved::Stored(self.first_particles()?, targets))
     }
@@ -94,7 +80,7 @@ impl Flow {
             .into_iter()
             .map(|values| {
                 let target = NoisyProjections::from_released(values, slices.clone(), deviation);
-                Ok(Target(Box::new(target.map_err(Failure::failed)?)))
+                Ok(Box::new(target.map_err(Failure::failed)?) as Target)
             })
             .collect::<Result<Vec<_>, Failure>>()?;
         Ok(Moved::Stored(self.first_particles()?, targets))
@@ -110,7 +96,7 @@ impl Flow {
             return Ok(released);
         }
         let values = Values::of(&measure(&self.groups.latents)?, self.declared()?);
-        let released = self.release_once(RELEASE, &values, &mut session.ledger)?;
+        let released = release_once(&mut self.releaser, RELEASE, &values, &mut session.ledger)?;
         released.write(&session.folder, RELEASE, session.ledger.releases())?;
         Ok(released)
     }

@@ -8,7 +8,7 @@ use crate::objective::Frame;
 use super::{Mechanism, Norm, Settings};
 
 impl Settings {
-    /// The noise multiplier of a deviation of `share` times the paper's `w(k, delta)` (Sebag et al. 2023,
+    /// The noise multiplier of a deviation of `share` times the `w(k, delta)` of Sebag et al. (2023,
     /// equation 23, its quantile at `1 - delta`), over the proved sensitivity of a tight frame,
     /// `sqrt(k/d)` in the same units.
     pub(super) fn published(&self, share: f64) -> Result<f64, Failure> {
@@ -95,9 +95,9 @@ impl Settings {
         bounded("batch", "(none)", holds, "given for this mechanism")?;
         let proved = self.sensitivity == Norm::Proved;
         let holds = proved || self.mechanism != Mechanism::Marginals;
-        bounded("sensitivity", "of the papers", holds, "proved for counts")?;
+        bounded("sensitivity", "published", holds, "proved for counts")?;
         let holds = proved || self.frame == Frame::Iid;
-        bounded("frame", "tight", holds, "iid for the papers' sensitivities")?;
+        bounded("frame", "tight", holds, "iid for published sensitivities")?;
         let still = matches!(self.mechanism, Mechanism::Gaussian | Mechanism::Public);
         let holds = still || self.step_count(1).max(self.epochs.unwrap_or(0)) > 0;
         bounded("steps", 0, holds, "at least 1")

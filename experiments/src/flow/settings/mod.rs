@@ -44,7 +44,7 @@ lab::settings! {
         /// Slices drawn independently, or as a tight frame.
         #[flag(value_enum)]
         frame: Frame,
-        /// The sensitivity of noisy projections: proved, or one of the papers' for comparison.
+        /// The sensitivity of noisy projections: proved, or a published one for comparison.
         #[flag(value_enum)]
         sensitivity: Norm,
         /// h: the step of the flow.

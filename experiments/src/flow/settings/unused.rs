@@ -39,7 +39,7 @@ pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), F
     Ok(())
 }
 
-/// Refuses what the toy in the plane has no use for: its settings are those of the paper's figure.
+/// Refuses what the toy in the plane has no use for: its settings are those of figure 1 of Sebag et al. (2023).
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     match others.into_iter().chain(flags).find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::input(
             format!("--{flag}: --dataset {} has no use for it", toy::NAME),
-            "leave it out: the toy has the settings of the paper's figure, and nothing private",
+            "leave it out: the toy has the settings of figure 1 of Sebag et al. (2023), and nothing private",
         )),
         None => Ok(()),
     }

@@ -1,8 +1,9 @@
 //! What a layer must offer to run on the host.
 
 use super::Lanes8;
+use super::kernels::Combine;
 
-/// What a forward pass kept of one layer.
+/// The saved activations of one layer.
 #[derive(Debug, Clone, Copy)]
 pub struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
@@ -27,7 +28,7 @@ pub trait HostLayer: Send + Sync {
     /// Scalars in all parameters, in the order of [`Layer::parameters`](crate::per_sample::Layer::parameters).
     fn parameters(&self) -> usize;
 
-    /// Signs of one record that the forward pass keeps for the backward pass, besides input and
+    /// Signs of one record that the forward pass keeps for the backward pass, apart from input and
     /// output.
     fn signs(&self) -> usize {
         0
@@ -62,7 +63,13 @@ pub trait HostLayer: Send + Sync {
     ///
     /// Only for a layer with a [`HostLayer::row_length`].
     fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        let _ = (g, weights, rows, gradient);
+        Combine {
+            g,
+            weights,
+            rows,
+            gradient,
+        }
+        .apply();
     }
 
     /// Adds the gradient summed over records for one cotangent a record, `delta [blocks, d_out]`.

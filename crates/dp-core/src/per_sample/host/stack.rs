@@ -32,7 +32,7 @@ impl HostActivations {
         self.n
     }
 
-    /// What the forward pass kept of one block of the layer at `index`.
+    /// The saved activations of one block of the layer at `index`.
     fn saved(&self, index: usize, block: usize) -> SavedActivations<'_> {
         SavedActivations {
             input: part(&self.values[index], self.n, block),

@@ -64,8 +64,8 @@ impl Layer for Linear {
         let bias = self.bias.as_ref().filter(|bias| bias.trained());
         let bias = bias.map(|_| gram_of_sums(delta.clone()));
         let weight = self.weight.trained().then(|| {
-            let seen = input.clone().reshape([n, 1, self.places, inputs]);
-            gram_of_products(&seen.swap_dims(2, 3), delta.unsqueeze_dim(2))
+            let patches = input.clone().reshape([n, 1, self.places, inputs]);
+            gram_of_products(&patches.swap_dims(2, 3), delta.unsqueeze_dim(2))
         });
         together(weight, bias)
     }
@@ -76,8 +76,8 @@ impl Layer for Linear {
         let delta = delta.reshape([n * self.places, outputs]);
         let mut parts = Vec::new();
         if self.weight.trained() {
-            let seen = input.clone().reshape([n * self.places, inputs]);
-            parts.push(seen.transpose().matmul(delta.clone()).flatten(0, 1));
+            let patches = input.clone().reshape([n * self.places, inputs]);
+            parts.push(patches.transpose().matmul(delta.clone()).flatten(0, 1));
         }
         if self.bias.as_ref().is_some_and(Weight::trained) {
             parts.push(delta.sum_dim(0).flatten(0, 1));

@@ -8,16 +8,16 @@ const MOST: usize = 1 << 22;
 /// `G_rs = sum_k <W_rk, W_sk>` with `W_rk = delta_rk seen_k^T`: for `K` independent groups of a product of a
 /// weight `[q, p]` with what it sees at `T` places.
 ///
-/// - `seen`: `[n, K, p, T]`; `delta`: `[n, g, K, q, T]`; the result is `[n, g, g]`.
+/// - `patches`: `[n, K, p, T]`; `delta`: `[n, g, K, q, T]`; the result is `[n, g, g]`.
 ///
-/// With one place it is `<delta_r, delta_s> |seen|^2`. With more the rows are formed, some records at a time:
+/// With one place it is `<delta_r, delta_s> |patches|^2`. With more the rows are formed, some records at a time:
 /// without them (Li et al. 2022, equation 3) terms that cancel in a row would have to cancel in its square,
 /// where rounding is not small against what is left.
-pub(super) fn gram_of_products(seen: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> {
-    let [n, groups, p, places] = seen.dims();
+pub(super) fn gram_of_products(patches: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> {
+    let [n, groups, p, places] = patches.dims();
     let [_, g, _, q, _] = delta.dims();
     if places == 1 {
-        let size = seen.clone().square().sum_dim(2);
+        let size = patches.clone().square().sum_dim(2);
         let delta = delta.reshape([n, g, groups, q]).swap_dims(1, 2);
         let outer = delta.clone().matmul(delta.swap_dims(2, 3));
         return (outer * size).sum_dim(1).reshape([n, g, g]);
@@ -28,10 +28,10 @@ pub(super) fn gram_of_products(seen: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> 
         .step_by(at_once)
         .map(|start| {
             let some = at_once.min(n - start);
-            let seen = seen.clone().narrow(0, start, some);
+            let patches = patches.clone().narrow(0, start, some);
             let delta = delta.clone().narrow(0, start, some);
             let rows = delta
-                .matmul(seen.swap_dims(2, 3))
+                .matmul(patches.swap_dims(2, 3))
                 .reshape([some, groups, g, q * p]);
             rows.clone()
                 .matmul(rows.swap_dims(2, 3))

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Cell, Spread, Sweep};
+use crate::diagnostic::Failure;
+use crate::report::markdown::{markdown_line, markdown_rule};
 use crate::report::number::{shown, significant};
 
 impl Sweep {
@@ -66,23 +68,29 @@ impl Sweep {
     }
 
     /// A Markdown table, and below it what all private runs spend together, and the warnings.
-    pub fn markdown(&self) -> String {
+    ///
+    /// - `columns`: which columns to print, in this order, by their names or parts of them; all where it is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a column that there is not, and those that there are.
+    pub fn markdown(&self, columns: &[String]) -> Result<String, Failure> {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
-        let line = |fields: Vec<String>| {
-            let escaped = fields.iter().map(|f| f.replace('|', "\\|"));
-            format!("| {} |\n", escaped.collect::<Vec<_>>().join(" | "))
-        };
-        let rule = format!("|{}\n", "---|".repeat(heading.len()));
-        let mut text = line(heading) + &rule;
+        let mut chosen = (0..heading.len()).collect::<Vec<_>>();
+        if !columns.is_empty() {
+            chosen.clear();
+            for name in columns {
+                chosen.extend(columns_named(&heading, name)?);
+            }
+        }
+        let only = |row: &[String]| markdown_line(chosen.iter().map(|&at| row[at].as_str()));
+        let mut text = only(&heading) + &markdown_rule(chosen.len());
         for cell in &self.cells {
             let mut row = self.row(cell);
-            row.extend(
-                cell.spreads
-                    .iter()
-                    .map(|spread| words(*spread, cell.finished)),
-            );
-            text.push_str(&line(row));
+            let results = cell.spreads.iter().map(|s| words(*s, cell.finished));
+            row.extend(results.map(|result| result.replace('\u{b1}', "+-")));
+            text += &only(&row);
         }
         if let Some(together) = &self.together {
             let _ = write!(text, "\n{together}\n");
@@ -90,8 +98,25 @@ impl Sweep {
         for warning in &self.warnings {
             let _ = write!(text, "\nWarning: {warning}\n");
         }
-        text
+        Ok(text)
     }
+}
+
+/// The column of this name, or else those whose names contain it.
+fn columns_named(heading: &[String], name: &str) -> Result<Vec<usize>, Failure> {
+    if let Some(at) = heading.iter().position(|column| column == name) {
+        return Ok(vec![at]);
+    }
+    let lower = name.to_lowercase();
+    let contains = |&at: &usize| heading[at].to_lowercase().contains(&lower);
+    let found: Vec<usize> = (0..heading.len()).filter(contains).collect();
+    if found.is_empty() {
+        return Err(Failure::input(
+            format!("--column {name}: there is no such column"),
+            format!("the columns are: {}", heading.join("; ")),
+        ));
+    }
+    Ok(found)
 }
 
 /// A setting of a cell, or a dash.

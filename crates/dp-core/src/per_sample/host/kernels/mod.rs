@@ -47,7 +47,7 @@ use crate::per_sample::{LANES, Lanes8};
 
 use span::{Narrow, One, Span, SpanKernel};
 
-/// The number of terms after which a sum goes on in a new accumulator.
+/// The number of terms after which a sum continues in a new accumulator.
 const RUN: usize = 48;
 
 /// Eight floats, one for each record of a block.

@@ -58,10 +58,6 @@ impl HostLayer for HostLeakyRelu {
         self.features
     }
 
-    fn parameters(&self) -> usize {
-        0
-    }
-
     fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         for (y, x) in output.iter_mut().zip(input) {
             for lane in 0..LANES {
@@ -77,17 +73,7 @@ impl HostLayer for HostLeakyRelu {
         });
     }
 
-    fn gram(
-        &self,
-        _: usize,
-        _: &SavedActivations,
-        _: &[Lanes8],
-        _: &mut [Lanes8],
-        _: &mut [Lanes8],
-    ) {
-    }
-
-    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
+    without_parameters!();
 }
 
 impl HostLayer for HostPointwise {
@@ -97,10 +83,6 @@ impl HostLayer for HostPointwise {
 
     fn outputs(&self) -> usize {
         self.features
-    }
-
-    fn parameters(&self) -> usize {
-        0
     }
 
     fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
@@ -115,15 +97,5 @@ impl HostLayer for HostPointwise {
         });
     }
 
-    fn gram(
-        &self,
-        _: usize,
-        _: &SavedActivations,
-        _: &[Lanes8],
-        _: &mut [Lanes8],
-        _: &mut [Lanes8],
-    ) {
-    }
-
-    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
+    without_parameters!();
 }

@@ -88,10 +88,6 @@ impl HostLayer for HostMaxPool {
         self.channels * self.from.len()
     }
 
-    fn parameters(&self) -> usize {
-        0
-    }
-
     fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         let mut scratch = Buffer::default();
         for (x, output) in input
@@ -144,15 +140,5 @@ impl HostLayer for HostMaxPool {
         }
     }
 
-    fn gram(
-        &self,
-        _: usize,
-        _: &SavedActivations,
-        _: &[Lanes8],
-        _: &mut [Lanes8],
-        _: &mut [Lanes8],
-    ) {
-    }
-
-    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
+    without_parameters!();
 }

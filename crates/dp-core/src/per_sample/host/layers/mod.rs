@@ -1,5 +1,27 @@
 //! The host form of each layer.
 
+/// What [`HostLayer`](super::HostLayer) asks of parameters, for a layer that has none. A layer says so itself: one that
+/// only left a Gram matrix out would be clipped as if it had no gradient.
+macro_rules! without_parameters {
+    () => {
+        fn parameters(&self) -> usize {
+            0
+        }
+
+        fn gram(
+            &self,
+            _: usize,
+            _: &SavedActivations,
+            _: &[Lanes8],
+            _: &mut [Lanes8],
+            _: &mut [Lanes8],
+        ) {
+        }
+
+        fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
+    };
+}
+
 mod activation;
 mod convolution;
 mod linear;

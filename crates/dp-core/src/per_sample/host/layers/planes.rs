@@ -46,10 +46,6 @@ impl HostLayer for HostPlanes {
         self.channels * self.forward.len()
     }
 
-    fn parameters(&self) -> usize {
-        0
-    }
-
     fn forward(&self, input: &[Lanes8], _signs: &mut [u8], output: &mut [Lanes8]) {
         SparseProduct {
             matrix: &self.forward,
@@ -76,17 +72,7 @@ impl HostLayer for HostPlanes {
         .apply();
     }
 
-    fn gram(
-        &self,
-        _: usize,
-        _: &SavedActivations,
-        _: &[Lanes8],
-        _: &mut [Lanes8],
-        _: &mut [Lanes8],
-    ) {
-    }
-
-    fn gradient(&self, _: &SavedActivations, _: &[Lanes8], _: &mut [f32]) {}
+    without_parameters!();
 }
 
 /// `scale` times the sum over 2x2 blocks of planes of `width`.

@@ -4,9 +4,7 @@ use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 use super::planes::block_sums;
 use super::{HostConv, add};
-use crate::per_sample::host::kernels::{
-    Combine, Correlate, Gram, Plane, Pool, PooledRows, Slopes, Spread,
-};
+use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Pool, PooledRows, Slopes, Spread};
 
 /// The convolution, and the slope of the rectifier behind it.
 pub struct HostConvPool {
@@ -171,16 +169,6 @@ impl HostLayer for HostConvPool {
             }
             .apply();
         }
-    }
-
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        Combine {
-            g,
-            weights,
-            rows,
-            gradient,
-        }
-        .apply();
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {

@@ -2,7 +2,7 @@
 
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
-use crate::per_sample::host::kernels::{Combine, Correlate, Gram, Plane, Taps, WeightRows};
+use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Taps, WeightRows};
 
 use super::add;
 
@@ -161,16 +161,6 @@ impl HostLayer for HostConv {
             }
             .apply();
         }
-    }
-
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        Combine {
-            g,
-            weights,
-            rows,
-            gradient,
-        }
-        .apply();
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {

@@ -1,15 +1,15 @@
 //! Layers of burn in sequence.
 
+mod activations;
+mod pools;
+mod shape;
+
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 use burn::module::Module;
 use burn::nn::conv::{Conv1d, Conv2d, ConvTranspose2d};
-use burn::nn::interpolate::{Interpolate2d, InterpolateMode};
-use burn::nn::pool::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d,
-};
-use burn::nn::{Embedding, Gelu, GroupNorm, LayerNorm, LeakyRelu, Linear, RmsNorm, Softplus};
+use burn::nn::{Embedding, GroupNorm, LayerNorm, Linear, RmsNorm};
 use burn::tensor::Tensor;
 
 use super::composite::{Concat, Residual};
@@ -17,14 +17,13 @@ use super::conv::Conv;
 use super::conv_transpose::ConvTranspose;
 use super::dropout::Dropout;
 use super::formed::Formed;
-use super::geometry::{Reason, Window, pair, pairs};
+use super::geometry::Reason;
 use super::norm::Norm;
-use super::pointwise::Pointwise;
-use super::pool::{MaxPool, Planes, adaptive_means, means, nearest};
 use super::transpose::Transpose;
 use super::{embedding, linear};
 use crate::DpError;
 use crate::per_sample::{Layer, Stack};
+use shape::{fits, image, last_replaced, places, sequence};
 
 /// A layer, and the shape of a record behind it.
 type Added = (Box<dyn Layer>, Vec<usize>);
@@ -292,195 +291,6 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `max(x, 0)`.
-    pub fn relu(self) -> Self {
-        self.pointwise(Pointwise::relu())
-    }
-
-    /// `1 / (1 + exp(-x))`.
-    pub fn sigmoid(self) -> Self {
-        self.pointwise(Pointwise::sigmoid())
-    }
-
-    /// The hyperbolic tangent.
-    pub fn tanh(self) -> Self {
-        self.pointwise(Pointwise::tanh())
-    }
-
-    /// `x / (1 + exp(-x))`.
-    pub fn silu(self) -> Self {
-        self.pointwise(Pointwise::silu())
-    }
-
-    /// `x` for `x > 0`, else `slope x`. At exactly 0, where burn's autodiff takes 1 for the derivative, this takes the
-    /// slope, as it takes 0 for the ReLU.
-    pub fn leaky_relu(self, module: &'a LeakyRelu) -> Self {
-        self.pointwise(Pointwise::leaky_relu(module))
-    }
-
-    /// The Gaussian error linear unit.
-    pub fn gelu(self, module: &'a Gelu) -> Self {
-        self.pointwise(match module.approximate {
-            true => Pointwise::new("Gelu", burn::tensor::activation::gelu_approximate),
-            false => Pointwise::gelu(),
-        })
-    }
-
-    /// `log(1 + exp(beta x)) / beta`.
-    pub fn softplus(self, module: &'a Softplus) -> Self {
-        self.pointwise(Pointwise::softplus(module))
-    }
-
-    /// `scale x + offset`, two public constants.
-    pub fn affine(self, scale: f64, offset: f64) -> Self {
-        self.pointwise(Pointwise::affine(scale, offset))
-    }
-
-    fn pointwise(self, layer: Pointwise) -> Self {
-        self.add(layer.name(), |shape| {
-            let layer = layer.over(shape.iter().product());
-            Ok((Box::new(layer), shape.to_vec()))
-        })
-    }
-
-    /// The largest value of each window of an image.
-    pub fn max_pool2d(self, module: &'a MaxPool2d) -> Self {
-        self.add("MaxPool2d", |shape| {
-            let [channels, height, width] = image(shape)?;
-            let window = Window {
-                size: [height, width],
-                kernel: module.kernel_size,
-                stride: module.stride,
-                dilation: module.dilation,
-                padding: pairs(
-                    &module.padding,
-                    [height, width],
-                    module.kernel_size,
-                    module.stride,
-                ),
-                ceil: module.ceil_mode,
-            };
-            let (layer, [down, across]) = MaxPool::new("MaxPool2d", channels, window)?;
-            Ok((Box::new(layer), vec![channels, down, across]))
-        })
-    }
-
-    /// The largest value of each window of a sequence.
-    pub fn max_pool1d(self, module: &'a MaxPool1d) -> Self {
-        self.add("MaxPool1d", |shape| {
-            let [channels, length] = sequence(shape)?;
-            let (kernel, stride) = (module.kernel_size, module.stride);
-            let window = Window {
-                size: [1, length],
-                kernel: [1, kernel],
-                stride: [1, stride],
-                dilation: [1, module.dilation],
-                padding: [(0, 0), pair(&module.padding, length, kernel, stride)],
-                ceil: module.ceil_mode,
-            };
-            let (layer, [_, across]) = MaxPool::new("MaxPool1d", channels, window)?;
-            Ok((Box::new(layer), vec![channels, across]))
-        })
-    }
-
-    /// The mean of each window of an image.
-    pub fn avg_pool2d(self, module: &'a AvgPool2d) -> Self {
-        self.add("AvgPool2d", |shape| {
-            let [channels, height, width] = image(shape)?;
-            let window = Window {
-                size: [height, width],
-                kernel: module.kernel_size,
-                stride: module.stride,
-                dilation: [1, 1],
-                padding: pairs(
-                    &module.padding,
-                    [height, width],
-                    module.kernel_size,
-                    module.stride,
-                ),
-                ceil: module.ceil_mode,
-            };
-            let [down, across] = window.places()?;
-            let module = module.clone();
-            let map = move |x| module.forward(x);
-            let layer = Planes::new("AvgPool2d", [channels, height, width], map)
-                .along(means(&window, [down, across]));
-            Ok((Box::new(layer), vec![channels, down, across]))
-        })
-    }
-
-    /// The mean of each window of a sequence.
-    pub fn avg_pool1d(self, module: &'a AvgPool1d) -> Self {
-        self.add("AvgPool1d", |shape| {
-            let [channels, length] = sequence(shape)?;
-            let (kernel, stride) = (module.kernel_size, module.stride);
-            let window = Window {
-                size: [1, length],
-                kernel: [1, kernel],
-                stride: [1, stride],
-                dilation: [1, 1],
-                padding: [(0, 0), pair(&module.padding, length, kernel, stride)],
-                ceil: module.ceil_mode,
-            };
-            let [_, across] = window.places()?;
-            let module = module.clone();
-            let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
-            let layer = Planes::new("AvgPool1d", [channels, 1, length], map)
-                .along(means(&window, [1, across]));
-            Ok((Box::new(layer), vec![channels, across]))
-        })
-    }
-
-    /// Means over as many windows as the output shall have, whatever the image.
-    pub fn adaptive_avg_pool2d(self, module: &'a AdaptiveAvgPool2d) -> Self {
-        self.add("AdaptiveAvgPool2d", |shape| {
-            let planes = image(shape)?;
-            let [down, across] = module.output_size;
-            let module = module.clone();
-            let along = adaptive_means([planes[1], planes[2]], [down, across]);
-            let layer = Planes::new("AdaptiveAvgPool2d", planes, move |x| module.forward(x))
-                .along(Some(along));
-            Ok((Box::new(layer), vec![planes[0], down, across]))
-        })
-    }
-
-    /// Means over as many windows as the output shall have, whatever the sequence.
-    pub fn adaptive_avg_pool1d(self, module: &'a AdaptiveAvgPool1d) -> Self {
-        self.add("AdaptiveAvgPool1d", |shape| {
-            let [channels, length] = sequence(shape)?;
-            let across = module.output_size;
-            let module = module.clone();
-            let map = move |x: Tensor<4>| module.forward(x.squeeze_dim::<3>(2)).unsqueeze_dim(2);
-            let layer = Planes::new("AdaptiveAvgPool1d", [channels, 1, length], map)
-                .along(Some(adaptive_means([1, length], [1, across])));
-            Ok((Box::new(layer), vec![channels, across]))
-        })
-    }
-
-    /// An image made larger, each pixel from the nearest one.
-    pub fn interpolate2d(self, module: &'a Interpolate2d) -> Self {
-        self.add("Interpolate2d", |shape| {
-            let planes = image(shape)?;
-            if !matches!(module.mode, InterpolateMode::Nearest) {
-                let mode = &module.mode;
-                return Err(format!("takes the nearest pixel, and its mode is {mode:?}"));
-            }
-            let size = match (module.output_size, module.scale_factor) {
-                (Some(size), None) => size,
-                (None, Some(factor)) => [0, 1].map(|axis| {
-                    let size = planes[axis + 1] as f64 * f64::from(factor[axis]);
-                    size as usize
-                }),
-                _ => return Err("needs either a size or a factor".into()),
-            };
-            let module = module.clone();
-            let along = nearest([planes[1], planes[2]], size);
-            let layer =
-                Planes::new("Interpolate2d", planes, move |x| module.forward(x)).along(along);
-            Ok((Box::new(layer), vec![planes[0], size[0], size[1]]))
-        })
-    }
-
     /// A record as one row of features.
     pub fn flatten(self) -> Self {
         let features: usize = self.shape.iter().product();
@@ -596,43 +406,4 @@ impl<'a> Chain<'a> {
         }
         self
     }
-}
-
-/// How often the last axis, of `inputs` numbers, stands in a record.
-fn places(shape: &[usize], inputs: usize) -> Result<usize, Reason> {
-    let (last, others) = shape.split_last().ok_or("takes no record of no axis")?;
-    if *last != inputs {
-        let axis = match others {
-            [] => String::new(),
-            _ => format!(" along the last axis of {shape:?}"),
-        };
-        return Err(format!("takes {inputs} inputs, and {last} reach it{axis}"));
-    }
-    Ok(others.iter().product())
-}
-
-fn last_replaced(shape: &[usize], last: usize) -> Vec<usize> {
-    let mut shape = shape.to_vec();
-    shape.pop();
-    shape.push(last);
-    shape
-}
-
-fn image(shape: &[usize]) -> Result<[usize; 3], Reason> {
-    shape
-        .try_into()
-        .map_err(|_| format!("takes images, [channels, height, width], and {shape:?} reaches it"))
-}
-
-fn sequence(shape: &[usize]) -> Result<[usize; 2], Reason> {
-    shape
-        .try_into()
-        .map_err(|_| format!("takes sequences, [channels, length], and {shape:?} reaches it"))
-}
-
-fn fits(what: &str, takes: usize, found: usize) -> Result<(), Reason> {
-    if takes == found {
-        return Ok(());
-    }
-    Err(format!("takes {takes} {what}, and {found} reach it"))
 }

@@ -4,80 +4,23 @@
 //! *Down* takes large to small, *up* is its transpose; a transposed convolution has them the other way round, and
 //! the same weight.
 
+mod axis;
+mod border;
+
 use std::ops::Range;
 
-use crate::per_sample::host::kernels::{Combine, GatherProduct, GatherRows, Gram, Weights};
+use crate::per_sample::host::kernels::{GatherProduct, GatherRows, Gram, Weights};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
+use axis::{Axis, Class};
+use border::Border;
+
+pub use border::Sliding;
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
 /// are formed twice, a few outputs at a time.
 const KEPT: usize = 1 << 17;
 /// Entries of a row that are formed at once where it is not kept.
 const AT_ONCE: usize = 1 << 12;
-
-/// How large planes and small ones lie to each other.
-#[derive(Debug, Clone, Copy)]
-pub struct Sliding {
-    /// Height and width of a large plane.
-    pub size: [usize; 2],
-    /// Places of the window, down and across: height and width of a small plane.
-    pub places: [usize; 2],
-    pub kernel: [usize; 2],
-    pub stride: [usize; 2],
-    pub dilation: [usize; 2],
-    /// Zeros above and to the left of a large plane.
-    pub before: [usize; 2],
-}
-
-/// Planes inside larger ones, with zeros around.
-#[derive(Debug, Clone, Copy)]
-struct Border {
-    size: [usize; 2],
-    whole: [usize; 2],
-    before: [usize; 2],
-}
-
-impl Border {
-    fn plane(&self) -> usize {
-        self.whole[0] * self.whole[1]
-    }
-
-    /// What lies behind the last window may be cut off while zeros stand before the first.
-    fn bare(&self) -> bool {
-        self.size == self.whole && self.before == [0; 2]
-    }
-
-    /// `planes [c, size]`, in `scratch [c, whole]` where there is a border. What `scratch` holds around them is
-    /// zero and stays so.
-    fn around<'a>(&self, planes: &'a [Lanes8], scratch: &'a mut [Lanes8]) -> &'a [Lanes8] {
-        if self.bare() {
-            return planes;
-        }
-        let [height, width] = self.size;
-        let area = self.plane();
-        // What lies behind the last window is not read.
-        let saved = width.min(self.whole[1] - self.before[1]);
-        for (plane, target) in planes
-            .chunks_exact(height * width)
-            .zip(scratch.chunks_exact_mut(area))
-        {
-            let lines = target.chunks_exact_mut(self.whole[1]).skip(self.before[0]);
-            for (line, values) in lines.zip(plane.chunks_exact(width)) {
-                line[self.before[1]..][..saved].copy_from_slice(&values[..saved]);
-            }
-        }
-        scratch
-    }
-
-    /// Room for [`Border::around`].
-    fn scratch(&self, channels: usize) -> Buffer {
-        Buffer::zeros(if self.bare() {
-            0
-        } else {
-            channels * self.plane()
-        })
-    }
-}
 
 /// Places that see the same taps.
 struct Phase {
@@ -117,63 +60,6 @@ pub struct Parameters {
     pub bias: Vec<f32>,
     /// Whether the weight and the bias are trained.
     pub trained: [bool; 2],
-}
-
-/// Values along an axis that the same taps reach.
-struct Class {
-    /// Index in the kernel, and offset.
-    taps: Vec<(usize, usize)>,
-    /// Index along the axis, and first place.
-    values: Vec<(usize, usize)>,
-}
-
-/// One axis of the transpose: which taps reach which value.
-struct Axis {
-    classes: Vec<Class>,
-    whole: usize,
-    before: usize,
-}
-
-impl Axis {
-    fn new(s: &Sliding, axis: usize) -> Self {
-        let (stride, dilation) = (s.stride[axis], s.dilation[axis]);
-        // The place whose tap `k` reads a value, which may lie before the first or behind the last.
-        let place = |value: usize, k: usize| {
-            let at = (value + s.before[axis]) as i64 - (k * dilation) as i64;
-            at.div_euclid(stride as i64)
-        };
-        let class = |residue: usize| {
-            let taps = (0..s.kernel[axis]).filter(|k| k * dilation % stride == residue);
-            let values = (0..s.size[axis]).filter(|v| (v + s.before[axis]) % stride == residue);
-            (taps.collect::<Vec<_>>(), values.collect::<Vec<_>>())
-        };
-        let classes: Vec<_> = (0..stride).map(class).collect();
-        let (mut low, mut high) = (0, s.places[axis] as i64 - 1);
-        for (taps, values) in &classes {
-            if let (Some(&lowest), Some(&highest)) = (taps.first(), taps.last())
-                && let (Some(&first), Some(&last)) = (values.first(), values.last())
-            {
-                low = low.min(place(first, highest));
-                high = high.max(place(last, lowest));
-            }
-        }
-        let class = |(taps, values): (Vec<usize>, Vec<usize>)| {
-            // A value that no tap reaches is seen from nowhere.
-            let first = |value| taps.last().map_or(0, |&k| (place(value, k) - low) as usize);
-            let values = values
-                .into_iter()
-                .map(|value| (value, first(value)))
-                .collect();
-            let offset = |&k: &usize| (taps[taps.len() - 1] - k) * dilation / stride;
-            let taps = taps.iter().map(|k| (*k, offset(k))).collect();
-            Class { taps, values }
-        };
-        Self {
-            classes: classes.into_iter().map(class).collect(),
-            whole: (high - low + 1) as usize,
-            before: -low as usize,
-        }
-    }
 }
 
 impl HostConvolution {
@@ -402,7 +288,7 @@ impl HostConvolution {
     }
 
     /// Which of a layer's values and of its cotangents are the large ones and the small ones.
-    fn sides<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
+    fn large_and_small<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
         if self.transposed {
             [delta, values]
         } else {
@@ -477,13 +363,13 @@ impl HostLayer for HostConvolution {
                 let mut large = &[][..];
                 for (r, delta) in delta.chunks_exact(outputs).enumerate() {
                     let (weight, bias) = rows[r * length..][..length].split_at_mut(weights);
-                    let sides = self.sides(x, delta);
+                    let ends = self.large_and_small(x, delta);
                     if weights > 0 {
                         // Of a convolution they are the record's own, the same for all rows.
                         if r == 0 || self.transposed {
-                            large = border.around(sides[0], &mut scratch);
+                            large = border.around(ends[0], &mut scratch);
                         }
-                        self.add_rows(0..self.channels[1], large, sides[1], weight);
+                        self.add_rows(0..self.channels[1], large, ends[1], weight);
                     }
                     self.add_bias(delta, bias);
                 }
@@ -494,9 +380,9 @@ impl HostLayer for HostConvolution {
                 let taps = tile.len() * self.taps().len();
                 let mut some = Buffer::zeros(g * taps);
                 for (delta, row) in delta.chunks_exact(outputs).zip(some.chunks_exact_mut(taps)) {
-                    let sides = self.sides(x, delta);
-                    let large = border.around(sides[0], &mut scratch);
-                    self.add_rows(tile.clone(), large, sides[1], row);
+                    let ends = self.large_and_small(x, delta);
+                    let large = border.around(ends[0], &mut scratch);
+                    self.add_rows(tile.clone(), large, ends[1], row);
                 }
                 squares(&some, gram);
             }
@@ -511,16 +397,6 @@ impl HostLayer for HostConvolution {
                 squares(&some, gram);
             }
         }
-    }
-
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
-        Combine {
-            g,
-            weights,
-            rows,
-            gradient,
-        }
-        .apply();
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
@@ -542,9 +418,9 @@ impl HostLayer for HostConvolution {
         for tile in self.tiles() {
             let mut rows = Buffer::zeros(tile.len() * length);
             for (x, delta) in blocks() {
-                let sides = self.sides(x, delta);
-                let large = self.down.border.around(sides[0], &mut scratch);
-                self.add_rows(tile.clone(), large, sides[1], &mut rows);
+                let ends = self.large_and_small(x, delta);
+                let large = self.down.border.around(ends[0], &mut scratch);
+                self.add_rows(tile.clone(), large, ends[1], &mut rows);
             }
             summed(&rows, &mut weight[tile.start * length..tile.end * length]);
         }

@@ -1,10 +1,61 @@
-//! Some records of a data set: grey images with labels, or photographs that stay on disk.
+//! Records of a data set: grey images with labels, or photographs that stay on disk.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use data::{ImageFolder, LabelledImages};
+use data::split::{Records as _, Use};
+use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions};
 use lab::diagnostic::Failure;
+use lab::session::Used;
 use model::latent::ImageShape;
+
+/// A data set whose training records are all private, cut to the first `records`, and how it is used.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
+pub fn load_private(
+    kind: DatasetKind,
+    seed: u64,
+    records: Option<usize>,
+    data_dir: Option<&Path>,
+) -> Result<(Dataset, Used), Failure> {
+    let glyphs = kind == DatasetKind::Glyphs;
+    let options = LoadOptions {
+        data_dir: data_dir.map(Path::to_path_buf),
+        seed,
+        train: records.filter(|_| glyphs),
+        // Glyphs are drawn, not read: as many as the evaluation looks at.
+        test: glyphs.then_some(2000),
+        mirrors: None,
+        progress: Some(Arc::new(|progress: &data::Progress| {
+            if let data::Progress::MirrorFailed { url, reason } = progress {
+                eprintln!("{url}: {reason}");
+            }
+        })),
+    };
+    let refuse = |e: data::DataError| {
+        Failure::input(
+            e.to_string(),
+            "check --data-dir, or use --dataset glyphs, which needs no file",
+        )
+    };
+    let mut data = Dataset::load(kind, &options).map_err(refuse)?;
+    // Of all records: runs on some of them are runs on the same data set.
+    let used = Used {
+        what: data.name.clone(),
+        name: match kind {
+            DatasetKind::Glyphs => format!("glyphs-{seed}-{}", data.train.len()),
+            kind => kind.name().to_string(),
+        },
+        sha256: data.train.sha256().map_err(refuse)?,
+        used: Use::AllPrivate,
+    };
+    if let Some(records) = records {
+        data.train.truncate(records).map_err(refuse)?;
+    }
+    Ok((data, used))
+}
 
 /// Where images come from.
 #[derive(Debug, Clone)]

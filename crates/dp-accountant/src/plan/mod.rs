@@ -1,0 +1,175 @@
+//! One checked value that couples sampler, neighbours, noise, steps, one-off releases and accountant.
+//!
+//! The sampler that draws the batches, the noise of the mechanism and the event in the ledger must
+//! speak of the same thing: they are all a [`CheckedPlan`]'s, and the releaser that
+//! [`CheckedPlan::releaser`] makes of it is the only way out.
+//!
+//! ```
+//! use dp_accountant::plan::TrainingPlan;
+//! use dp_accountant::sampling::FixedSizeSampler;
+//!
+//! let plan = TrainingPlan::within(1.0, 1e-6, 500, FixedSizeSampler::new(60_000, 600)?).check()?;
+//! assert!(plan.epsilon_upper() <= 1.0);
+//! # Ok::<(), dp_accountant::DpError>(())
+//! ```
+
+mod checked;
+mod once;
+
+pub use checked::{CheckedPlan, NoiseFor};
+pub use once::{PlannedRelease, ReleaseNoise};
+
+use crate::DpError;
+use crate::accounting::{
+    Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
+};
+use crate::delta::check_delta;
+use crate::sampling::BatchSampler;
+use checked::Once;
+use once::{Due, gaussian, out_of_range};
+
+/// How much noise a plan asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// As much as this epsilon needs, in all.
+    TargetEpsilon(f64),
+    /// This noise multiplier.
+    Multiplier(f64),
+}
+
+/// A training run before it is checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainingPlan {
+    /// What draws each step's batch. Without steps it says which records there are.
+    pub sampler: BatchSampler,
+    /// Steps, each one Gaussian release. None are needed where there are other releases.
+    pub steps: u64,
+    /// The delta of the guarantee.
+    pub delta: f64,
+    /// The noise of a step.
+    pub noise: Noise,
+    /// What else is released of the same records, such as moments after training.
+    pub releases: Vec<PlannedRelease>,
+    /// The probability, over public randomness, that the sensitivity of one release is exceeded: 0 for a
+    /// proved bound; 1 where nothing is proved, so that nothing is promised.
+    pub failure_probability: f64,
+}
+
+impl TrainingPlan {
+    /// `steps` steps within `(epsilon, delta)`, and nothing else of the same records.
+    pub fn within(epsilon: f64, delta: f64, steps: u64, sampler: impl Into<BatchSampler>) -> Self {
+        Self {
+            sampler: sampler.into(),
+            steps,
+            delta,
+            noise: Noise::TargetEpsilon(epsilon),
+            releases: Vec::new(),
+            failure_probability: 0.0,
+        }
+    }
+
+    /// This plan with one more release.
+    #[must_use]
+    pub fn and(mut self, name: impl Into<String>, noise: ReleaseNoise) -> Self {
+        self.releases.push(PlannedRelease::new(name, noise));
+        self
+    }
+
+    /// Checks every part of the plan and calibrates the noise where an epsilon is asked for.
+    ///
+    /// `delta` must lie in `(0, 1/n)` for `n` records: at `1/n` a mechanism that publishes one
+    /// record outright would pass. So must delta in all, with the failures of the sensitivities, unless
+    /// nothing is proved of them.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::OutOfRange`], [`DpError::SameName`] and [`DpError::DeltaInAll`] name what is refused and
+    /// its bound; the accountant's own refusals are passed on.
+    pub fn check(self) -> Result<CheckedPlan, DpError> {
+        let records = self.sampler.records();
+        if self.steps == 0 && self.releases.is_empty() {
+            return Err(out_of_range(
+                "steps",
+                0.0,
+                "at least 1 where nothing else is released",
+            ));
+        }
+        check_delta(self.delta, records as f64)?;
+        let failure = self.failure_probability;
+        if !(0.0..=1.0).contains(&failure) {
+            return Err(out_of_range("failure probability", failure, "in [0, 1]"));
+        }
+        let releases = self.releases.into_iter().map(Due::of);
+        let releases = releases.collect::<Result<Vec<_>, _>>()?;
+        for (place, release) in releases.iter().enumerate() {
+            if releases[..place].iter().any(|r| r.name == release.name) {
+                return Err(DpError::SameName {
+                    name: release.name.clone(),
+                });
+            }
+        }
+        // Without sampling and without other noise there is a closed form.
+        let closed_form = self.steps == 0 && releases.iter().all(|r| !r.is_laplace());
+        let accountant: &dyn Accountant = if closed_form {
+            &GaussianAccountant
+        } else {
+            &FdpAccountant::default()
+        };
+        let distribution = self.sampler.distribution();
+        let step = |z: f64| {
+            let gaussian = gaussian(z);
+            match &distribution {
+                Some(sampler) => gaussian.sampled(sampler.clone()),
+                None => gaussian,
+            }
+        };
+        let total = |z: f64| {
+            let steps = (self.steps > 0).then(|| step(z).repeated(self.steps));
+            let once = releases.iter().map(|release| release.event(z));
+            Event::Composed {
+                events: steps.into_iter().chain(once).collect(),
+            }
+        };
+        let noise_multiplier = match self.noise {
+            Noise::Multiplier(z) if z.is_finite() && z > 0.0 => z,
+            Noise::Multiplier(z) => {
+                return Err(out_of_range("noise multiplier", z, "positive and finite"));
+            }
+            Noise::TargetEpsilon(epsilon) if epsilon.is_finite() && epsilon > 0.0 => {
+                noise_multiplier_for(accountant, epsilon, self.delta, total)?
+            }
+            Noise::TargetEpsilon(epsilon) => {
+                return Err(out_of_range("epsilon", epsilon, "positive and finite"));
+            }
+        };
+        let epsilon_upper = accountant.epsilon(&total(noise_multiplier), self.delta)?;
+        let plan = CheckedPlan {
+            step: step(noise_multiplier),
+            releases: releases
+                .into_iter()
+                .map(|release| Once {
+                    event: release.event(noise_multiplier),
+                    name: release.name,
+                })
+                .collect(),
+            sampler: self.sampler,
+            steps: self.steps,
+            noise_multiplier,
+            delta: self.delta,
+            failure_probability: failure,
+            epsilon_upper,
+            closed_form,
+        };
+        let (in_all, total) = (plan.releases_in_all(), plan.delta_in_all(0));
+        if plan.is_unproved() || total < 1.0 / records as f64 {
+            return Ok(plan);
+        }
+        Err(DpError::DeltaInAll {
+            total,
+            delta: plan.delta,
+            failure_probability: failure,
+            releases: in_all,
+            records,
+        })
+    }
+}

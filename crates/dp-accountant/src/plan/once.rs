@@ -1,0 +1,117 @@
+//! Releases that are made once, as they are planned and before the noise of the steps is known.
+
+use crate::DpError;
+use crate::accounting::{Event, GaussianAccountant, noise_multiplier_for};
+
+/// The noise of a release that is made once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ReleaseNoise {
+    /// Gaussian noise of this multiplier.
+    Gaussian {
+        /// Standard deviation over L2 sensitivity.
+        noise_multiplier: f64,
+    },
+    /// As much Gaussian noise as this budget of its own needs.
+    GaussianWithin {
+        /// Epsilon of the release alone.
+        epsilon: f64,
+        /// Delta of the release alone.
+        delta: f64,
+    },
+    /// Gaussian noise of multiplier `z / sqrt(share)`, `z` that of the plan: this share of the `1/z^2` of a
+    /// release at `z`. Releases whose shares add up to 1 cost what one at `z` does.
+    Share(f64),
+    /// Laplace noise of scale `L1 sensitivity / epsilon`.
+    Laplace {
+        /// Epsilon of the release alone.
+        epsilon: f64,
+    },
+}
+
+/// A release that is made once, of all records: moments, counts, a histogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRelease {
+    /// The name that it is asked for by.
+    pub name: String,
+    /// Its noise.
+    pub noise: ReleaseNoise,
+}
+
+impl PlannedRelease {
+    /// A release of this name and noise.
+    pub fn new(name: impl Into<String>, noise: ReleaseNoise) -> Self {
+        Self {
+            name: name.into(),
+            noise,
+        }
+    }
+}
+
+/// A planned release; a share of it waits for the plan's noise.
+pub(super) struct Due {
+    pub(super) name: String,
+    noise: DueNoise,
+}
+
+enum DueNoise {
+    Event(Event),
+    Share(f64),
+}
+
+impl Due {
+    pub(super) fn of(planned: PlannedRelease) -> Result<Self, DpError> {
+        let positive = |name, value: f64| {
+            if value.is_finite() && value > 0.0 {
+                Ok(value)
+            } else {
+                Err(out_of_range(name, value, "positive and finite"))
+            }
+        };
+        let noise = match planned.noise {
+            ReleaseNoise::GaussianWithin { epsilon, delta } => {
+                let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, gaussian)?;
+                DueNoise::Event(gaussian(z))
+            }
+            ReleaseNoise::Gaussian { noise_multiplier } => {
+                let z = positive("noise multiplier of a release", noise_multiplier)?;
+                DueNoise::Event(gaussian(z))
+            }
+            ReleaseNoise::Laplace { epsilon } => DueNoise::Event(Event::Laplace {
+                noise_multiplier: 1.0 / positive("epsilon of a release", epsilon)?,
+            }),
+            ReleaseNoise::Share(share) if share > 0.0 && share <= 1.0 => DueNoise::Share(share),
+            ReleaseNoise::Share(share) => {
+                let (name, bound) = ("share of a release", "above 0 and at most 1");
+                return Err(out_of_range(name, share, bound));
+            }
+        };
+        Ok(Self {
+            name: planned.name,
+            noise,
+        })
+    }
+
+    pub(super) fn is_laplace(&self) -> bool {
+        matches!(self.noise, DueNoise::Event(Event::Laplace { .. }))
+    }
+
+    /// The event where the plan's noise multiplier is `z`.
+    pub(super) fn event(&self, z: f64) -> Event {
+        match &self.noise {
+            DueNoise::Event(event) => event.clone(),
+            DueNoise::Share(share) => gaussian(z / share.sqrt()),
+        }
+    }
+}
+
+pub(super) fn gaussian(noise_multiplier: f64) -> Event {
+    Event::Gaussian { noise_multiplier }
+}
+
+pub(super) fn out_of_range(name: &'static str, value: f64, bound: impl Into<String>) -> DpError {
+    DpError::OutOfRange {
+        name,
+        value,
+        bound: bound.into(),
+    }
+}

@@ -1,0 +1,217 @@
+//! What an experiment gives.
+
+use std::collections::BTreeMap;
+
+use dp_core::mechanism::Releaser;
+use dp_core::plan::CheckedPlan;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Arguments, Session, Used, Wording};
+use crate::backend::Chosen;
+use crate::checkpoint::Checkpoint;
+use crate::diagnostic::Failure;
+use crate::report::Metric;
+
+/// Interim evaluations of a run.
+const EVALUATIONS: u64 = 25;
+
+/// The settings of a run, as `config.toml` has them.
+pub trait Settings: Serialize + DeserializeOwned + PartialEq {
+    /// Refuses what cannot be, as far as that goes without the data.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn check(&self) -> Result<(), Failure>;
+
+    /// The name of the run's folder where none is given.
+    fn name(&self) -> String;
+
+    /// The seed of batches and noise, where it is known.
+    fn insecure_noise_seed(&self) -> Option<u64>;
+}
+
+/// The records of a run.
+pub struct DataSummary {
+    /// What they are, in words.
+    pub name: String,
+    /// How many are private.
+    pub private: usize,
+    /// How many public ones it is judged by.
+    pub test: usize,
+    /// The data sets that they come from.
+    pub used: Vec<Used>,
+}
+
+/// What decides a run, other than its settings.
+pub struct Fingerprint {
+    /// SHA-256 of the private records.
+    pub records: String,
+    /// Where records meet the noise as latents: the weights of their encoder, and the latents of each group.
+    pub encoded: Option<(Vec<f32>, Vec<Vec<f32>>)>,
+}
+
+impl Fingerprint {
+    /// That of records that meet the noise as they are.
+    pub fn of(records: &[u8]) -> Self {
+        Self {
+            records: crate::checkpoint::hex(records),
+            encoded: None,
+        }
+    }
+}
+
+/// What the steps of a run change and the next step depends on.
+pub trait RunState {
+    /// The files of a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
+
+    /// Takes the place of what a checkpoint holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a file that is missing or damaged.
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure>;
+
+    /// What draws and adds noise; none without privacy.
+    fn releaser(&mut self) -> Option<&mut Releaser>;
+}
+
+/// What an evaluation found.
+pub struct Evaluation {
+    /// An object: a line of `metrics.jsonl`.
+    pub scores: Value,
+    /// The same in short, beside the progress bar.
+    pub message: String,
+    /// Whether the line tells the epsilon spent so far. Only where each step is a release; it takes the accountant
+    /// a moment.
+    pub accounted: bool,
+}
+
+/// What an experiment shows of a finished run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Pictures by file name and caption.
+    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
+    /// Results, beside published ones.
+    pub metrics: Vec<Metric>,
+    /// Scores by name.
+    pub test: Map<String, Value>,
+    /// What a reader must know before believing them.
+    pub warnings: Vec<String>,
+    /// Fields of `run.json` of the experiment's own.
+    pub more: Vec<(&'static str, Value)>,
+}
+
+/// An experiment: what is learned, and what is shown of it.
+pub trait Experiment: Sized {
+    /// Its name, and that of its binary.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+    /// Groups of flags that are no settings: those that a resumed run may be given anew.
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &[];
+    /// Releases outside of the steps, by the names under which [`Released`](super::Released) stores them.
+    const STORED: &'static [&'static str] = &[];
+
+    /// Its flags.
+    type Flags: clap::Args + Serialize;
+    /// Its settings.
+    type Settings: Settings;
+
+    /// Does what is asked for instead of a run; nothing where a run is asked for.
+    fn instead(_arguments: &Arguments<Self::Flags>) -> Option<Result<(), Failure>> {
+        None
+    }
+
+    /// The preset with the flags over it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self::Settings, Failure>;
+
+    /// The experiment before its first step, with its records loaded and its plan checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`]: nothing has been created.
+    fn load(
+        settings: &Self::Settings,
+        arguments: &Arguments<Self::Flags>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure>;
+
+    /// Its records.
+    fn data(&self) -> DataSummary;
+
+    /// The plan; none without privacy.
+    fn plan(&self) -> Option<&CheckedPlan>;
+
+    /// Its words about privacy.
+    fn wording(&self) -> Wording {
+        Wording::default()
+    }
+
+    /// First lines that not every run has.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn announcement(&mut self) -> Result<Vec<String>, Failure>;
+
+    /// What takes long and comes before the first step, in a folder that exists.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] and [`Failure::Interrupted`].
+    fn prepare(&mut self, _session: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What its checkpoints must agree with.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names a record that cannot be read.
+    fn fingerprint(&self) -> Result<Fingerprint, Failure>;
+
+    /// What its checkpoints keep; none where a run resumes from what it has released.
+    fn state(&mut self) -> Option<&mut dyn RunState>;
+
+    /// Steps of the run.
+    fn steps(&self) -> u64;
+
+    /// One step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure>;
+
+    /// Whether there is an evaluation after `step` steps: 25 in a run, and one at its end.
+    fn evaluates_after(&self, step: u64) -> bool {
+        let steps = self.steps();
+        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
+    }
+
+    /// How good it is so far, on public records.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure>;
+
+    /// The results of a run whose steps are done, after what is released last.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] and [`Failure::Interrupted`].
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure>;
+}

@@ -1,0 +1,169 @@
+//! The steps of a run, from where it was to its end.
+
+use std::time::Instant;
+
+use dp_core::mechanism::Releaser;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Experiment, Session};
+use crate::checkpoint::{Checkpoints, Identity};
+use crate::diagnostic::Failure;
+use crate::progress::Progress;
+
+const METRICS: &str = "metrics.jsonl";
+/// What the session keeps in a checkpoint.
+const STATE: &str = "session.json";
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    seconds: f64,
+}
+
+impl Session {
+    /// All steps that are left, and the end.
+    pub(super) fn complete<E: Experiment>(
+        &mut self,
+        experiment: &mut E,
+        settings: &E::Settings,
+    ) -> Result<(), Failure> {
+        let released_before = self.ledger.releases() > 0;
+        experiment.prepare(self)?;
+        let identity = self.identity(experiment, settings)?;
+        self.restore(experiment, &identity, released_before)?;
+        let reached = self.step;
+        self.folder.keep_json_lines(METRICS, |line| {
+            line["step"].as_u64().is_some_and(|step| step <= reached)
+        })?;
+        self.train(experiment, &identity)?;
+        self.finish(experiment, settings)
+    }
+
+    /// What the run is.
+    fn identity<E: Experiment>(
+        &self,
+        experiment: &E,
+        settings: &E::Settings,
+    ) -> Result<Identity, Failure> {
+        let fingerprint = experiment.fingerprint()?;
+        let settings = toml::to_string_pretty(settings).map_err(Failure::failed)?;
+        let identity = Identity::of(E::NAME, &settings, fingerprint.records, self.chosen.backend)?;
+        Ok(match fingerprint.encoded {
+            Some((weights, latents)) => identity.encoded(&weights, &latents),
+            None => identity,
+        })
+    }
+
+    /// Takes the place of the last checkpoint; at the start where there is none.
+    fn restore<E: Experiment>(
+        &mut self,
+        experiment: &mut E,
+        identity: &Identity,
+        released_before: bool,
+    ) -> Result<(), Failure> {
+        let Some(state) = experiment.state() else {
+            return Ok(());
+        };
+        let checkpoints = Checkpoints::of(self.folder.path());
+        let noise = state.releaser().map(Releaser::noise);
+        let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, noise)? else {
+            if released_before {
+                println!("resume    no checkpoint was reached: from the first step");
+            }
+            return Ok(());
+        };
+        state.restore(&checkpoint)?;
+        if let Some(releaser) = state.releaser() {
+            let before = releaser.at_step(checkpoint.step);
+            before.map_err(|e| checkpoint.damaged(&e))?;
+        }
+        let own: State = checkpoint.json(STATE)?;
+        (self.step, self.seconds) = (checkpoint.step, own.seconds);
+        self.warnings.extend(checkpoint.warning);
+        Ok(())
+    }
+
+    fn save<E: Experiment>(&self, experiment: &mut E, identity: &Identity) -> Result<(), Failure> {
+        let Some(state) = experiment.state() else {
+            return Ok(());
+        };
+        let own = State {
+            seconds: self.seconds,
+        };
+        let mut files = state.files()?;
+        let own = serde_json::to_vec_pretty(&own).map_err(Failure::failed)?;
+        files.insert(STATE.to_string(), own);
+        let noise = state.releaser().map(|releaser| releaser.noise().state());
+        let releases = self.ledger.releases();
+        Checkpoints::of(self.folder.path()).write(
+            self.step,
+            releases,
+            identity,
+            noise.as_ref(),
+            &files,
+        )
+    }
+
+    fn train<E: Experiment>(
+        &mut self,
+        experiment: &mut E,
+        identity: &Identity,
+    ) -> Result<(), Failure> {
+        let steps = experiment.steps();
+        let progress = Progress::from(self.step, steps);
+        if self.step == 0 && experiment.evaluates_after(0) {
+            self.evaluate(experiment, &progress)?;
+        }
+        while self.step < steps {
+            let start = Instant::now();
+            experiment.step(self)?;
+            self.step += 1;
+            progress.step();
+            let step = self.step;
+            if experiment.evaluates_after(step) {
+                self.evaluate(experiment, &progress)?;
+            }
+            self.seconds += start.elapsed().as_secs_f64();
+            let stop = self.interrupt.asked() || self.running.stop_after_step == Some(step);
+            if stop || step.is_multiple_of(self.running.checkpoint_every) || step == steps {
+                self.save(experiment, identity)?;
+            }
+            if stop && step < steps {
+                progress.finish();
+                return Err(Failure::Interrupted {
+                    message: format!("stopped after step {step} of {steps}"),
+                    help: None,
+                });
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// Scores on public records, to the progress bar and to `metrics.jsonl`.
+    fn evaluate<E: Experiment>(
+        &self,
+        experiment: &mut E,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let found = experiment.evaluate(self)?;
+        let mut line = found.scores;
+        line["step"] = json!(self.step);
+        let mut message = found.message;
+        if found.accounted {
+            let epsilon = match experiment.plan() {
+                Some(plan) if self.step > 0 => {
+                    let entries = self.ledger.entries().map_err(Failure::failed)?;
+                    Some(plan.epsilon_so_far(&entries).map_err(Failure::failed)?)
+                }
+                _ => None,
+            };
+            line["epsilon_upper"] = json!(epsilon);
+            let spent = epsilon.map(dp_core::decimal::upper);
+            message += &spent.map_or(String::new(), |spent| format!(", epsilon {spent}"));
+            progress.line(&format!("step {:>6}: {message}", self.step));
+        }
+        progress.message(message);
+        self.folder.append_json(METRICS, &line)
+    }
+}

@@ -1,0 +1,13 @@
+//! Generators: noise to points, to grey images of a class, to photographs.
+//!
+//! All of them normalise a batch by its own moments, always, so what they generate depends on the batch that it is
+//! generated in: generate in batches made like those of the training.
+
+mod images;
+mod moments;
+mod photographs;
+mod points;
+
+pub use images::ImageGenerator;
+pub use photographs::PhotographGenerator;
+pub use points::Generator;

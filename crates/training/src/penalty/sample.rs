@@ -1,0 +1,158 @@
+//! A private sample that the network does not touch, and what one record can move the distance to it.
+
+use burn::tensor::Tensor;
+use swd::sensitivity::{F32_CLIP_SLACK, private_sample_bounds};
+use swd::transport::host::sliced_cotangents_and_distance;
+use swd::transport::tensor::{self, cotangent_rounding};
+use swd::{Cells, Slices};
+
+use crate::batch::Fixed;
+use crate::engine::project_to_ball;
+use crate::error::same;
+use crate::{Clipping, TrainingError};
+
+/// The public side of a step towards a private sample: slices and sizes.
+///
+/// `P = SW_2^2(activations, sample)`, where the records of the sample, too, are projected onto the ball of
+/// radius `M` first.
+#[derive(Debug, Clone)]
+pub struct ToSample {
+    slices: Slices,
+    sizes: Vec<usize>,
+    share: f64,
+}
+
+impl ToSample {
+    /// What a record of a sample of `m` moves the gradient by, against what a record of the `n` inputs does,
+    /// for tight frames in `dim` dimensions: the largest `share` that
+    /// [`crate::Penalty::to_private_sample`] takes without declaring more for it.
+    ///
+    /// # Errors
+    ///
+    /// Sizes of 0.
+    pub fn share(dim: usize, n: usize, m: usize) -> Result<f64, TrainingError> {
+        // Frames are tight up to a relative 1e-6, and rounding adds as little.
+        let lambda = (1.0 + 1e-5) / dim.max(1) as f64;
+        let [inputs, sample] = private_sample_bounds(1.0, 1.0, n, m, lambda)?;
+        Ok(sample / inputs * (1.0 + 1e-4))
+    }
+
+    pub(super) fn new(sizes: &[usize], slices: Slices, share: f64) -> Result<Self, TrainingError> {
+        if !(share.is_finite() && share > 0.0) {
+            return Err(TrainingError::OutOfRange {
+                name: "the share of a private sample",
+                value: share,
+                bound: "positive and finite".into(),
+            });
+        }
+        same(
+            "groups of a batch, inputs and a private sample",
+            2,
+            sizes.len(),
+        )?;
+        Ok(Self {
+            slices,
+            sizes: sizes.to_vec(),
+            share,
+        })
+    }
+
+    /// Records of the inputs, and of the sample.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The directions of this step.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    /// `max(Delta of a record of the inputs, Delta of one of the sample / share)`.
+    pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
+        let (m, l) = (clipping.activation, clipping.jacobian);
+        let lambda = self.slices.lambda_max_upper();
+        let root = lambda.sqrt();
+        // As between groups: cotangents, and the cells that they are taken from, are rounded to f32.
+        let rounding = f64::powi(2.0, -20) * l * root * (root + 1.0) * m;
+        let bounds = private_sample_bounds(m, l, self.sizes[0], self.sizes[1], lambda)?;
+        let [inputs, sample] = bounds.map(|bound| bound * (1.0 + F32_CLIP_SLACK) + rounding);
+        Ok(inputs.max(sample / self.share))
+    }
+
+    /// `4 M L max(3/n, 1/m)`.
+    pub(super) fn published_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
+        let [n, m] = [0, 1].map(|group| self.sizes[group] as f64);
+        4.0 * clipping.activation * clipping.jacobian * (3.0 / n).max(1.0 / m)
+    }
+
+    /// The cells of the sample for the activations of this step.
+    fn cells(
+        &self,
+        sample: Option<&Fixed>,
+        activations: usize,
+        radius: f64,
+    ) -> Result<Cells, TrainingError> {
+        let d = self.slices.dim();
+        let (rows, count) = sample.map_or((&[][..], 0), |s| (&s.rows[..], s.count));
+        same("records of a private sample", self.sizes[1], count)?;
+        same("values of a private sample", count * d, rows.len())?;
+        same("activations", self.sizes[0], activations)?;
+        let mut inside = rows.to_vec();
+        for row in inside.chunks_exact_mut(d) {
+            project_to_ball(row, radius);
+        }
+        Ok(Cells::of_sample(&inside, &self.slices, activations)?)
+    }
+
+    /// The penalty at `activations`, `[n, d]`, and its cotangents, `[n, d]`.
+    pub(super) fn cotangents(
+        &self,
+        sample: Option<&Fixed>,
+        activations: &[f32],
+        radius: f64,
+    ) -> Result<(Vec<f32>, f64), TrainingError> {
+        let cells = self.cells(sample, activations.len() / self.slices.dim(), radius)?;
+        Ok(sliced_cotangents_and_distance(
+            activations,
+            &self.slices,
+            &cells,
+        )?)
+    }
+
+    /// [`ToSample::cotangents`] on the device of `activations`; with the bounds of a private step multiplied by
+    /// `1 / (1 + 4 L r / Delta)`, `r` what they and the cells may be off by.
+    pub(super) fn device_cotangents(
+        &self,
+        sample: Option<&Fixed>,
+        activations: Tensor<2>,
+        radius: f64,
+        clipping: Option<&Clipping>,
+    ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
+        let ([n, _], device) = (activations.dims(), activations.device());
+        let cells = self.cells(sample, n, radius)?;
+        let (slices, within) = (
+            self.slices.tensor(&device),
+            cells.mean_within_cell_variance(),
+        );
+        let targets = cells.tensor(&device);
+        let (c, distance) =
+            tensor::sliced_cotangents_and_distance(activations, slices, targets, within)?;
+        let shrunk = match clipping {
+            Some(clipping) => self.shrunk(clipping)?,
+            None => 1.0,
+        };
+        Ok((c * shrunk, distance))
+    }
+
+    fn shrunk(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
+        let m = clipping.activation;
+        let rounding = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m);
+        let error = rounding + f64::powi(2.0, -22) * m;
+        let lambda = self.slices.lambda_max_upper();
+        let [n, s] = [0, 1].map(|group| self.sizes[group]);
+        let bounds = private_sample_bounds(m, clipping.jacobian, n, s, lambda)?;
+        // Both sides' errors have to fit, and the smaller bound is the narrower.
+        let narrow = bounds[0].min(bounds[1]);
+        Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / narrow))
+    }
+}

@@ -1,0 +1,191 @@
+//! The baseline: a network trained on the smoothed distance to one release (Rakotomamonjy and Ralaivola 2021, arXiv
+//! 2107.01848, with one sub-sample that is released once and noise on the generated side, as Greenewald et al. 2024
+//! have it).
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
+use dp_core::sampling::BatchSampler;
+use lab::diagnostic::Failure;
+use lab::session::{Released, Session};
+use model::adam::ModuleAdam;
+use model::ema::Ema;
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha20Rng;
+use swd::smoothed::{
+    NoisyProjections, combine, project, smoothed_distance_and_gradient, smoothing_noise,
+};
+use swd::{Region, Slices};
+
+use super::network::Map;
+use super::settings::Settings;
+
+/// The one release, by the name under which it is kept.
+pub const RELEASE: &str = "release";
+
+/// A network, and the release that it is trained on.
+pub struct Smoothed {
+    pub network: Map,
+    pub releaser: Option<Releaser>,
+    optimizer: ModuleAdam,
+    ema: Option<Ema>,
+    sampler: BatchSampler,
+    slices: Slices,
+    target: Option<NoisyProjections>,
+    /// Points that the network is fed, noise on what it makes: all public.
+    public: ChaCha20Rng,
+    /// The sub-sample of a run without privacy.
+    non_private: ChaCha20Rng,
+    device: Device,
+}
+
+impl Smoothed {
+    /// Before its release.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for slices or an average that are refused.
+    pub fn new(
+        settings: &Settings,
+        network: Map,
+        sampler: BatchSampler,
+        releaser: Option<Releaser>,
+        mut public: ChaCha20Rng,
+        non_private: ChaCha20Rng,
+        device: &Device,
+    ) -> Result<Self, Failure> {
+        let slices = Slices::tight(2, settings.slices, &mut public).map_err(Failure::failed)?;
+        let ema = settings.ema.map(Ema::new).transpose();
+        Ok(Self {
+            network,
+            releaser,
+            optimizer: ModuleAdam::default(),
+            ema: ema.map_err(Failure::failed)?,
+            sampler,
+            slices,
+            target: None,
+            public,
+            non_private,
+            device: device.clone(),
+        })
+    }
+
+    /// Releases the projections of one sub-sample of the circle's `points`, or takes what was released before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    pub fn release(
+        &mut self,
+        settings: &Settings,
+        points: &[f32],
+        session: &mut Session,
+    ) -> Result<(), Failure> {
+        let released = match Released::read(&session.folder, RELEASE)? {
+            Some(released) => released,
+            None => {
+                let released = self.fresh(settings, points, session)?;
+                released.write(&session.folder, RELEASE, session.ledger.releases())?;
+                released
+            }
+        };
+        let (mut values, mut deviation) = (released.groups.concat(), released.deviation);
+        if settings.combine {
+            values = combine(&values, &self.slices).map_err(Failure::failed)?;
+            deviation *= (2.0 / self.slices.count() as f64).sqrt();
+        }
+        let target = NoisyProjections::from_released(values, self.slices.clone(), deviation);
+        self.target = Some(target.map_err(Failure::failed)?);
+        Ok(())
+    }
+
+    fn fresh(
+        &mut self,
+        settings: &Settings,
+        points: &[f32],
+        session: &mut Session,
+    ) -> Result<Released, Failure> {
+        let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
+        let slices = &self.slices;
+        let projected = |drawn: &[usize]| {
+            let rows: Vec<f32> = drawn
+                .iter()
+                .flat_map(|&i| [points[2 * i], points[2 * i + 1]])
+                .collect();
+            project(&rows, slices, region).map_err(Failure::failed)
+        };
+        let Some(releaser) = &mut self.releaser else {
+            let drawn = self.sampler.sample(&mut self.non_private).concat();
+            return Ok(Released {
+                groups: vec![projected(&drawn)?.before_noise().to_vec()],
+                deviation: 0.0,
+            });
+        };
+        let draw = releaser.draw().map_err(Failure::failed)?;
+        // Sampling amplifies for a set of records: a row's place in the order of its records would say more.
+        let mut drawn = draw.groups().concat();
+        drawn.shuffle(releaser.noise().rng());
+        let values = projected(&drawn)?;
+        let sensitivity =
+            Sensitivity::l2(values.l2_sensitivity_upper()).map_err(Failure::failed)?;
+        let deviation = releaser.deviation(sensitivity);
+        let values = values.before_noise().to_vec();
+        let bounded = BoundedVector::new(values, sensitivity, &[settings.batch], draw);
+        let released = bounded.and_then(|b| releaser.release_step_vector(b, &mut session.ledger));
+        Ok(Released {
+            groups: vec![released.map_err(Failure::failed)?],
+            deviation,
+        })
+    }
+
+    /// A step towards the release, on a batch of the public `source`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] before the release.
+    pub fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
+        let target = self.target.as_ref();
+        let target = target.ok_or_else(|| Failure::failed("a step before the release"))?;
+        let mut rows = Vec::with_capacity(2 * batch);
+        for _ in 0..batch {
+            let i = self.public.random_range(0..source.len() / 2);
+            rows.extend([source[2 * i], source[2 * i + 1]]);
+        }
+        let autodiff = self.device.clone().autodiff();
+        let network = self.network.clone().train();
+        let made = network.points(Tensor::from_data(
+            TensorData::new(rows, [batch, 2]),
+            &autodiff,
+        ));
+        let values: Vec<f32> = made.clone().inner().into_data().iter::<f32>().collect();
+        let smoothing = smoothing_noise(target, batch, &mut self.public);
+        let (_, cotangent) =
+            smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
+        let cotangent = Tensor::from_data(TensorData::new(cotangent, [batch, 2]), &autodiff);
+        let gradients = GradientsParams::from_grads((made * cotangent).sum().backward(), &network);
+        self.network = self.optimizer.step(rate, network.valid(), gradients);
+        if let Some(ema) = &mut self.ema {
+            ema.update(&self.network);
+        }
+        Ok(())
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The network that is scored and kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for an average of another size.
+    pub fn averaged_weights(&self) -> Result<Map, Failure> {
+        match &self.ema {
+            Some(ema) => ema.apply(self.network.clone()).map_err(Failure::failed),
+            None => Ok(self.network.clone()),
+        }
+    }
+}

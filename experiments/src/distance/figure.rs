@@ -1,0 +1,139 @@
+//! The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, figure 2).
+
+use std::path::Path;
+
+use lab::diagnostic::Failure;
+use lab::figures::{Format, LineChart, Scale, Series};
+use lab::run_folder::write_file;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde_json::json;
+use swd::smoothed::project;
+use swd::{Region, Slices};
+
+use super::estimate::{Estimate, estimate};
+use super::released::{Directions, Side};
+
+/// The dimension.
+pub const DIM: usize = 5;
+/// Slices: as many as dimensions, so that the noise of each is one of the figure's sigmas.
+const SLICES: usize = 5;
+const SIGMAS: [f64; 2] = [1.0, 3.0];
+const SIZES: [usize; 3] = [100, 1000, 10_000];
+const DRAWS: usize = 5;
+/// A ball that holds nothing back.
+const EVERYWHERE: f64 = 1e30;
+
+/// Normal rows of unit variance around `(c, ..., c)`.
+pub fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {
+    let row = (0..rows * DIM).map(|_| {
+        let x: f64 = StandardNormal.sample(rng);
+        (shift + x) as f32
+    });
+    row.collect()
+}
+
+/// The projections of rows in the slices, those in a ball.
+pub fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Failure> {
+    let region = Region::ball(radius).map_err(Failure::failed)?;
+    let projected = project(rows, slices, region).map_err(Failure::failed)?;
+    Ok(projected.before_noise().to_vec())
+}
+
+/// One comparison of fresh samples, by samples without noise and with it.
+fn compare(
+    n: usize,
+    shift: f64,
+    sigma: f64,
+    rng: &mut ChaCha20Rng,
+) -> Result<[Estimate; 2], Failure> {
+    let directions = Directions::draw(DIM, SLICES, rng)?;
+    let slices = &directions.released;
+    let a = projections(&normal_rows(n, 0.0, rng), slices, EVERYWHERE)?;
+    let b = projections(&normal_rows(n, shift, rng), slices, EVERYWHERE)?;
+    let mut with = |sigma| {
+        let [a, b] = [&a, &b].map(|side| Side::public(side, SLICES, sigma, rng));
+        estimate([&a, &b], &directions, rng)
+    };
+    Ok([with(0.0)?, with(sigma)?])
+}
+
+/// Draws the figure, a chart a sigma, and writes its numbers.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where a file cannot be written.
+pub fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
+    let mut numbers = Vec::new();
+    println!("| sigma | rows | shift | SWD | DP-SWD | without bias |\n|---|---|---|---|---|---|");
+    for (place, sigma) in SIGMAS.into_iter().enumerate() {
+        let mut series = Vec::new();
+        for n in SIZES {
+            let mut curves = [const { Vec::new() }; 3];
+            for draw in 0..DRAWS {
+                let mut rng = ChaCha20Rng::seed_from_u64(seed);
+                rng.set_stream(((place * SIZES.len() + n) * DRAWS + draw) as u64);
+                let mut lines = [const { Vec::new() }; 3];
+                for step in 0..=10 {
+                    let shift = f64::from(step) / 10.0;
+                    let [plain, noisy] = compare(n, shift, sigma, &mut rng)?;
+                    let values = [plain.plug_in.sqrt(), noisy.plug_in.sqrt(), noisy.squared];
+                    for (line, value) in lines.iter_mut().zip(values) {
+                        line.push((shift, value));
+                    }
+                }
+                for (curve, line) in curves.iter_mut().zip(lines) {
+                    curve.push(line);
+                }
+            }
+            // The mean of squares first: one that is negative has no root.
+            let mean = |curve: &[Vec<(f64, f64)>], i: usize| {
+                curve.iter().map(|line| line[i].1).sum::<f64>() / DRAWS as f64
+            };
+            let mut unbiased = Vec::new();
+            for i in 0..=10 {
+                let shift = curves[0][0][i].0;
+                let [swd, private] = [mean(&curves[0], i), mean(&curves[1], i)];
+                let corrected = mean(&curves[2], i).max(0.0).sqrt();
+                unbiased.push((shift, corrected));
+                if i % 5 == 0 {
+                    println!(
+                        "| {sigma} | {n} | {shift} | {swd:.3} | {private:.3} | {corrected:.3} |"
+                    );
+                }
+                numbers.push(json!({
+                    "sigma": sigma, "rows": n, "shift": shift, "swd": swd, "dp_swd": private,
+                    "without_bias": corrected,
+                }));
+            }
+            series.push(Series::mean_and_deviation(
+                format!("SWD, {n} rows"),
+                &curves[0],
+            ));
+            series.push(Series::mean_and_deviation(
+                format!("DP-SWD, {n} rows"),
+                &curves[1],
+            ));
+            let mut corrected = Series::new(format!("without bias, {n} rows"), unbiased);
+            corrected.dashed = true;
+            series.push(corrected);
+        }
+        let chart = LineChart {
+            title: format!("sigma {sigma}"),
+            x: Scale::linear("shift of each mean"),
+            y: Scale::linear("sliced distance"),
+            series,
+            size: Some((900, 620)),
+            ..LineChart::default()
+        };
+        let path = folder.join(format!("shift-sigma{sigma}.svg"));
+        write_file(&path, &chart.draw(Format::Svg)?.bytes)?;
+        println!("picture   {}", path.display());
+    }
+    let path = folder.join("shift.json");
+    let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;
+    write_file(&path, text.as_bytes())?;
+    println!("numbers   {}", path.display());
+    Ok(())
+}

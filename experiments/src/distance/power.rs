@@ -1,0 +1,103 @@
+//! The power of the two-sample test against the shift of a mean, at a budget and a level.
+
+use std::path::Path;
+
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::sampling::GroupSampler;
+use lab::diagnostic::Failure;
+use lab::figures::{Format, LineChart, Scale, Series};
+use lab::run_folder::write_file;
+use lab::session::{Ends, positive, refused_plan, within};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+use swd::smoothed::projection_sensitivity_upper;
+
+use super::figure::{DIM, normal_rows, projections};
+use super::permutation::permutation_test;
+use super::released::{Directions, Side};
+
+/// The public bound on the norm of a row: four standard deviations of a coordinate.
+const RADIUS: f64 = 4.0;
+const SIZES: [usize; 3] = [1000, 4000, 16_000];
+const SHIFTS: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
+const TRIALS: usize = 100;
+
+/// Prints and draws how often the test speaks.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a budget or level out of range; [`Failure::Failed`] where a file cannot be written.
+pub fn table(
+    folder: &Path,
+    epsilon: f64,
+    delta: f64,
+    level: f64,
+    seed: u64,
+) -> Result<(), Failure> {
+    positive("epsilon", epsilon)?;
+    within("delta", delta, 0.0, 1.0, Ends::NEITHER)?;
+    within("false-alarm", level, 0.0, 1.0, Ends::NEITHER)?;
+    // As few labellings as the level needs, or 99.
+    let permutations = ((1.0 / level).ceil() as u64 - 1).max(99);
+    println!(
+        "epsilon {epsilon} at delta {delta} for the rows of both sides, level {level}, {TRIALS} trials"
+    );
+    println!(
+        "| rows of a side | noise | {} |",
+        SHIFTS.map(|c| format!("shift {c}")).join(" | ")
+    );
+    println!("|---|---|{}", "---|".repeat(SHIFTS.len()));
+    let (mut numbers, mut series) = (Vec::new(), Vec::new());
+    for n in SIZES {
+        let groups = vec![(0..n).collect(), (n..2 * n).collect()];
+        let sampler = GroupSampler::new(groups, &[n, n]).map_err(Failure::failed)?;
+        let plan = TrainingPlan::within(epsilon, delta, 0, sampler);
+        let plan = plan.and("projections", ReleaseNoise::Share(1.0)).check();
+        let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        rng.set_stream(n as u64);
+        let (mut found, mut sigma) = (Vec::new(), 0.0);
+        for shift in SHIFTS {
+            let mut alarms = 0;
+            for _ in 0..TRIALS {
+                let directions = Directions::draw(DIM, DIM, &mut rng)?;
+                let slices = &directions.released;
+                let bound =
+                    projection_sensitivity_upper(slices, RADIUS).map_err(Failure::failed)?;
+                sigma = multiplier * bound;
+                let mut side = |shift| {
+                    let values = projections(&normal_rows(n, shift, &mut rng), slices, RADIUS)?;
+                    Ok::<_, Failure>(Side::public(&values, DIM, sigma, &mut rng))
+                };
+                let (a, b) = (side(0.0)?, side(shift)?);
+                let tested = permutation_test([&a, &b], &directions, permutations, &mut rng)?;
+                alarms += usize::from(tested.p_value <= level);
+            }
+            let power = alarms as f64 / TRIALS as f64;
+            found.push((shift, power));
+            numbers.push(json!({"rows": n, "shift": shift, "power": power, "noise": sigma}));
+        }
+        let cells: Vec<String> = found
+            .iter()
+            .map(|(_, power)| format!("{power:.2}"))
+            .collect();
+        println!("| {n} | {sigma:.1} | {} |", cells.join(" | "));
+        series.push(Series::new(format!("{n} rows a side"), found));
+    }
+    let chart = LineChart {
+        title: format!("epsilon {epsilon}, level {level}"),
+        x: Scale::linear("shift of each mean"),
+        y: Scale::linear("share of tests that speak"),
+        series,
+        ..LineChart::default()
+    };
+    let path = folder.join(format!("power-eps{epsilon}.svg"));
+    write_file(&path, &chart.draw(Format::Svg)?.bytes)?;
+    println!("picture   {}", path.display());
+    let path = folder.join(format!("power-eps{epsilon}.json"));
+    let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;
+    write_file(&path, text.as_bytes())?;
+    println!("numbers   {}", path.display());
+    Ok(())
+}

@@ -1,0 +1,341 @@
+//! The run: its files, and the one release.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use data::Rows;
+use data::split::{Records, Use};
+use dp_core::mechanism::{Releaser, Sensitivity};
+use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
+    Session, Used, Wording, name_of_path, refused_plan, releaser,
+};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+use swd::Region;
+use swd::smoothed::project;
+
+use super::released::{Directions, Protected, Side};
+use super::settings::{DEFAULTS, Flags, Settings};
+use super::{figure, power, report};
+
+/// The one release, by its name in the plan.
+const RELEASE: &str = "projections";
+/// Rows of a side below which there are no halves.
+const LEAST: usize = 4;
+/// A radius that holds nothing back, where nothing is private.
+const EVERYWHERE: f64 = 1e30;
+
+/// What was found, as JSON, once a run with `--json` is done.
+static LAST_LINE: OnceLock<String> = OnceLock::new();
+
+/// The last line of a run with `--json`.
+pub fn last_line() -> Option<&'static str> {
+    LAST_LINE.get().map(String::as_str)
+}
+
+/// The distance between two files.
+pub struct Distance {
+    pub(super) settings: Settings,
+    files: [Rows; 2],
+    private: [bool; 2],
+    radius: f64,
+    releaser: Option<Releaser>,
+    /// Directions first, then the noise of a public side, then halves and labellings.
+    pub(super) public: ChaCha20Rng,
+    pub(super) directions: Directions,
+    pub(super) sides: Vec<Side>,
+    pub(super) deviation: f64,
+    json: bool,
+}
+
+fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
+    let advice = "give idx images, .csv, .npy or a folder of images";
+    let rows = Rows::read(path, side).map_err(|e| Failure::input(e.to_string(), advice))?;
+    if rows.count() < LEAST {
+        let (path, count) = (path.display(), rows.count());
+        return Err(Failure::input(
+            format!("--{flag} {path}: {count} rows, at least {LEAST} are needed"),
+            "give a file with more rows",
+        ));
+    }
+    Ok(rows)
+}
+
+/// All private rows at once: of both files, each a group of its own, or of one.
+fn sampler(files: &[Rows; 2], private: [bool; 2]) -> Result<BatchSampler, Failure> {
+    let [n, m] = [files[0].count(), files[1].count()];
+    let sampler = match private {
+        [true, true] => {
+            let groups = vec![(0..n).collect(), (n..n + m).collect()];
+            GroupSampler::new(groups, &[n, m]).map(Into::into)
+        }
+        [true, false] => AllRecords::new(n).map(Into::into),
+        _ => AllRecords::new(m).map(Into::into),
+    };
+    sampler.map_err(Failure::failed)
+}
+
+/// The public bound on the norm of a row: as it was given, or as the files' format has it.
+fn radius(settings: &Settings, files: &[Rows; 2]) -> Result<f64, Failure> {
+    let [a, b] = [files[0].norm_upper(), files[1].norm_upper()];
+    let of_format = a.zip(b).map(|(a, b)| a.max(b));
+    match (settings.radius.or(of_format), settings.epsilon) {
+        (Some(radius), _) => Ok(radius),
+        (None, None) => Ok(EVERYWHERE),
+        (None, Some(_)) => Err(Failure::input(
+            "--radius: none was given, and without a public bound on the norm of a row nothing can be private",
+            "give --radius, from what is publicly known of such rows and not from these",
+        )),
+    }
+}
+
+impl Distance {
+    /// What is released of the private sides, and what the public one becomes by the same noise.
+    fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let region = Region::ball(self.radius).map_err(Failure::failed)?;
+        let slices = self.directions.released.clone();
+        let [a, b] = [0, 1].map(|side| project(self.files[side].values(), &slices, region));
+        let (a, b) = (a.map_err(Failure::failed)?, b.map_err(Failure::failed)?);
+        let released = match Released::read(&session.folder, RELEASE)? {
+            Some(released) => released,
+            None => {
+                let protected = Protected::of([&a, &b], self.private);
+                let released = match &mut self.releaser {
+                    None => protected.cut(protected.values(), 0.0),
+                    Some(releaser) => {
+                        let (values, ledger) = (protected.values(), &mut session.ledger);
+                        let bound = Sensitivity::l2(protected.l2_sensitivity_upper());
+                        let bound = bound.map_err(Failure::failed)?;
+                        let noisy = releaser.release_vector(RELEASE, values, bound, ledger);
+                        let noisy = noisy.map_err(Failure::failed)?;
+                        let deviation = releaser.deviation_of(RELEASE, bound);
+                        protected.cut(&noisy, deviation.map_err(Failure::failed)?)
+                    }
+                };
+                released.write(&session.folder, RELEASE, session.ledger.releases())?;
+                released
+            }
+        };
+        self.deviation = released.deviation;
+        let mut groups = released.groups.into_iter();
+        let k = slices.count();
+        for (projected, private) in [a, b].into_iter().zip(self.private) {
+            self.sides.push(match private {
+                true => Side::new(groups.next().unwrap_or_default(), k),
+                false => {
+                    let values = projected.before_noise();
+                    Side::public(values, k, self.deviation, &mut self.public)
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Experiment for Distance {
+    const NAME: &'static str = "distance";
+    const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
+                                 and a two-sample test on it.";
+    const STORED: &'static [&'static str] = &[RELEASE];
+    type Flags = Flags;
+    type Settings = Settings;
+
+    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
+        let own = &arguments.own;
+        let seed = arguments.common.seed;
+        match (&own.figure, &own.power) {
+            (Some(folder), _) => Some(figure::draw(folder, seed)),
+            (None, Some(folder)) => {
+                let epsilon = arguments.common.epsilon.unwrap_or(1.0);
+                let delta = arguments.common.delta.unwrap_or(1e-5);
+                let level = own.false_alarm.unwrap_or(0.05);
+                Some(power::table(folder, epsilon, delta, level, seed))
+            }
+            (None, None) => None,
+        }
+    }
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
+        let own = &arguments.own;
+        for (flag, path) in [("a", &own.a), ("b", &own.b)] {
+            if path.is_none() {
+                let message = format!("--{flag}: no file was given");
+                return Err(Failure::input(message, "say `distance --a FILE --b FILE`"));
+            }
+        }
+        let mut settings: Settings = arguments.over(DEFAULTS)?;
+        settings.test = own.test;
+        lab::session::Settings::check(&settings)?;
+        Ok(settings)
+    }
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        _: &Chosen,
+    ) -> Result<Self, Failure> {
+        let [a, b] = [("a", &settings.a), ("b", &settings.b)];
+        let files = [
+            read(a.0, a.1, settings.side)?,
+            read(b.0, b.1, settings.side)?,
+        ];
+        let [width, other] = [files[0].width(), files[1].width()];
+        if width != other {
+            return Err(Failure::input(
+                format!(
+                    "{} has rows of {width} values and {} of {other}: a distance needs one width",
+                    settings.a.display(),
+                    settings.b.display()
+                ),
+                "give files of one width",
+            ));
+        }
+        let private = settings.protect.sides();
+        let records: usize = files
+            .iter()
+            .zip(private)
+            .map(|(f, p)| if p { f.count() } else { 0 })
+            .sum();
+        let plan = match settings.epsilon {
+            None => None,
+            Some(epsilon) => {
+                let sampler = sampler(&files, private)?;
+                let plan = TrainingPlan::within(epsilon, settings.delta_for(records), 0, sampler);
+                let plan = plan.and(RELEASE, ReleaseNoise::Share(1.0)).check();
+                Some(plan.map_err(refused_plan)?)
+            }
+        };
+        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+        Ok(Self {
+            settings: settings.clone(),
+            private,
+            radius: radius(settings, &files)?,
+            releaser: releaser(plan, settings.insecure_noise_seed)?,
+            directions: Directions::draw(width, settings.slices, &mut public)?,
+            public,
+            files,
+            sides: Vec::new(),
+            deviation: 0.0,
+            json: arguments.own.json,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        let paths = [&self.settings.a, &self.settings.b];
+        let counts = [0, 1].map(|side| self.files[side].count());
+        let private = counts
+            .iter()
+            .zip(self.private)
+            .map(|(n, p)| if p { *n } else { 0 });
+        let used = paths.iter().zip(&self.files).zip(self.private).filter_map(
+            |((path, rows), private)| {
+                Some(Used {
+                    what: path.display().to_string(),
+                    name: name_of_path("rows", path),
+                    sha256: rows.sha256().ok()?,
+                    used: if private {
+                        Use::AllPrivate
+                    } else {
+                        Use::AllPublic
+                    },
+                })
+            },
+        );
+        DataSummary {
+            name: format!(
+                "{} ({} rows) and {} ({} rows) of {} values",
+                paths[0].display(),
+                counts[0],
+                paths[1].display(),
+                counts[1],
+                self.files[0].width()
+            ),
+            private: private.sum(),
+            test: 0,
+            used: used.collect(),
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.releaser.as_ref().map(Releaser::plan)
+    }
+
+    fn wording(&self) -> Wording {
+        let public = match self.private {
+            [true, true] => "the numbers of rows and their width",
+            [true, false] => "B, the number of rows of A and their width",
+            _ => "A, the number of rows of B and their width",
+        };
+        Wording {
+            groups: "the rows of A, and those of B",
+            releases: "all that is read of private rows".into(),
+            public: public.into(),
+            without_noise: "Not private: --no-privacy adds no noise.",
+            ..Wording::default()
+        }
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let (released, seen) = (self.directions.released.count(), self.directions.count());
+        let radius = self.radius;
+        Ok(vec![format!(
+            "slices    {seen}, from a release of {released} orthonormal ones; rows of norm at most {radius}"
+        )])
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.release(session)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let sums = self
+            .files
+            .iter()
+            .map(Records::sha256)
+            .collect::<Result<Vec<_>, _>>();
+        Ok(Fingerprint::of(
+            sums.map_err(Failure::failed)?.concat().as_bytes(),
+        ))
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        // The release is all that what follows needs.
+        None
+    }
+
+    fn steps(&self) -> u64 {
+        0
+    }
+
+    fn step(&mut self, _: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn evaluates_after(&self, _: u64) -> bool {
+        false
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
+            scores: json!({}),
+            message: String::new(),
+            accounted: false,
+        })
+    }
+
+    fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {
+        let report = report::report(self)?;
+        if self.json {
+            let line = serde_json::to_string(&report.test).map_err(Failure::failed)?;
+            // Once a process: a run reports once.
+            let _ = LAST_LINE.set(line);
+        }
+        Ok(report)
+    }
+}

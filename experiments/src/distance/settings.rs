@@ -1,0 +1,120 @@
+//! A run's settings: defaults, then flags, then checks.
+
+use std::path::PathBuf;
+
+use lab::diagnostic::Failure;
+use lab::session::{self, Ends, bounded, budget_name, positive, within};
+use serde::{Deserialize, Serialize};
+
+/// The values of a run that no flag gives.
+pub const DEFAULTS: &str = "
+    protect = \"both\"
+    epsilon = 1.0
+    slices = 100
+    side = 32
+    permutations = 199
+    false-alarm = 0.05
+";
+
+/// Whose rows are private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Protect {
+    /// Those of both files.
+    Both,
+    /// Those of A; B is public.
+    A,
+    /// Those of B; A is public.
+    B,
+}
+
+impl Protect {
+    /// Whether A's rows are private, and whether B's are.
+    pub fn sides(self) -> [bool; 2] {
+        [self != Self::B, self != Self::A]
+    }
+}
+
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        epsilon: Option<f64>, delta: Option<f64>, slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
+    }
+    preset {
+        /// Whether there is a two-sample test.
+        #[setting(default)]
+        test: bool,
+    }
+    flags {
+        /// One file: idx images (gzip or not), .csv, .npy, or a folder of images.
+        a: PathBuf,
+        /// The other file.
+        b: PathBuf,
+        /// Whose rows are private; the others are public, and get their noise from --seed.
+        #[flag(value_enum)]
+        protect: Protect,
+        /// Pixels along a side of the images of a folder.
+        side: usize,
+        /// Permutations of the two-sample test.
+        permutations: u64,
+        /// The false-alarm rate of the two-sample test, its level.
+        false_alarm: f64,
+    }
+    optional {
+        /// The public bound on the norm of a row. Longer rows are scaled down to it; how many is not said. Images need
+        /// none: their pixels lie between 0 and 1.
+        radius: f64,
+    }
+    switches {
+        /// Test whether both files have one distribution, on what is released for the distance.
+        #[arg(long)]
+        test: bool,
+        /// Print what was found as JSON, on the last line.
+        #[arg(long)]
+        json: bool,
+        /// Instead of a run, the distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2),
+        /// into this folder. Nothing private is read.
+        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["a", "b", "power"])]
+        figure: Option<PathBuf>,
+        /// Instead of a run, the power of the test against the shift of a mean, at --epsilon and --false-alarm, into
+        /// this folder. Nothing private is read.
+        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["a", "b"])]
+        power: Option<PathBuf>,
+    }
+}
+
+impl Settings {
+    /// Delta for `records` private rows: `0.1/n` where none is given.
+    pub fn delta_for(&self, records: usize) -> f64 {
+        self.delta.unwrap_or(0.1 / records.max(1) as f64)
+    }
+}
+
+impl session::Settings for Settings {
+    fn name(&self) -> String {
+        let stem = |path: &PathBuf| {
+            let stem = path.file_stem().unwrap_or(path.as_os_str());
+            stem.to_string_lossy().into_owned()
+        };
+        let budget = budget_name(self.epsilon);
+        format!("{}-{}-{budget}", stem(&self.a), stem(&self.b))
+    }
+
+    fn insecure_noise_seed(&self) -> Option<u64> {
+        self.insecure_noise_seed
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
+        within("false-alarm", self.false_alarm, 0.0, 1.0, Ends::NEITHER)?;
+        positive("radius", self.radius.unwrap_or(1.0))?;
+        bounded("slices", self.slices, self.slices > 0, "at least 1")?;
+        bounded("side", self.side, self.side > 0, "at least 1")?;
+        let least = (1.0 / self.false_alarm).ceil() as u64 - 1;
+        let bound = format!("at least {least}, or the test could never speak at its level");
+        let enough = !self.test || self.permutations >= least;
+        bounded("permutations", self.permutations, enough, &bound)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+//! A private generator of images: trained on released projections of labelled records, which any number of steps
+//! may look at (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 5.2 and table 3).
+//!
+//! No record is public: slices are drawn without a look at any. In a public latent space it is `flow --mechanism
+//! generator`.
+
+mod network;
+mod plan;
+mod report;
+mod settings;
+mod targets;
+mod train;
+
+pub use settings::{Flags, Release, Settings};
+pub use train::Generate;

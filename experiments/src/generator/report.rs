@@ -1,0 +1,93 @@
+//! Scores and pictures of what the generator makes.
+
+use lab::diagnostic::Failure;
+use lab::figures::Grid;
+use lab::session::{Report, Session, floats_to_bytes};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+
+use super::train::Generate;
+use crate::scores::{Scored, metrics, score, score_photographs, warnings};
+
+/// Images of each class in the picture.
+const COLUMNS: usize = 10;
+
+/// Samples, their scores on public test records, and a picture.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
+pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
+    // Of its own, so that the number of samples changes nothing else.
+    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
+    rng.set_stream(4);
+    let count = run.score.scored as usize;
+    let (pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let weights = floats_to_bytes(&run.model.weights()?);
+    session.folder.write("weights.f32", &weights)?;
+    let scored = match run.score.quick_scores {
+        true => None,
+        false => Some(scores(run, session, &pixels, &groups)?),
+    };
+    let caption = match run.classes {
+        0 => "Samples",
+        _ => "Samples, a row a class",
+    };
+    Ok(Report {
+        pictures: vec![(
+            "samples.png",
+            caption.into(),
+            picture(run, &pixels, &groups)?,
+        )],
+        metrics: scored.as_ref().map(metrics).unwrap_or_default(),
+        warnings: warnings(&run.score),
+        more: vec![("images", json!(scored))],
+        ..Report::default()
+    })
+}
+
+fn scores(
+    run: &Generate,
+    session: &Session,
+    pixels: &[f32],
+    groups: &[usize],
+) -> Result<Scored, Failure> {
+    if let (Some(test), Some(private)) = (run.test.labelled()?, run.records.labelled()?) {
+        return score(&test, pixels, Some(groups), &private, &run.score, session);
+    }
+    let shape = run.test.shape();
+    let most = run.test.len().min(run.score.scored as usize);
+    let real = run.test.gather(&(0..most).collect::<Vec<_>>())?;
+    score_photographs(
+        [&real, pixels],
+        (shape.channels, shape.side),
+        &run.score,
+        session,
+    )
+}
+
+/// The first images of each group, a row each; a square of them without classes.
+fn picture(run: &Generate, pixels: &[f32], groups: &[usize]) -> Result<Vec<u8>, Failure> {
+    let shape = run.test.shape();
+    let (channels, area) = (shape.channels, shape.side * shape.side);
+    let rows = if run.classes == 0 { COLUMNS } else { 1 };
+    let mut images = Vec::new();
+    for group in 0..run.model.groups() {
+        let of_group = (0..groups.len()).filter(|&i| groups[i] == group);
+        for i in of_group.take(rows * COLUMNS) {
+            let image = &pixels[i * shape.values()..][..shape.values()];
+            images.extend((0..area).flat_map(|p| (0..channels).map(move |c| image[c * area + p])));
+        }
+    }
+    let grid = Grid {
+        images: &images,
+        width: shape.side,
+        height: shape.side,
+        channels,
+        columns: COLUMNS,
+        group: 0,
+        zoom: if shape.side > 32 { 1 } else { 2 },
+    };
+    Ok(grid.draw()?.bytes)
+}

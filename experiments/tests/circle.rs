@@ -1,0 +1,172 @@
+//! `circle` as a person runs it: through the binary, in a folder of its own.
+
+mod program;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::ledger::Ledger;
+use program::{folder, json, killed_after, lines, metrics, text};
+use tools::figures::{Arguments, run};
+
+use clap::Parser as _;
+
+fn circle(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_circle"));
+    command.args(["--backend", "flex", "--records", "2000", "--batch", "200"]);
+    command.args(arguments);
+    command
+}
+
+fn small(out: &Path, more: &[&str]) -> Output {
+    let mut command = circle(more);
+    command.arg("--run").arg(out);
+    command.output().expect("the binary starts")
+}
+
+#[test]
+fn both_methods_leave_everything_behind_and_become_figures() {
+    let (_keep, root) = folder();
+    for (method, epsilon, releases) in [("gradients", "1", 50), ("smoothed", "10", 1)] {
+        let out = root.join(method);
+        let output = small(
+            &out,
+            &["--method", method, "--epsilon", epsilon, "--steps", "50"],
+        );
+        assert!(
+            output.status.success(),
+            "{method}: {}",
+            text(&output.stderr)
+        );
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["private"], true);
+        for name in ["panels.png", "curve.png", "report.html", "panel-50.json"] {
+            assert!(out.join(name).exists(), "{method}: {name}");
+        }
+        assert_eq!(lines(&out), releases, "{method}");
+        assert!(run["test"]["sliced_w2_squared"].as_f64().expect("a number") < 0.5);
+        // The budget is that of the circle's points, by the ledger's own numbers.
+        let asked: f64 = epsilon.parse().expect("a number");
+        let target = run["epsilon_target_upper"].as_f64().expect("a number");
+        assert!(
+            (0.98..=1.0).contains(&(target / asked)),
+            "{method}: {target}"
+        );
+        let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
+        assert!(if method == "gradients" {
+            spent > 2.0 * target
+        } else {
+            spent == target
+        });
+        if method == "smoothed" {
+            continue;
+        }
+        let entries = Ledger::read(&out.join("ledger.jsonl"))
+            .expect("a ledger")
+            .entries;
+        let declared = entries[0].sensitivity.expect("a sensitivity");
+        let deviation = entries[0].deviation.expect("a deviation");
+        // 4 sqrt(1/2) M L / m, with room for rounding.
+        let of_target = 4.0 * 0.5f64.sqrt() * 8.0f64.sqrt() / 200.0;
+        assert!(
+            (declared / of_target - 8.0f64.sqrt()).abs() < 0.01,
+            "{declared}"
+        );
+        let event = Event::dp_sgd(2000, 200, 50, deviation / (1.001 * of_target));
+        let delta = run["plan"]["delta"].as_f64().expect("a number");
+        let epsilon = FdpAccountant::default()
+            .epsilon(&event, delta)
+            .expect("covered");
+        assert!(
+            (epsilon / target - 1.0).abs() < 0.01,
+            "{epsilon} for {target}"
+        );
+    }
+    let out = root.join("figures");
+    let words = ["figures", "circle", "--runs"].map(AsRef::as_ref);
+    let (from, to) = (root.as_os_str(), out.as_os_str());
+    let words = words.into_iter().chain([from, "--out".as_ref(), to]);
+    run(&Arguments::parse_from(words)).expect("figures");
+    for name in [
+        "budgets",
+        "smoothed-distance-panels",
+        "private-gradients-steps",
+    ] {
+        let chart = std::fs::read_to_string(out.join(format!("circle-{name}.svg")));
+        assert!(chart.expect("a chart").starts_with("<svg"), "{name}");
+    }
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_same_end() {
+    let settings = [
+        "--steps",
+        "30",
+        "--insecure-noise-seed",
+        "4",
+        "--checkpoint-every",
+        "7",
+    ];
+    let (_keep, whole) = folder();
+    let output = small(&whole, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (_keep, killed) = folder();
+    for step in [10, 25] {
+        let mut command = circle(&settings);
+        command.arg("--run").arg(&killed);
+        killed_after(&mut command, &killed, step);
+    }
+    let output = small(&killed, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
+    assert_eq!(scores, others);
+    assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
+    // From checkpoints at 7 and 21; what was made again counts for both sides.
+    assert_eq!(lines(&killed), 30 + 3 + 4);
+    let target = |run: &Path| json(&run.join("run.json"))["epsilon_target_upper"].as_f64();
+    assert!(target(&killed) > target(&whole));
+}
+
+#[test]
+fn what_was_released_once_is_not_released_again() {
+    let settings = [
+        "--method",
+        "smoothed",
+        "--steps",
+        "20",
+        "--insecure-noise-seed",
+        "4",
+    ];
+    let (_keep, whole) = folder();
+    assert!(small(&whole, &settings).status.success());
+    let (_keep, stopped) = folder();
+    let mut command = circle(&settings);
+    command.arg("--run").arg(&stopped);
+    program::stopped_after(&mut command, 9);
+    assert!(small(&stopped, &settings).status.success());
+    assert_eq!((lines(&whole), lines(&stopped)), (1, 1));
+    assert_eq!(metrics(&whole).0, metrics(&stopped).0);
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    for (more, says) in [
+        (vec!["--batch", "2001"], "--batch 2001"),
+        (vec!["--slices", "1"], "--slices 1"),
+        (vec!["--clip-jacobian", "0"], "--clip-jacobian 0"),
+        (
+            vec!["--method", "smoothed", "--side", "source"],
+            "--side source",
+        ),
+        (vec!["--delta", "0.1"], "delta = 0.1"),
+        (vec!["--final-rate", "2"], "--final-rate 2"),
+    ] {
+        let (_keep, out) = folder();
+        let output = small(&out, &more);
+        let said = text(&output.stderr).replace(['\n', '│'], "");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(says), "{said}");
+        assert!(!out.exists(), "{says}: something was written");
+    }
+}

@@ -1,0 +1,138 @@
+//! `generator` as a person runs it: through the binary, in a folder of its own.
+
+mod program;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use dp_core::ledger::Entries;
+use program::{folder, json, killed_after, metrics, refuses, text};
+
+fn generator(out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_generator"));
+    command
+        .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
+        .args(["--scored", "100"])
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache"))
+        .arg("--run")
+        .arg(out);
+    command
+}
+
+/// A run of seconds of each kind of release.
+fn small(release: &str, out: &Path) -> Command {
+    let mut command = generator(out);
+    command
+        .args(["--release", release, "--records", "300", "--steps", "6"])
+        .args(["--points", "40", "--slices-per-step", "8"])
+        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
+    match release {
+        "marginals" => command.args(["--slices", "12"]),
+        _ => command.args(["--batch", "20"]),
+    };
+    command
+}
+
+fn done(mut command: Command) -> Output {
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+fn weights(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("weights.f32")).expect("weights")
+}
+
+#[test]
+fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
+    for (release, releases) in [("marginals", 1), ("projections", 6)] {
+        let (_keep, out) = folder();
+        let said = text(&done(small(release, &out)).stdout);
+        assert!(said.contains("replace one record"), "{said}");
+        let run = json(&out.join("run.json"));
+        assert_eq!(run["plan"]["neighbours"], "replace one record");
+        assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 10.0).abs() < 0.1);
+        assert!(out.join("samples.png").exists() && out.join("report.html").exists());
+        let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+        let entries = Entries::parse(&ledger).expect("a ledger");
+        assert_eq!(entries.releases(), releases, "{release}");
+
+        let (_keep, again) = folder();
+        killed_after(&mut small(release, &again), &again, 5);
+        done(small(release, &again));
+        assert_eq!(weights(&again), weights(&out), "{release}");
+        assert_eq!(metrics(&again).0, metrics(&out).0, "{release}");
+    }
+}
+
+#[test]
+fn without_privacy_nothing_is_promised() {
+    let (_keep, out) = folder();
+    let mut command = small("marginals", &out);
+    command.arg("--no-privacy");
+    done(command);
+    let run = json(&out.join("run.json"));
+    assert_eq!(run["private"], false);
+}
+
+#[test]
+fn photographs_come_without_classes() {
+    let (keep, out) = folder();
+    let photographs = keep.path().join("photographs");
+    std::fs::create_dir(&photographs).expect("a folder");
+    for place in 0..40_u8 {
+        let colour = image::Rgb([6 * place, 200 - place, 30]);
+        let picture = image::RgbImage::from_pixel(8, 8, colour);
+        let name = photographs.join(format!("{place}.png"));
+        picture.save(name).expect("a picture");
+    }
+    let mut command = generator(&out);
+    command
+        .args([
+            "--dataset",
+            "images",
+            "--slices",
+            "6",
+            "--slices-per-step",
+            "3",
+        ])
+        .args(["--steps", "2", "--points", "20"])
+        .arg("--data-dir")
+        .arg(&photographs);
+    done(command);
+    let picture = image::open(out.join("samples.png")).expect("a picture");
+    assert_eq!(picture.width() % 64, 0);
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let run = |out: &Path, flags: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_generator"));
+        command.args(["--backend", "flex", "--records", "300"]);
+        let output = command.args(flags).arg("--out").arg(out).output();
+        output.expect("the binary starts")
+    };
+    refuses(
+        &[
+            ("--slices 0", "--slices 0"),
+            ("--radius -1", "--radius -1"),
+            ("--radius nan", "--radius"),
+            ("--bins 12", "--bins 12"),
+            ("--points 7", "--points 7"),
+            ("--batch 10", "--batch"),
+            ("--directions tight --slices 500", "at least 784"),
+            ("--dataset nothing", "--dataset nothing"),
+            ("--delta 0.1", "delta"),
+            ("--ema 1", "--ema 1"),
+            ("--slices 10 --slices-per-step 11", "--slices-per-step 11"),
+            ("--release projections --bins 8", "--bins"),
+            ("--release projections --slices 1000", "a power of two"),
+            ("--release projections --directions smooth", "--directions"),
+            ("--release projections --batch 500", "--batch 500"),
+            ("--dataset images", "--data-dir"),
+            ("--dataset images --noise 10", "--noise 10"),
+        ],
+        run,
+    );
+}
