@@ -42,27 +42,52 @@ pub fn outputs(
     Ok(found)
 }
 
-/// The class of each record by a classifier: the largest logit, the first of equals.
+/// What a classifier says of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The class with the largest logit, the first of equals.
+    pub class: usize,
+    /// Its logits, with their logarithmic sum of exponentials taken away.
+    pub ln_probabilities: Vec<f64>,
+}
+
+impl Judged {
+    fn of(logits: &[f32]) -> Self {
+        let places = logits.iter().enumerate();
+        let (class, largest) = places.fold((0, f32::NEG_INFINITY), |best, (class, &x)| {
+            if x > best.1 { (class, x) } else { best }
+        });
+        let from_largest = logits.iter().map(|&x| f64::from(x) - f64::from(largest));
+        let sum: f64 = from_largest.clone().map(f64::exp).sum();
+        Self {
+            class,
+            ln_probabilities: from_largest.map(|x| x - sum.ln()).collect(),
+        }
+    }
+
+    /// The probability of its class.
+    pub fn confidence(&self) -> f64 {
+        self.ln_probabilities[self.class].exp()
+    }
+}
+
+/// What a classifier says of each record.
 ///
 /// # Errors
 ///
 /// As [`outputs`].
-pub fn predicted(
+pub fn judged(
     network: &Path,
     rows: &[f32],
     width: usize,
     device: &Device,
-) -> Result<Vec<usize>, Failure> {
+) -> Result<Vec<Judged>, Failure> {
     let logits = outputs(network.chain(), rows, width, device)?;
-    let largest = |row: &[f32]| {
-        let places = row.iter().enumerate();
-        let best = places.fold((0, f32::NEG_INFINITY), |best, (class, &x)| {
-            if x > best.1 { (class, x) } else { best }
-        });
-        best.0
-    };
     let classes = logits.len() * width / rows.len().max(1);
-    Ok(logits.chunks_exact(classes).map(largest).collect())
+    Ok(logits
+        .chunks_exact(classes.max(1))
+        .map(Judged::of)
+        .collect())
 }
 
 /// How often a record of class `row` is taken for one of class `column`.
@@ -70,6 +95,8 @@ pub fn predicted(
 pub struct Confusion {
     /// `[classes][classes]`.
     pub counts: Vec<Vec<u64>>,
+    /// The mean cross-entropy, in nats.
+    pub loss: f64,
 }
 
 impl Confusion {
@@ -84,12 +111,15 @@ impl Confusion {
         classes: usize,
         device: &Device,
     ) -> Result<Self, Failure> {
-        let predicted = predicted(network, &test.rows, test.width, device)?;
+        let judged = judged(network, &test.rows, test.width, device)?;
         let mut counts = vec![vec![0; classes]; classes];
-        for (&label, found) in test.labels.iter().zip(predicted) {
-            counts[label][found] += 1;
+        let mut loss = 0.0;
+        for (&label, found) in test.labels.iter().zip(&judged) {
+            counts[label][found.class] += 1;
+            loss -= found.ln_probabilities[label];
         }
-        Ok(Self { counts })
+        let loss = loss / judged.len().max(1) as f64;
+        Ok(Self { counts, loss })
     }
 
     /// The share that is right.

@@ -3,7 +3,11 @@
 //! [`Adapt::release`] is all that reads a private record here: the features of a batch, as plain numbers and without a
 //! graph, are put into a public ball, projected on public slices, and leave through the plan's releaser.
 //! [`Adapt::towards`] is post-processing: it takes the release and source records, and no target record can reach it.
-//! So the gradient in the extractor flows through source features alone.
+//!
+//! The gradient flows through source features alone. Where both domains shared an extractor, the target's features would
+//! run away from the source's as fast as these follow; so the source has an extractor of its own, which starts at the
+//! same weights, and the target's stays as the source's classifier left it. The classifier learns on source features
+//! where the target's are.
 
 use burn::tensor::Device;
 use dp_core::ledger::Ledger;
@@ -122,7 +126,9 @@ impl Adapt {
         device: &Device,
     ) -> Result<(), Failure> {
         let region = self.region()?;
-        for _ in 0..self.settings.steps_per_release {
+        let steps = self.settings.steps_per_release;
+        for step in 0..steps {
+            let rate = rate * (1.0 - step as f64 / steps as f64);
             let n = self.settings.source_batch;
             let public = self.training.gradients.public();
             let pull = match self.settings.leaks() {
@@ -140,7 +146,7 @@ impl Adapt {
                 .weight(self.settings.weight)
                 .with_target(pull);
             let gradient = public_gradient(
-                &self.training.network.classifier(),
+                &self.training.network.of_source(),
                 Loss::cross_entropy(),
                 vec![penalty],
                 &drawn.batch(device)?,

@@ -8,7 +8,9 @@ use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
+use model::ModelError;
 use model::layers::{Window, conv2d, linear};
+use model::weights::{from_host, to_host};
 use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
@@ -45,7 +47,7 @@ pub struct Head {
 /// The extractor with a head: the classifier, or the discriminator, as one network.
 #[derive(Module, Debug)]
 pub struct Path {
-    /// Shared by both domains.
+    /// From records to features.
     pub extractor: Extractor,
     head: Head,
 }
@@ -53,8 +55,10 @@ pub struct Path {
 /// All that is trained.
 #[derive(Module, Debug)]
 pub struct Model {
-    /// Shared by both domains.
+    /// That of the target, and of the source where that has none of its own.
     pub extractor: Extractor,
+    /// That of the source, where it is moved towards the target's features, which stay where they are.
+    pub mapped: Option<Extractor>,
     /// From features to classes.
     pub classifier: Head,
     /// From features to domains, where that is learned.
@@ -72,6 +76,8 @@ pub struct Sizes {
     pub classes: usize,
     /// Dimension of the compared features, where it is not the extractor's own.
     pub bottleneck: Option<usize>,
+    /// Whether the source has an extractor of its own.
+    pub mapped: bool,
     /// Whether domains are told apart.
     pub adversary: bool,
 }
@@ -96,6 +102,61 @@ impl Sizes {
 impl Model {
     /// Networks with fresh weights.
     pub fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+        let extractor = Extractor::new(sizes, rng, device);
+        let mut head = |outputs| Head {
+            first: linear(sizes.compared(), HIDDEN, 8.0, rng, device),
+            last: linear(HIDDEN, outputs, 1.0, rng, device),
+        };
+        let classifier = head(sizes.classes);
+        Self {
+            discriminator: sizes.adversary.then(|| head(1)),
+            classifier,
+            // Its weights are those of the other, once they are known.
+            mapped: sizes.mapped.then(|| Extractor::new(sizes, rng, device)),
+            extractor,
+        }
+    }
+
+    /// From target records to classes, with the compared features on the way.
+    pub fn classifier(&self) -> Path {
+        Path {
+            extractor: self.extractor.clone(),
+            head: self.classifier.clone(),
+        }
+    }
+
+    /// From source records to classes.
+    pub fn of_source(&self) -> Path {
+        Path {
+            extractor: self.mapped.clone().unwrap_or(self.extractor.clone()),
+            head: self.classifier.clone(),
+        }
+    }
+
+    /// With this extractor on both sides, and this classifier.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] for an extractor of another size.
+    pub fn with_classifier(mut self, path: &Path) -> Result<Self, ModelError> {
+        let weights = to_host(&path.extractor);
+        let mapped = self.mapped.take();
+        self.mapped = mapped.map(|own| from_host(own, &weights)).transpose()?;
+        self.extractor = path.extractor.clone();
+        self.classifier = path.head.clone();
+        Ok(self)
+    }
+
+    /// From records to domains; none where that is not learned.
+    pub fn adversary(&self) -> Option<Path> {
+        let head = self.discriminator.clone()?;
+        let extractor = self.extractor.clone();
+        Some(Path { extractor, head })
+    }
+}
+
+impl Extractor {
+    fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let images = sizes.side.map(|side| {
             let window = Window::new(KERNEL, 1, 0);
             Convolutions {
@@ -112,52 +173,17 @@ impl Model {
             let first = linear(sizes.width, HIDDEN, 2.0, rng, device);
             [first, linear(HIDDEN, HIDDEN, 2.0, rng, device)]
         });
-        let d = sizes.extracted();
         let bottleneck = sizes.bottleneck.map(|b| {
             // Logistic features are half on: more of them vary the sum less.
-            linear(d, b, 4.0, rng, device)
+            linear(sizes.extracted(), b, 4.0, rng, device)
         });
-        let mut head = |outputs| Head {
-            first: linear(sizes.compared(), HIDDEN, 8.0, rng, device),
-            last: linear(HIDDEN, outputs, 1.0, rng, device),
-        };
-        let classifier = head(sizes.classes);
         Self {
-            discriminator: sizes.adversary.then(|| head(1)),
-            classifier,
-            extractor: Extractor {
-                images,
-                dense,
-                bottleneck,
-            },
+            images,
+            dense,
+            bottleneck,
         }
     }
 
-    /// From records to classes, with the compared features on the way.
-    pub fn classifier(&self) -> Path {
-        Path {
-            extractor: self.extractor.clone(),
-            head: self.classifier.clone(),
-        }
-    }
-
-    /// With this extractor and classifier.
-    #[must_use]
-    pub fn with_classifier(mut self, path: &Path) -> Self {
-        self.extractor = path.extractor.clone();
-        self.classifier = path.head.clone();
-        self
-    }
-
-    /// From records to domains; none where that is not learned.
-    pub fn adversary(&self) -> Option<Path> {
-        let head = self.discriminator.clone()?;
-        let extractor = self.extractor.clone();
-        Some(Path { extractor, head })
-    }
-}
-
-impl Extractor {
     /// The compared features, `[n, d]`, of records `[n, width]`: within `[-1/2, 1/2]` each, but for rectified ones.
     pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
         let n = rows.dims()[0];

@@ -13,7 +13,7 @@ use super::settings::Settings;
 ///
 /// [`Failure::BadInput`] for a batch of more records than there are.
 pub fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSampler, Failure> {
-    let batch = settings.batch;
+    let batch = settings.batch.unwrap_or(records);
     let bound = format!("between 1 and the {records} private target records");
     bounded("batch", batch, (1..=records).contains(&batch), &bound)?;
     FixedSizeSampler::new(records, batch).map_err(Failure::failed)

@@ -30,6 +30,8 @@ pub struct Drawn {
     pub rows: Vec<f32>,
     /// One for each.
     pub labels: Vec<usize>,
+    /// What each counts, where the loss asks for it.
+    pub weights: Option<Vec<f32>>,
 }
 
 impl Drawn {
@@ -56,10 +58,14 @@ impl Drawn {
     pub fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
         let n = self.labels.len();
         let width = self.rows.len() / n.max(1);
-        let labels: Vec<f32> = self.labels.iter().map(|&label| label as f32).collect();
+        let labels = self.labels.iter().map(|&label| label as f32);
+        let (targets, columns): (Vec<f32>, usize) = match &self.weights {
+            Some(weights) => (labels.zip(weights).flat_map(|(y, &w)| [y, w]).collect(), 2),
+            None => (labels.collect(), 1),
+        };
         let tensor = |values, width| Tensor::from_data(TensorData::new(values, [n, width]), device);
-        let (rows, labels) = (tensor(self.rows, width), tensor(labels, 1));
-        Batch::new(rows, labels, &[n]).map_err(Failure::failed)
+        let (rows, targets) = (tensor(self.rows, width), tensor(targets, columns));
+        Batch::new(rows, targets, &[n]).map_err(Failure::failed)
     }
 }
 
@@ -75,6 +81,7 @@ pub fn source_batch(
     let drawn = Drawn {
         rows: source.gather(&indices),
         labels: indices.iter().map(|&i| source.labels[i]).collect(),
+        weights: None,
     };
     drawn.varied(side, settings.augment, rng)
 }

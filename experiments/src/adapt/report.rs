@@ -32,7 +32,8 @@ pub fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     let (target, classes) = (&run.domains.target_test, run.domains.classes);
     let confusion = |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
     let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
-    let source = confusion(&after, &run.domains.source_test)?;
+    let of_source = run.training.averaged_weights()?.of_source();
+    let source = confusion(&of_source, &run.domains.source_test)?;
     let metric =
         |name: &str, found: &Confusion| Metric::new(name, found.accuracy()).better(Better::Higher);
     let mut pictures = Vec::new();
@@ -43,14 +44,14 @@ pub fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     pictures.push(features(
         "features-before.png",
         "of the source's classifier",
-        before,
+        [before, before],
         run,
         device,
     )?);
     pictures.push(features(
         "features-after.png",
         "after adaptation",
-        &after,
+        [&of_source, &after],
         run,
         device,
     )?);
@@ -142,7 +143,7 @@ fn matrix(confusion: &Confusion) -> Result<Picture, Failure> {
 fn features(
     name: &'static str,
     when: &str,
-    network: &Path,
+    networks: [&Path; 2],
     run: &Adapt,
     device: &Device,
 ) -> Result<Picture, Failure> {
@@ -151,6 +152,7 @@ fn features(
         .into_iter()
         .enumerate()
     {
+        let network = networks[place];
         let count = domain.len().min(POINTS);
         let part = &domain.rows[..count * domain.width];
         rows.extend(outputs(

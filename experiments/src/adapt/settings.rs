@@ -78,8 +78,6 @@ lab::settings! {
         source_batch: usize,
         /// Steps on source records after each release of projections.
         steps_per_release: u64,
-        /// Private target records in a release.
-        batch: usize,
         /// Weight of the distance, or of the reversed gradient of the discriminator.
         weight: f64,
         /// How features are brought into a ball before they are projected.
@@ -89,10 +87,14 @@ lab::settings! {
         self_train: u64,
         /// The learning rate of those.
         self_rate: f64,
+        /// The probability below which a pseudo-label counts nothing.
+        confidence: f64,
         /// C: the bound on each target record's gradient.
         clip: f64,
     }
     optional {
+        /// Private target records in a release (default: all of them).
+        batch: usize,
         /// Dimension of the features where they are compared (default: all of the extractor's).
         bottleneck: usize,
         /// Radius of the ball of features (default: half the root of their dimension).
@@ -170,6 +172,7 @@ impl session::Settings for Settings {
         positive("radius", self.radius.unwrap_or(1.0))?;
         within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
         within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
+        within("confidence", self.confidence, 0.0, 1.0, Ends::FIRST)?;
         within("augment", self.augment, 0.0, 3.0, Ends::BOTH)?;
         let noise = self.noise.unwrap_or(0.0);
         let holds = noise.is_finite() && noise >= 0.0;
@@ -180,7 +183,7 @@ impl session::Settings for Settings {
         let classes = self.classes;
         bounded("classes", classes, (2..=256).contains(&classes), "2 to 256")?;
         at_least_1("source-batch", self.source_batch)?;
-        at_least_1("batch", self.batch)?;
+        at_least_1("batch", self.batch.unwrap_or(1))?;
         at_least_1("slices", self.slices)?;
         at_least_1("bottleneck", self.bottleneck.unwrap_or(1))?;
         let inner = self.steps_per_release;

@@ -14,10 +14,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
-use super::evaluate::predicted;
 use super::matching::projections;
 use super::network::{Model, Sizes};
 use super::public::Drawn;
+use super::selftrain::pseudo_labelled;
 use super::settings::{Flags, Settings};
 use super::train::Adapt;
 
@@ -97,6 +97,7 @@ fn extractors(rng: &mut ChaCha20Rng, device: &Device) -> Vec<(Model, Sizes)> {
                 side,
                 classes: 3,
                 bottleneck,
+                mapped: true,
                 adversary: true,
             };
             found.push((Model::new(&sizes, rng, device), sizes));
@@ -167,12 +168,17 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
             let mut other = rows.clone();
             other[..WIDTH].copy_from_slice(&hard(WIDTH, &mut rng));
             let mut clipped = |rows: &[f32]| {
-                let labels = match dann {
-                    true => vec![0; 4],
-                    false => predicted(&network, rows, WIDTH, &device).unwrap(),
-                };
                 let rows = rows.to_vec();
-                let batch = Drawn { rows, labels }.batch(&device).unwrap();
+                let drawn = match dann {
+                    true => Drawn {
+                        rows,
+                        labels: vec![0; 4],
+                        weights: None,
+                    },
+                    // All of them count: the least that the bound has to hold for.
+                    false => pseudo_labelled(&network, rows, WIDTH, 0.0, &device).unwrap(),
+                };
+                let batch = drawn.batch(&device).unwrap();
                 let sizes = GroupSizes::Fixed(vec![4]);
                 let (clipped, _) = run
                     .training

@@ -10,7 +10,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
     Training, Wording,
 };
-use private_training::{Gradients, Loss, Objective};
+use private_training::{Gradients, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -21,7 +21,7 @@ use super::network::{Model, Path, Sizes};
 use super::plan::{plan, sampler};
 use super::public::trained_on_source;
 use super::settings::{Flags, Method, Settings};
-use super::{adversary, report};
+use super::{adversary, report, selftrain};
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 2000;
@@ -41,15 +41,13 @@ pub struct Adapt {
 }
 
 impl Adapt {
-    /// The accuracy of the network that is scored, on the target's test records.
-    fn accuracy(&self, interim: bool) -> Result<f64, Failure> {
+    /// How good the network that is scored is, on some of the target's test records.
+    fn interim(&self) -> Result<Confusion, Failure> {
         let network = self.training.averaged_weights()?.classifier();
         let device = &self.training.chosen().device;
         let mut test = self.domains.target_test.clone();
-        if interim {
-            test.truncate(INTERIM);
-        }
-        Ok(Confusion::of(&network, &test, self.domains.classes, device)?.accuracy())
+        test.truncate(INTERIM);
+        Confusion::of(&network, &test, self.domains.classes, device)
     }
 }
 
@@ -78,11 +76,12 @@ impl Experiment for Adapt {
             side: domains.side,
             classes: domains.classes,
             bottleneck: settings.bottleneck,
+            mapped: settings.method == Method::Sliced,
             adversary: settings.method == Method::Dann,
         };
         let loss = match settings.method {
             Method::Dann => adversary::loss(),
-            Method::Sliced | Method::Source => Loss::cross_entropy(),
+            Method::Sliced | Method::Source => selftrain::loss(),
         };
         let mut gradients = Gradients::new(Objective::of([loss.clip(settings.clip)]));
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
@@ -156,7 +155,8 @@ impl Experiment for Adapt {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let settings = &self.settings;
-        let (steps, last, batch) = (settings.steps, settings.self_train, settings.batch);
+        let (steps, last) = (settings.steps, settings.self_train);
+        let batch = settings.batch.unwrap_or(self.domains.target.len());
         Ok(vec![
             format!(
                 "source    {} public records of {}",
@@ -175,7 +175,8 @@ impl Experiment for Adapt {
         let fresh = self.training.network.classifier();
         let (settings, domains) = (&self.settings, &self.domains);
         let trained = trained_on_source(fresh, settings, domains, &self.cache, session)?;
-        self.training.network = self.training.network.clone().with_classifier(&trained);
+        let network = self.training.network.clone().with_classifier(&trained);
+        self.training.network = network.map_err(Failure::failed)?;
         self.before = Some(trained);
         Ok(())
     }
@@ -223,10 +224,11 @@ impl Experiment for Adapt {
     }
 
     fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
-        let accuracy = self.accuracy(true)?;
+        let found = self.interim()?;
+        let (accuracy, loss) = (found.accuracy(), found.loss);
         Ok(Evaluation {
-            scores: json!({"accuracy": accuracy}),
-            message: format!("accuracy {accuracy:.4}"),
+            scores: json!({"accuracy": accuracy, "loss": loss}),
+            message: format!("accuracy {accuracy:.4}, loss {loss:.4}"),
             accounted: true,
         })
     }

@@ -37,10 +37,13 @@ use crate::error::same;
 pub struct Released {
     release: NoisyProjections,
     place: Place,
-    /// `[k, n]`, of the deviation of the release.
+    /// `[k, copies * n]`, of the deviation of the release.
     smoothing: Vec<f32>,
     sizes: [usize; 1],
 }
+
+/// The most smoothings of a record.
+const MOST_COPIES: usize = 64;
 
 /// How activations come to where the release is.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +94,14 @@ impl Released {
                 bound: "at least 1".into(),
             });
         }
-        let smoothing = smoothing_noise(&release, records, rng);
+        // Each record by several smoothings: their mean is what is meant, and one has noise of its own.
+        let copies = (release.rows() / records).clamp(1, MOST_COPIES);
+        let copies = if release.deviation() == 0.0 {
+            1
+        } else {
+            copies
+        };
+        let smoothing = smoothing_noise(&release, copies * records, rng);
         Ok(Self {
             release,
             place,
@@ -131,8 +141,14 @@ impl Released {
             row.iter().map(move |&x| (f64::from(x) * scale) as f32)
         });
         let inside: Vec<f32> = inside.collect();
-        let (distance, mut gradient) =
-            smoothed_distance_and_gradient(&inside, &self.smoothing, &self.release)?;
+        let copies = self.smoothing.len() / (self.slices().count() * self.sizes[0]);
+        let points = inside.repeat(copies);
+        let (distance, of_copies) =
+            smoothed_distance_and_gradient(&points, &self.smoothing, &self.release)?;
+        let mut gradient = vec![0.0; inside.len()];
+        for copy in of_copies.chunks_exact(inside.len()) {
+            gradient.iter_mut().zip(copy).for_each(|(sum, c)| *sum += c);
+        }
         gradient
             .iter_mut()
             .for_each(|c| *c = (f64::from(*c) * whole) as f32);
