@@ -66,6 +66,12 @@ lab::settings! {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        arguments.over(PRESET)
+    }
+
     fn check(&self) -> Result<(), Failure> {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("learning-rate", self.learning_rate)?;
@@ -140,14 +146,7 @@ impl Regression {
 impl Experiment for Regression {
     const NAME: &'static str = "own_experiment";
     const ABOUT: &'static str = "A private logistic regression.";
-    type Flags = Flags;
     type Settings = Settings;
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        let settings = arguments.over(PRESET)?;
-        session::Settings::check(&settings)?;
-        Ok(settings)
-    }
 
     fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {
         let config = BiasedConfig {

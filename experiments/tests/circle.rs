@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::Ledger;
 use private_training::penalty::ToSample;
-use program::{folder, json, killed_after, lines, metrics, text};
+use program::{folder, json, lines, metrics, text, whole_and_killed};
 use tools::figures::{Arguments, run};
 
 use clap::Parser as _;
@@ -110,17 +110,12 @@ fn a_killed_run_resumes_to_the_same_end() {
         "--checkpoint-every",
         "7",
     ];
-    let (_keep, whole) = folder();
-    let output = small(&whole, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let (_keep, killed) = folder();
-    for step in [10, 25] {
+    let run = |out: &Path| {
         let mut command = circle(&settings);
-        command.arg("--run").arg(&killed);
-        killed_after(&mut command, &killed, step);
-    }
-    let output = small(&killed, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+        command.arg("--run").arg(out);
+        command
+    };
+    let [(_keep, whole), (_kept, killed)] = whole_and_killed(run, &[10, 25]);
     let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
     assert_eq!(scores, others);
     assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));

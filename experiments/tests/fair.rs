@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{SCHEMA, folder, json, killed_after, lines, metrics, refuses, text};
+use program::{SCHEMA, folder, json, lines, metrics, refuses, text, whole_and_killed};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
@@ -160,29 +160,18 @@ fn a_killed_run_resumes_to_the_same_end() {
         "--ema",
         "0.9",
     ];
-    let (_keep, whole) = folder();
-    let output = small_of(&whole, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let (_keep, killed) = folder();
-    for step in [10, 30, 50] {
+    let run = |out: &Path| {
         let mut command = fair(&["--records", "600"]);
-        command.args(settings).arg("--run").arg(&killed);
-        killed_after(&mut command, &killed, step);
-    }
-    let output = small_of(&killed, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+        command.args(settings).arg("--run").arg(out);
+        command
+    };
+    let [(_keep, whole), (_kept, killed)] = whole_and_killed(run, &[10, 30, 50]);
     let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
     assert_eq!(scores, others);
     // What was made again is counted during the run too.
     assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
     // From checkpoints at 7, 28 and 49.
     assert_eq!(lines(&killed), 60 + 3 + 2 + 1);
-}
-
-fn small_of(out: &Path, more: &[&str]) -> Output {
-    let mut command = fair(&["--records", "600"]);
-    command.args(more).arg("--run").arg(out);
-    command.output().expect("the binary starts")
 }
 
 #[test]

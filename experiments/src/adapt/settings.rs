@@ -4,15 +4,15 @@ use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
 use serde::{Deserialize, Serialize};
 
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/adapt/digits.toml` and `features.toml`.
-    #[default]
-    Tuned,
-    /// The published setting (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4), as far as it is sound:
-    /// `assets/adapt/paper.toml`.
-    Paper,
+/// How features are brought into a ball before they are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Normalisation {
+    /// A public ball: longer features are shortened.
+    Ball,
+    /// By twice the largest norm of the batch, as published. **It leaks**: one record scales all others. Nothing is
+    /// promised of such a run, so it takes no epsilon.
+    LeakyBatchMaximum,
 }
 
 /// How the extractor learns of the target.
@@ -37,22 +37,22 @@ pub enum Images {
     Upright,
 }
 
-/// How features are brought into a ball before they are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Normalisation {
-    /// A public ball: longer features are shortened.
-    Ball,
-    /// By twice the largest norm of the batch, as published. **It leaks**: one record scales all others. Nothing is
-    /// promised of such a run, so it takes no epsilon.
-    LeakyBatchMaximum,
+/// Where values that no flag gives come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// `assets/adapt/digits.toml` and `features.toml`.
+    #[default]
+    Tuned,
+    /// The published setting (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4), as far as it is sound:
+    /// `assets/adapt/paper.toml`.
+    Paper,
 }
 
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
-        seed: u64, insecure_noise_seed: Option<u64>,
+        epsilon: Option<f64>, delta: f64, steps: u64, slices: usize, records: Option<usize>, learning_rate: f64,
+        insecure_noise_seed: Option<u64>, seed: u64,
     }
     preset {}
     flags {
@@ -116,12 +116,26 @@ lab::settings! {
 }
 
 impl Settings {
-    /// The preset with the flags over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+    /// Releases in all.
+    pub fn releases(&self) -> u64 {
+        self.steps + self.self_train
+    }
+
+    /// Whether the published normalisation is asked for.
+    pub fn leaks(&self) -> bool {
+        self.normalise == Normalisation::LeakyBatchMaximum
+    }
+}
+
+/// Whether a domain is a file and no data set.
+pub fn is_file(name: &str) -> bool {
+    name.ends_with(".npy") || name.ends_with(".csv")
+}
+
+impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let own = &arguments.own;
         let files = |name: &Option<String>| name.as_deref().is_some_and(is_file);
         let preset = match own.preset {
@@ -141,27 +155,9 @@ impl Settings {
         if arguments.common.epsilon.is_none() && own.normalise.is_some() && settings.leaks() {
             settings.epsilon = None;
         }
-        session::Settings::check(&settings)?;
         Ok(settings)
     }
 
-    /// Releases in all.
-    pub fn releases(&self) -> u64 {
-        self.steps + self.self_train
-    }
-
-    /// Whether the published normalisation is asked for.
-    pub fn leaks(&self) -> bool {
-        self.normalise == Normalisation::LeakyBatchMaximum
-    }
-}
-
-/// Whether a domain is a file and no data set.
-pub fn is_file(name: &str) -> bool {
-    name.ends_with(".npy") || name.ends_with(".csv")
-}
-
-impl session::Settings for Settings {
     fn check(&self) -> Result<(), Failure> {
         let at_least_1 = |flag, value: usize| bounded(flag, value, value > 0, "at least 1");
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;

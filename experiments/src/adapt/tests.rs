@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use clap::Parser;
 use dp_core::ledger::Ledger;
 use lab::backend::Backend;
-use lab::session::{Arguments, Experiment};
+use lab::session::{Arguments, Experiment, Settings as _};
 use model::weights::to_host;
 use private_training::GroupSizes;
 use rand::{RngExt, SeedableRng};

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use dp_core::mechanism::NoiseSource;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
@@ -55,12 +54,7 @@ impl Experiment for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str = "Carry a classifier over from public, labelled records to private ones without labels. \
                                  Values come from the preset, and a flag wins over the preset.";
-    type Flags = Flags;
     type Settings = Settings;
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        Settings::resolve(arguments)
-    }
 
     fn load(
         settings: &Settings,
@@ -87,12 +81,9 @@ impl Experiment for Adapt {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
         *gradients.public() = public;
-        // As the noise source without a secret, so that runs of one seed share their batches.
-        let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
-        let non_private = NoiseSource::insecure(seed).rng().clone();
         let known = settings.insecure_noise_seed;
         let training = Training::new(model, gradients, sampler, plan, known, chosen)?
-            .with_batches(non_private)
+            .with_seed(known.unwrap_or(settings.seed))
             .with_average(settings.ema)?;
         Ok(Self {
             settings: settings.clone(),

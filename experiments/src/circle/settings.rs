@@ -2,7 +2,9 @@
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Ends, bounded, budget_name, by_name, name_of, positive, within};
+use lab::session::{
+    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, within,
+};
 use private_training::{Clipping, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +126,17 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        let preset = own.method.unwrap_or(Method::Gradients).preset(own.preset);
+        Ok(Self {
+            combine: own.combine,
+            ..arguments.over(preset)?
+        })
+    }
+
     fn name(&self) -> String {
         format!("{}-{}", name_of(self.method), budget_name(self.epsilon))
     }

@@ -125,17 +125,7 @@ impl Experiment for Circle {
                                  smoothed one. Values come from the method's preset, and a flag wins over the \
                                  preset.";
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Flags = Flags;
     type Settings = Settings;
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        let own = &arguments.own;
-        let method = own.method.unwrap_or(Method::Gradients);
-        let mut settings: Settings = arguments.over(method.preset(own.preset))?;
-        settings.combine = own.combine;
-        lab::session::Settings::check(&settings)?;
-        Ok(settings)
-    }
 
     fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {
         let sampler = plan::sampler(settings)?;
@@ -143,9 +133,6 @@ impl Experiment for Circle {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let network = Map::new(&mut public, &chosen.device);
         let known = settings.insecure_noise_seed;
-        let non_private = NoiseSource::insecure(known.unwrap_or(settings.seed))
-            .rng()
-            .clone();
         let how = match settings.method {
             Method::Gradients => {
                 let objective = settings.objective(plan::share(settings)?)?;
@@ -158,13 +145,15 @@ impl Experiment for Circle {
                 *gradients.public() = public;
                 let training = Training::new(network, gradients, sampler, plan, known, chosen)?;
                 let training = training
-                    .with_batches(non_private)
+                    .with_seed(known.unwrap_or(settings.seed))
                     .with_average(settings.ema)?;
                 How::Gradients(Box::new(training))
             }
             Method::Smoothed => {
                 let releaser = releaser(plan, known)?;
-                let (public, batches) = (public, non_private);
+                let batches = NoiseSource::insecure(known.unwrap_or(settings.seed))
+                    .rng()
+                    .clone();
                 let device = &chosen.device;
                 How::Smoothed(Box::new(Smoothed::new(
                     settings, network, sampler, releaser, public, batches, device,

@@ -21,7 +21,7 @@ use swd::Region;
 use swd::smoothed::project;
 
 use super::released::{Directions, Protected, Side};
-use super::settings::{DEFAULTS, Flags, Settings};
+use super::settings::{Flags, Settings};
 use super::{figure, power, report};
 
 /// The one release, by its name in the plan.
@@ -143,7 +143,6 @@ impl Experiment for Distance {
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Flags = Flags;
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
@@ -159,20 +158,6 @@ impl Experiment for Distance {
             }
             (None, None) => None,
         }
-    }
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        let own = &arguments.own;
-        for (flag, path) in [("a", &own.a), ("b", &own.b)] {
-            if path.is_none() {
-                let message = format!("--{flag}: no file was given");
-                return Err(Failure::input(message, "say `distance --a FILE --b FILE`"));
-            }
-        }
-        let mut settings: Settings = arguments.over(DEFAULTS)?;
-        settings.test = own.test;
-        lab::session::Settings::check(&settings)?;
-        Ok(settings)
     }
 
     fn load(

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
 use serde::{Deserialize, Serialize};
 
 /// The values of a run that no flag gives.
-pub const DEFAULTS: &str = "
+const DEFAULTS: &str = "
     protect = \"both\"
     epsilon = 1.0
     slices = 100
@@ -91,6 +91,21 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        for (flag, path) in [("a", &own.a), ("b", &own.b)] {
+            if path.is_none() {
+                let message = format!("--{flag}: no file was given");
+                return Err(Failure::input(message, "say `distance --a FILE --b FILE`"));
+            }
+        }
+        let mut settings: Self = arguments.over(DEFAULTS)?;
+        settings.test = own.test;
+        Ok(settings)
+    }
+
     fn name(&self) -> String {
         let stem = |path: &PathBuf| {
             let stem = path.file_stem().unwrap_or(path.as_os_str());

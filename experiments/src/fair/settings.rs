@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Ends, bounded, budget_name, by_name, name_of, positive, within};
+use lab::session::{
+    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, within,
+};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -232,6 +234,20 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        let task = own.task.unwrap_or(Task::Classification);
+        let mut settings: Self = arguments.over(task.preset(own.preset))?;
+        settings.records = settings.records.filter(|_| settings.csv.is_none());
+        if settings.post_process.is_some() && own.alpha.is_none() {
+            settings.alpha = 0.0;
+        }
+        settings.paper_sensitivity = own.paper_sensitivity;
+        Ok(settings)
+    }
+
     fn name(&self) -> String {
         let budget = budget_name(self.epsilon);
         format!("{}-alpha{}-{budget}", name_of(self.task), self.alpha)
@@ -272,7 +288,7 @@ impl session::Settings for Settings {
 
 #[cfg(test)]
 mod tests {
-    use lab::session::Experiment as _;
+    use lab::session::Settings as _;
 
     use super::*;
 
@@ -280,7 +296,7 @@ mod tests {
     fn the_rate_falls_along_a_line() {
         let flags = ["fair", "--task", "regression1d", "--final-rate", "0.5"];
         let arguments = clap::Parser::parse_from(flags.iter().chain(&["--steps", "3"]));
-        let mut settings = super::super::Fair::resolve(&arguments).expect("settings");
+        let mut settings = Settings::resolve(&arguments).expect("settings");
         let share = |settings: &Settings, step| settings.rate(step) / settings.learning_rate;
         assert_eq!([0, 1, 2].map(|s| share(&settings, s)), [1.0, 0.75, 0.5]);
         settings.steps = 1;

@@ -11,12 +11,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use dp_core::mechanism::NoiseSource;
 use dp_core::plan::CheckedPlan;
 
 use super::metrics::{Predictions, Scores, scores};
 use super::network::Network;
-use super::settings::{Flags, Notion, Optimizer, Settings, Task};
+use super::settings::{Flags, Notion, Optimizer, Settings};
 use super::table::{Tables, batch, targets};
 use super::{plan, postprocess, report};
 
@@ -45,21 +44,7 @@ impl Experiment for Fair {
                                  sensitive attribute, privately. Values come from the task's preset, \
                                  and a flag wins over the preset.";
     const STORED: &'static [&'static str] = &[plan::HISTOGRAMS];
-    type Flags = Flags;
     type Settings = Settings;
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        let own = &arguments.own;
-        let task = own.task.unwrap_or(Task::Classification);
-        let mut settings: Settings = arguments.over(task.preset(own.preset))?;
-        settings.records = settings.records.filter(|_| settings.csv.is_none());
-        if settings.post_process.is_some() && own.alpha.is_none() {
-            settings.alpha = 0.0;
-        }
-        settings.paper_sensitivity = own.paper_sensitivity;
-        lab::session::Settings::check(&settings)?;
-        Ok(settings)
-    }
 
     fn load(
         settings: &Settings,
@@ -79,12 +64,9 @@ impl Experiment for Fair {
         };
         let mut gradients = Gradients::new(settings.objective()?).engine(engine);
         *gradients.public() = public;
-        // As the noise source without a secret, so that runs of one seed share their batches.
-        let seed = settings.insecure_noise_seed.unwrap_or(settings.seed);
-        let non_private = NoiseSource::insecure(seed).rng().clone();
         let known = settings.insecure_noise_seed;
         let training = Training::new(network, gradients, sampler, plan, known, chosen)?
-            .with_batches(non_private)
+            .with_seed(known.unwrap_or(settings.seed))
             .with_average(settings.ema)?;
         Ok(Self {
             settings: settings.clone(),

@@ -123,7 +123,7 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
 mod tests {
     use clap::Parser;
     use dp_core::ledger::Entries;
-    use lab::session::Arguments;
+    use lab::session::{Arguments, Settings as _};
 
     use super::*;
 

@@ -84,16 +84,11 @@ impl Experiment for Flow {
                                  over the preset.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
     const STORED: &'static [&'static str] = &[MOMENTS, RELEASE];
-    type Flags = Flags;
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let toy = arguments.own.dataset.as_deref() == Some(toy::NAME);
         toy.then(|| toy::run(arguments))
-    }
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        Settings::resolve(arguments)
     }
 
     fn load(

@@ -23,18 +23,18 @@ pub enum Release {
 }
 
 impl Release {
-    fn preset(self) -> &'static str {
-        match self {
-            Self::Marginals => include_str!("../../../assets/generator/marginals.toml"),
-            Self::Projections => include_str!("../../../assets/generator/projections.toml"),
-        }
-    }
-
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marginals => "marginals",
             Self::Projections => "projections",
+        }
+    }
+
+    fn preset(self) -> &'static str {
+        match self {
+            Self::Marginals => include_str!("../../../assets/generator/marginals.toml"),
+            Self::Projections => include_str!("../../../assets/generator/projections.toml"),
         }
     }
 }
@@ -95,42 +95,6 @@ lab::settings! {
 }
 
 impl Settings {
-    /// The preset with the flags over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        let release = own.release.unwrap_or(Release::Marginals);
-        let of_projections = [
-            ("batch", own.batch.is_some()),
-            ("label-weight", own.label_weight.is_some()),
-        ];
-        let of_marginals = [("bins", own.bins.is_some())];
-        let unused: &[_] = match release {
-            Release::Marginals => &of_projections,
-            Release::Projections => &of_marginals,
-        };
-        if let Some((flag, _)) = unused.iter().find(|(_, given)| *given) {
-            let name = release.name();
-            return Err(Failure::input(
-                format!("--{flag}: --release {name} has no use for it"),
-                "leave it out",
-            ));
-        }
-        let mut settings: Self = arguments.over(release.preset())?;
-        if settings.photographs() {
-            settings.noise = own.noise.unwrap_or(PhotographGenerator::INPUTS);
-            settings.radius = own.radius.unwrap_or(PHOTOGRAPH_RADIUS);
-            settings.points = own.points.unwrap_or(PHOTOGRAPH_POINTS);
-        } else {
-            settings.dataset = settings.kind()?.name().to_string();
-        }
-        session::Settings::check(&settings)?;
-        Ok(settings)
-    }
-
     /// The data set.
     ///
     /// # Errors
@@ -172,6 +136,38 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        let release = own.release.unwrap_or(Release::Marginals);
+        let of_projections = [
+            ("batch", own.batch.is_some()),
+            ("label-weight", own.label_weight.is_some()),
+        ];
+        let of_marginals = [("bins", own.bins.is_some())];
+        let unused: &[_] = match release {
+            Release::Marginals => &of_projections,
+            Release::Projections => &of_marginals,
+        };
+        if let Some((flag, _)) = unused.iter().find(|(_, given)| *given) {
+            let name = release.name();
+            return Err(Failure::input(
+                format!("--{flag}: --release {name} has no use for it"),
+                "leave it out",
+            ));
+        }
+        let mut settings: Self = arguments.over(release.preset())?;
+        if settings.photographs() {
+            settings.noise = own.noise.unwrap_or(PhotographGenerator::INPUTS);
+            settings.radius = own.radius.unwrap_or(PHOTOGRAPH_RADIUS);
+            settings.points = own.points.unwrap_or(PHOTOGRAPH_POINTS);
+        } else {
+            settings.dataset = settings.kind()?.name().to_string();
+        }
+        Ok(settings)
+    }
+
     fn name(&self) -> String {
         let (release, privacy) = (self.release.name(), budget_name(self.epsilon));
         format!("{}-{release}-{privacy}", self.dataset)

@@ -192,12 +192,7 @@ impl Experiment for Generate {
                                  preset.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Flags = Flags;
     type Settings = Settings;
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        Settings::resolve(arguments)
-    }
 
     fn load(
         settings: &Settings,

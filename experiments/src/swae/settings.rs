@@ -125,25 +125,6 @@ fn glyphs() -> String {
 }
 
 impl Settings {
-    /// The preset with the flags over it, checked as far as that goes without the data.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        let preset = own.preset.text();
-        let mut settings: Self = arguments.over(preset)?;
-        settings.dataset = settings.kind()?.name().to_string();
-        if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
-            settings.records = arguments.common.records;
-        }
-        settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
-        settings.class_moments &= !own.prior_samples;
-        session::Settings::check(&settings)?;
-        Ok(settings)
-    }
-
     /// The data set.
     ///
     /// # Errors
@@ -192,6 +173,21 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        let preset = own.preset.text();
+        let mut settings: Self = arguments.over(preset)?;
+        settings.dataset = settings.kind()?.name().to_string();
+        if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
+            settings.records = arguments.common.records;
+        }
+        settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
+        settings.class_moments &= !own.prior_samples;
+        Ok(settings)
+    }
+
     fn name(&self) -> String {
         format!("{}-{}", self.dataset, budget_name(self.epsilon))
     }

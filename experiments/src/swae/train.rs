@@ -48,7 +48,6 @@ impl Experiment for Swae {
                                  metrics, weights, pictures and a report.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judging"];
     const STORED: &'static [&'static str] = &[MOMENTS];
-    type Flags = Flags;
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
@@ -60,10 +59,6 @@ impl Experiment for Swae {
         };
         let weights = |folder: &_, run: &mut Self| run.training.load_weights(folder);
         Some(judge_again::<Self>(path, arguments, finished, weights))
-    }
-
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Settings, Failure> {
-        Settings::resolve(arguments)
     }
 
     fn load(

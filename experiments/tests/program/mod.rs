@@ -46,6 +46,22 @@ pub fn killed_after(command: &mut Command, run: &Path, step: usize) {
     std::fs::remove_dir_all(last_checkpoint(run)).expect("a checkpoint");
 }
 
+/// A run from its first step to its last, and one that is killed after some steps and then resumes: their folders.
+pub fn whole_and_killed(
+    run: impl Fn(&Path) -> Command,
+    steps: &[usize],
+) -> [(tempfile::TempDir, PathBuf); 2] {
+    let (whole, killed) = (folder(), folder());
+    for step in steps {
+        killed_after(&mut run(&killed.1), &killed.1, *step);
+    }
+    for (_, out) in [&whole, &killed] {
+        let output = run(out).output().expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    [whole, killed]
+}
+
 /// The last checkpoint of a run.
 pub fn last_checkpoint(run: &Path) -> PathBuf {
     let checkpoints = std::fs::read_dir(run.join("checkpoints")).expect("checkpoints");

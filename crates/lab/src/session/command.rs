@@ -2,12 +2,12 @@
 
 use clap::{CommandFactory, FromArgMatches};
 
-use super::{Arguments, Experiment};
+use super::{Arguments, Experiment, FlagsOf};
 
 /// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
 /// those of [`Running`](super::Running) and those that the experiment names.
 pub fn command<E: Experiment>() -> clap::Command {
-    let command = Arguments::<E::Flags>::command()
+    let command = Arguments::<FlagsOf<E>>::command()
         .name(E::NAME)
         .version(env!("CARGO_PKG_VERSION"))
         .about(E::ABOUT);
@@ -28,7 +28,7 @@ pub fn command<E: Experiment>() -> clap::Command {
 }
 
 /// The command line of this process; it ends the process where it is refused.
-pub fn parse<E: Experiment>() -> Arguments<E::Flags> {
+pub fn parse<E: Experiment>() -> Arguments<FlagsOf<E>> {
     let matches = command::<E>().get_matches();
     Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
 }

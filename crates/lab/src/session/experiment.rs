@@ -19,6 +19,16 @@ const EVALUATIONS: u64 = 25;
 
 /// The settings of a run, as `config.toml` has them.
 pub trait Settings: Serialize + DeserializeOwned + PartialEq {
+    /// The flags that they come from.
+    type Flags: clap::Args + Serialize;
+
+    /// The preset with the flags over it. [`Settings::check`] follows.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure>;
+
     /// Refuses what cannot be, as far as that goes without the data.
     ///
     /// # Errors
@@ -109,6 +119,9 @@ pub struct Report {
     pub more: Vec<(&'static str, Value)>,
 }
 
+/// The flags of an experiment.
+pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
+
 /// An experiment: what is learned, and what is shown of it.
 pub trait Experiment: Sized {
     /// Its name, and that of its binary.
@@ -120,22 +133,13 @@ pub trait Experiment: Sized {
     /// Releases outside of the steps, by the names under which [`Released`](super::Released) stores them.
     const STORED: &'static [&'static str] = &[];
 
-    /// Its flags.
-    type Flags: clap::Args + Serialize;
-    /// Its settings.
+    /// Its settings, with the flags that they come from.
     type Settings: Settings;
 
     /// Does what is asked for instead of a run; nothing where a run is asked for.
-    fn instead(_arguments: &Arguments<Self::Flags>) -> Option<Result<(), Failure>> {
+    fn instead(_arguments: &Arguments<FlagsOf<Self>>) -> Option<Result<(), Failure>> {
         None
     }
-
-    /// The preset with the flags over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self::Settings, Failure>;
 
     /// The experiment before its first step, with its records loaded and its plan checked.
     ///
@@ -144,7 +148,7 @@ pub trait Experiment: Sized {
     /// [`Failure::BadInput`]: nothing has been created.
     fn load(
         settings: &Self::Settings,
-        arguments: &Arguments<Self::Flags>,
+        arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure>;
 

@@ -21,7 +21,7 @@ use dp_core::ledger::Ledger;
 
 pub use command::{command, parse};
 pub use experiment::{
-    DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Settings,
+    DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState, Settings,
 };
 pub use flags::{
     Arguments, Common, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in,
@@ -75,14 +75,16 @@ pub fn main<E: Experiment>() -> std::process::ExitCode {
 ///
 /// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards; [`Failure::Interrupted`] after
 /// SIGINT or SIGTERM, with a checkpoint written.
-pub fn run<E: Experiment>(arguments: &Arguments<E::Flags>) -> Result<(), Failure> {
+pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failure> {
     if let Some(done) = E::instead(arguments) {
         return done;
     }
     let running = &arguments.running;
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
     let begun = begin(resumed, place, read::<E::Settings>, || {
-        E::resolve(arguments)
+        let settings = E::Settings::resolve(arguments)?;
+        settings.check()?;
+        Ok(settings)
     })?;
     let Some((settings, folder)) = begun else {
         return Ok(());
@@ -142,7 +144,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<E::Flags>) -> Result<(), Failure
 /// [`Failure::BadInput`] for a folder whose run is not finished, or whose ledger lost releases.
 pub fn judge_again<E: Experiment>(
     path: &Path,
-    arguments: &Arguments<E::Flags>,
+    arguments: &Arguments<FlagsOf<E>>,
     finished: impl FnOnce(&RunFolder, &E::Settings) -> Result<bool, Failure>,
     weights: impl FnOnce(&RunFolder, &mut E) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -189,7 +191,7 @@ fn read<S: Settings>(folder: &RunFolder) -> Result<S, Failure> {
 /// The experiment with its records, and which of them other runs use otherwise.
 fn load<E: Experiment>(
     settings: &E::Settings,
-    arguments: &Arguments<E::Flags>,
+    arguments: &Arguments<FlagsOf<E>>,
     chosen: &Chosen,
 ) -> Result<(E, Vec<String>), Failure> {
     let experiment = E::load(settings, arguments, chosen)?;

@@ -83,6 +83,13 @@ impl<M: Module> Training<M> {
         })
     }
 
+    /// With batches of a run without a plan as a noise source of this seed, which is no secret, draws them: runs of one
+    /// seed share their batches, with a plan or without.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        self.with_batches(NoiseSource::insecure(seed).rng().clone())
+    }
+
     /// With batches of a run without a plan from this generator; from seed 0 by default.
     #[must_use]
     pub fn with_batches(mut self, non_private: ChaCha20Rng) -> Self {

@@ -108,52 +108,6 @@ fn paper_width() -> usize {
 }
 
 impl Settings {
-    /// The preset with the flags over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let (own, common) = (&arguments.own, &arguments.common);
-        let mechanism = own.mechanism.unwrap_or(Mechanism::Marginals);
-        unused::check(arguments, mechanism)?;
-        let mut settings: Self = arguments.over(mechanism.preset())?;
-        if text_in(mechanism.preset(), "dataset").as_ref() != Some(&settings.dataset) {
-            settings.records = common.records;
-            settings.public_records = own.public_records;
-        }
-        if settings.photographs() {
-            settings.take_photographs(arguments);
-        }
-        if common.slices.is_some() {
-            settings.class_slices = None;
-            // The preset's; a flag of one's own is checked below.
-            if own.slices_per_step.is_none() {
-                let slices = settings.slices;
-                settings.slices_per_step = settings.slices_per_step.map(|some| some.min(slices));
-            }
-        }
-        if common.steps.is_some() || own.epochs.is_some() {
-            settings.steps = common.steps;
-            settings.epochs = own.epochs;
-        }
-        if common.epsilon.is_some() || own.noise_multiplier.is_some() {
-            settings.epsilon = common.epsilon;
-            settings.noise_multiplier = own.noise_multiplier;
-        }
-        if let Some(share) = own.paper_noise {
-            settings.epsilon = None;
-            settings.noise_multiplier = Some(settings.published(share)?);
-        }
-        settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
-        if common.no_privacy || mechanism == Mechanism::Public {
-            settings.epsilon = None;
-            settings.noise_multiplier = None;
-        }
-        session::Settings::check(&settings)?;
-        Ok(settings)
-    }
-
     /// Photographs have no classes, and the settings of Sebag et al. 2023 for them are others (appendix C.5).
     fn take_photographs(&mut self, arguments: &Arguments<Flags>) {
         let (own, common) = (&arguments.own, &arguments.common);
@@ -213,6 +167,48 @@ impl Settings {
 }
 
 impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let (own, common) = (&arguments.own, &arguments.common);
+        let mechanism = own.mechanism.unwrap_or(Mechanism::Marginals);
+        unused::check(arguments, mechanism)?;
+        let mut settings: Self = arguments.over(mechanism.preset())?;
+        if text_in(mechanism.preset(), "dataset").as_ref() != Some(&settings.dataset) {
+            settings.records = common.records;
+            settings.public_records = own.public_records;
+        }
+        if settings.photographs() {
+            settings.take_photographs(arguments);
+        }
+        if common.slices.is_some() {
+            settings.class_slices = None;
+            // The preset's; a flag of one's own is checked below.
+            if own.slices_per_step.is_none() {
+                let slices = settings.slices;
+                settings.slices_per_step = settings.slices_per_step.map(|some| some.min(slices));
+            }
+        }
+        if common.steps.is_some() || own.epochs.is_some() {
+            settings.steps = common.steps;
+            settings.epochs = own.epochs;
+        }
+        if common.epsilon.is_some() || own.noise_multiplier.is_some() {
+            settings.epsilon = common.epsilon;
+            settings.noise_multiplier = own.noise_multiplier;
+        }
+        if let Some(share) = own.paper_noise {
+            settings.epsilon = None;
+            settings.noise_multiplier = Some(settings.published(share)?);
+        }
+        settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
+        if common.no_privacy || mechanism == Mechanism::Public {
+            settings.epsilon = None;
+            settings.noise_multiplier = None;
+        }
+        Ok(settings)
+    }
+
     fn name(&self) -> String {
         let privacy = match (self.epsilon, self.noise_multiplier) {
             (None, Some(z)) => format!("z{z}"),
