@@ -363,7 +363,7 @@ fn sweeps_are_means_over_seeds() {
     let together = sweep.together.as_ref().expect("private runs");
     assert!(together.starts_with("All 7 private runs: together at most epsilon"));
     let markdown = sweep.markdown(&[]).expect("all columns");
-    assert!(markdown.contains("| 132 \u{b1} 2 |"), "{markdown}");
+    assert!(markdown.contains("| 132 +- 2 |"), "{markdown}");
     let html = sweep.page().expect("a page");
     assert!(html.contains("122 \u{b1} 3.46") && html.contains("data:image/svg+xml"));
 
