@@ -1,8 +1,8 @@
 //! Private domain adaptation (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, algorithm 2 and section 6.2).
 //!
 //! Source records and their labels are public; target records are private and have no labels. What is read of them
-//! leaves as releases alone: noisy projections of their features ([`matching`]), or clipped and noisy gradients of a
-//! discriminator ([`adversary`]) or of their pseudo-labels ([`selftrain`]). All of a run's releases are steps of one
+//! leaves as releases alone: noisy projections of their features (`matching`), or clipped and noisy gradients of a
+//! discriminator (`adversary`) or of their pseudo-labels (`selftrain`). All of a run's releases are steps of one
 //! plan, on batches of one sampler, with one ledger.
 
 mod adversary;
