@@ -7,6 +7,8 @@
 //! says how far the gradient can move when one record is replaced, for `p = 2` alone: for other orders the
 //! gradient has no such bound.
 //!
+//! [`sinkhorn`] is entropic transport, whose minimiser is the distribution before a known noise.
+//!
 //! [`SlicedWasserstein`] is the distance as a loss of burn. Without a sensitivity, for data that may be
 //! seen: the distance of weighted values on the line, the max-sliced and the spherical ones
 //! ([`transport::tensor`]).
