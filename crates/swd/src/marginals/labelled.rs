@@ -40,7 +40,7 @@ pub struct LabelledQuery {
     classes: usize,
 }
 
-/// What a release tells of one class.
+/// What a release says of one class.
 #[derive(Debug, Clone)]
 pub struct ClassMarginals {
     /// The number of its records, noisy and rounded, at least 1.
@@ -161,7 +161,7 @@ impl LabelledQuery {
             .collect()
     }
 
-    /// How many times a size is told.
+    /// What a size is multiplied by.
     fn weight(&self) -> f64 {
         (self.query.slices.count() as f64).sqrt()
     }

@@ -28,7 +28,9 @@ pub(super) struct Potentials {
 pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
     let mut f = fitted(&costs.x, &vec![0.0; costs.x.others()]);
     let mut g = fitted(&costs.y, &f);
-    for iteration in 1.. {
+    let mut iterations = 0;
+    loop {
+        iterations += 1;
         let next = fitted(&costs.x, &g);
         let off = f
             .iter()
@@ -37,11 +39,11 @@ pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
         let marginal_error = off.sum::<f64>() / f.len() as f64;
         // Not a number where a cost is none: then it never converges.
         let converged = marginal_error <= sinkhorn.tolerance && marginal_error.is_finite();
-        if converged || iteration >= sinkhorn.iterations {
+        if converged || iterations >= sinkhorn.iterations {
             return Potentials {
                 f,
                 g,
-                iterations: iteration,
+                iterations,
                 marginal_error,
                 converged,
             };
@@ -49,7 +51,6 @@ pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
         f = next;
         g = fitted(&costs.y, &f);
     }
-    unreachable!("iterations are counted up to their bound")
 }
 
 /// `-log mean_j exp(others_j - C_ij / lambda)` for each point `i` of a side.

@@ -105,7 +105,7 @@ impl Sinkhorn {
         })
     }
 
-    /// The same in tensors. Public for its parity with [`Sinkhorn::solve`].
+    /// The same in tensors, for a device that is far.
     fn on_device(&self, x: Tensor<2>, y: &Tensor<2>) -> Result<Found, SwdError> {
         self.check()?;
         let ([n, _], [m, _]) = (x.dims(), y.dims());

@@ -149,8 +149,11 @@ fn moved(cost: Cost, side: &Side, i: usize, weights: &[f64]) -> Vec<f32> {
             Cost::SquaredEuclidean => {
                 parts.for_each(|(sum, (&x, &y))| *sum += weight * (f64::from(x) - f64::from(y)));
             }
+            // Two choices and a difference: a sign that many coordinates can take at once.
             Cost::Manhattan => parts.for_each(|(sum, (&x, &y))| {
-                *sum += weight * (f64::from(u8::from(x > y)) - f64::from(u8::from(x < y)));
+                let above = if x > y { weight } else { 0.0 };
+                let below = if x < y { weight } else { 0.0 };
+                *sum += above - below;
             }),
         }
     }
