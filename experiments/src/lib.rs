@@ -8,6 +8,7 @@ pub mod fair;
 pub mod flow;
 pub mod generator;
 mod objective;
+pub mod privatise;
 mod records;
 mod release;
 mod scores;
