@@ -7,6 +7,8 @@ pub mod distance;
 pub mod fair;
 pub mod flow;
 pub mod generator;
+mod generators;
+pub mod ldp;
 mod objective;
 pub mod privatise;
 mod records;
