@@ -10,6 +10,7 @@ pub mod generator;
 mod generators;
 pub mod ldp;
 mod objective;
+pub mod privatise;
 mod records;
 mod release;
 mod scores;
