@@ -185,7 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => NoiseSource::secret().map_err(Failure::failed)?,
         Some(seed) => NoiseSource::insecure(seed),
     };
-    let header = recipe.header(&input.form, &noise)?;
+    let header = recipe.header(&input.form, noise.is_secret())?;
     let refuse = |e: data::DataError| Failure::input(e.to_string(), "nothing was written");
     let writer = Writer::create(out, &header, target).map_err(refuse)?;
     let count = input
@@ -257,7 +257,7 @@ impl Arguments {
         bar.finish();
         let header = Header {
             records: counts.records,
-            ..recipe.header(&input.form, noise)?
+            ..recipe.header(&input.form, noise.is_secret())?
         };
         if let Some(log) = &self.log {
             Log::new(log).add(out, &header, &counts)?;
