@@ -116,7 +116,8 @@ fn calibration(header: &Header) -> Result<String, Failure> {
         return Ok("calibration: exact, 2 radius / epsilon".into());
     }
     let event = Event::Gaussian {
-        noise_multiplier: header.noise_scale / (2.0 * header.radius),
+        // Norms are rounded: `dp_core::local` has the same share for it.
+        noise_multiplier: header.noise_scale / (2.0 * header.radius * (1.0 + BELOW)),
     };
     let epsilon = GaussianAccountant.epsilon(&event, header.delta);
     let epsilon = upper(epsilon.map_err(Failure::failed)?);
