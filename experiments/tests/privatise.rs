@@ -557,9 +557,10 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     let path = place.out.join("noisy.safetensors");
     let bytes = fs::read(&path).expect("a file");
     let length = u64::from_le_bytes(*bytes.first_chunk().expect("a length")) as usize;
-    let head = String::from_utf8_lossy(&bytes[..8 + length])
-        .replace("\"epsilon\":\"5.0\"", "\"epsilon\":\"4.0\"");
-    fs::write(&path, [head.as_bytes(), &bytes[8 + length..]].concat()).expect("written");
+    let head = String::from_utf8_lossy(&bytes[8..8 + length]);
+    let head = head.replace("\"epsilon\":\"5.0\"", "\"epsilon\":\"4.0\"");
+    let altered = [&bytes[..8], head.as_bytes(), &bytes[8 + length..]].concat();
+    fs::write(&path, altered).expect("written");
     let output = show("");
     assert_eq!(output.status.code(), Some(2));
     says(
