@@ -84,6 +84,23 @@ impl Law {
         }
     }
 
+    /// Generated images without the frequencies that no privatised record has: nothing is known of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for rows of another length.
+    pub fn without_unseen(&self, rows: Vec<f32>) -> Result<Vec<f32>, Failure> {
+        let Some(dct) = &self.dct else {
+            return Ok(rows);
+        };
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in rows.chunks_exact(dct.pixels()) {
+            let row = dct.forward(row).and_then(|row| dct.inverse(&row));
+            seen.extend(row.map_err(Failure::failed)?);
+        }
+        Ok(seen)
+    }
+
     /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
     pub fn laid_out(&self, rows: Tensor<2>, each: usize) -> Tensor<2> {
         let place = rows.device();

@@ -11,9 +11,7 @@ use lab::progress::Progress;
 use lab::session::Session;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
-use swd::sinkhorn::Cost;
 
-use super::law::Law;
 use super::plan::RELEASE;
 use crate::privatise::{Recipe, privatise};
 
@@ -112,20 +110,12 @@ impl Privatised {
         self.rows.len() / self.width
     }
 
-    /// Some of them, without one twice.
+    /// Some of them, without one twice while there are enough.
     pub fn batch(&self, size: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
-        let chosen = sample(rng, self.len(), size.min(self.len()));
+        let chosen = sample(rng, self.len(), size.min(self.len())).into_vec();
         let row = |place: usize| &self.rows[place * self.width..][..self.width];
-        chosen.into_iter().flat_map(row).copied().collect()
-    }
-
-    /// The mean of `|y|_p^p`.
-    pub fn mean_power(&self, law: &Law) -> f64 {
-        let power = |&y: &f32| match law.cost() {
-            Cost::SquaredEuclidean => f64::from(y) * f64::from(y),
-            Cost::Manhattan => f64::from(y).abs(),
-        };
-        self.rows.iter().map(power).sum::<f64>() / self.len() as f64
+        let chosen = chosen.into_iter().cycle().take(size);
+        chosen.flat_map(row).copied().collect()
     }
 }
 

@@ -32,6 +32,7 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     rng.set_stream(5);
     let count = run.score.scored as usize;
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let rows = run.law.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
@@ -56,7 +57,11 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
         "Noise on each value of a record: deviation, or scale",
         run.law.scale,
     ));
-    let mut test = json!({"w2_squared": distance.0, "noise_scale": run.law.scale});
+    let mut test = json!({
+        "w2_squared": distance.0,
+        "noise_scale": run.law.scale,
+        "privatised_records": learned.private.len(),
+    });
     match &run.clean.test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());

@@ -21,7 +21,7 @@ use crate::scores::ScoreFlags;
 pub enum Loss {
     /// Entropic transport with the regularisation `p sigma^p`: its minimiser is the law before the noise.
     Entropic,
-    /// Transport with a small regularisation: its minimiser is the law of the noisy records.
+    /// Transport without regularisation: its minimiser is the law of the noisy records.
     W2,
     /// The Sinkhorn divergence with the regularisation of `entropic`: that of the noisy records too.
     Divergence,

@@ -285,6 +285,7 @@ impl Experiment for Ldp {
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let progress = session.step as f64 / self.settings.steps as f64;
         let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
+        let points = self.each() * self.model.groups();
         let made = self.model.make(self.each(), &mut self.public);
         let made = self.law.laid_out(made.rows, self.each());
         let learned = self.learned.as_ref();
