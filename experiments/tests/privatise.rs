@@ -677,11 +677,17 @@ fn requests_without_an_answer_are_refused() {
         &["nothing", "expected 4 bytes"],
     );
     let out = place.out.join("noisy.safetensors");
-    place.refuses(
-        &array,
-        &format!("{laplace} --log {}", out.display()),
-        &["same file"],
-    );
+    let log = |path: &Path| format!("{laplace} --force --log {}", path.display());
+    // Neither the output nor the log may be what is read, or each other.
+    for path in [&out, &array, &beside(&out)] {
+        place.refuses(&array, &log(path), &["--log", "the same file"]);
+    }
+    let before = fs::read(&array).expect("an array");
+    let flags = format!("{laplace} --format npy --force");
+    let output = place.run_as("../rows.npy", &array, &flags);
+    assert_eq!(output.status.code(), Some(2));
+    says(&unwrapped(&output.stderr), &["--out", "the same file"]);
+    assert_eq!(fs::read(&array).expect("an array"), before);
 }
 
 /// 400 MB of bytes, 1.6 GB as numbers, within 300 MB of addresses, the program's own among them.
