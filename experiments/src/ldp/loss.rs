@@ -7,9 +7,11 @@ use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use swd::sinkhorn::Sinkhorn;
+use swd::smoothed::deconvolved_distance_and_gradient;
 use swd::transport::host::sliced_cotangents_and_distance;
 use swd::{Cells, Slices};
 
+use super::law::Law;
 use super::private::Privatised;
 use super::settings::{Loss, Settings};
 
@@ -48,25 +50,25 @@ pub struct Found {
 impl Objective {
     /// The loss that the settings name.
     ///
-    /// - `directions`: draws slices in the space of privatised records.
+    /// - `points`: generated records in a step.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`].
     pub fn new(
         settings: &Settings,
-        private: &Privatised,
+        (law, private): (&Law, &Privatised),
         points: usize,
-        directions: &mut dyn FnMut() -> Result<Slices, Failure>,
+        rng: &mut ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let cost = private.cost();
+        let cost = law.cost();
         let limited = |sinkhorn: Sinkhorn| {
             sinkhorn
                 .iterations(settings.iterations)
                 .tolerance(TOLERANCE)
         };
         let denoising = |cost| {
-            Sinkhorn::denoising(cost, private.scale)
+            Sinkhorn::denoising(cost, law.scale)
                 .map(limited)
                 .map_err(Failure::failed)
         };
@@ -74,18 +76,18 @@ impl Objective {
             Loss::Entropic => Self::Transport(denoising(cost)?),
             Loss::Divergence => Self::Divergence(denoising(cost)?),
             Loss::W2 => {
-                let regularisation = SMALL * private.mean_power();
+                let regularisation = SMALL * private.mean_power(law);
                 let sinkhorn = Sinkhorn::new(cost, regularisation).map_err(Failure::failed)?;
                 Self::Transport(limited(sinkhorn))
             }
             Loss::Sliced => {
                 let mut families = Vec::with_capacity(FAMILIES);
                 for _ in 0..FAMILIES {
-                    let slices = directions()?;
+                    let slices = law.directions(settings.slices, rng)?;
                     let cells = Cells::of_sample(&private.rows, &slices, points);
                     families.push((slices, cells.map_err(Failure::failed)?));
                 }
-                let noise = (private.noise, private.scale);
+                let noise = (law.noise(), law.scale);
                 Self::Sliced { families, noise }
             }
         })
@@ -128,16 +130,23 @@ impl Objective {
             }
             Self::Sliced { families, noise } => {
                 let (slices, cells) = &families[rng.random_range(0..families.len())];
-                let fresh = (0..n * width).map(|_| standard(noise.0, rng) * noise.1);
-                let fresh: Vec<f32> = fresh.map(|x| x as f32).collect();
                 let values = made.clone().inner().into_data();
-                let seen: Vec<f32> = values
-                    .iter::<f32>()
-                    .zip(&fresh)
-                    .map(|(x, e)| x + e)
-                    .collect();
-                let (cotangent, distance) = sliced_cotangents_and_distance(&seen, slices, cells)
-                    .map_err(Failure::failed)?;
+                let values: Vec<f32> = values.iter::<f32>().collect();
+                let (cotangent, distance) = match noise {
+                    (LocalNoise::Gaussian, scale) => {
+                        deconvolved_distance_and_gradient(&values, slices, *scale, cells)
+                    }
+                    // The projection of Laplace noise has another law in each slice: noise is drawn.
+                    (LocalNoise::Laplace, scale) => {
+                        let noisy = values.iter().map(|x| {
+                            let drawn = standard(LocalNoise::Laplace, rng) * scale;
+                            x + drawn as f32
+                        });
+                        let noisy: Vec<f32> = noisy.collect();
+                        sliced_cotangents_and_distance(&noisy, slices, cells)
+                    }
+                }
+                .map_err(Failure::failed)?;
                 let data = TensorData::new(cotangent, [n, width]);
                 let along = (made.clone() * Tensor::from_data(data, &made.device())).sum();
                 Ok(Found {

@@ -150,7 +150,6 @@ mod tests {
     use super::*;
     use crate::privatise::Recipe;
     use data::stream::Form;
-    use dp_core::mechanism::NoiseSource;
 
     fn header(mechanism: LocalMechanism, calibration: Calibration) -> Header {
         let form = Form {
@@ -160,9 +159,7 @@ mod tests {
             count: None,
         };
         let recipe = Recipe::new(mechanism, calibration, None, None);
-        recipe
-            .header(&form, &NoiseSource::secret().unwrap())
-            .unwrap()
+        recipe.header(&form, true).unwrap()
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => NoiseSource::secret().map_err(Failure::failed)?,
         Some(seed) => NoiseSource::insecure(seed),
     };
-    let header = recipe.header(&input.form, &noise)?;
+    let header = recipe.header(&input.form, noise.is_secret())?;
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
     let writer = Writer::create(out, &header, target).map_err(refuse)?;
     let count = input
@@ -128,7 +128,7 @@ impl Arguments {
         bar.finish();
         let header = Header {
             records: counts.records,
-            ..recipe.header(&input.form, noise)?
+            ..recipe.header(&input.form, noise.is_secret())?
         };
         if let Some(log) = &self.log {
             Log::new(log).add(out, &header, &counts)?;
