@@ -191,9 +191,7 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
             classes: None,
             count: None,
         };
-        let header: Header = recipe
-            .header(&form, &NoiseSource::secret().unwrap())
-            .unwrap();
+        let header: Header = recipe.header(&form, true).unwrap();
         // The scale by formulas, and not by what the mechanism says of itself.
         let declared = mechanism_of("f", &header).unwrap().scale();
         let n = noisy.len() as f64;

@@ -389,8 +389,12 @@ fn what_was_privatised_is_not_privatised_again() {
     let flags = format!("{GAUSSIAN} --format npy");
     assert!(place.run_as("noisy.npy", &array, &flags).status.success());
     place.privatise(&array, GAUSSIAN);
-    let renamed = place.keep.path().join("images");
-    fs::copy(place.out.join("noisy.safetensors"), &renamed).expect("copied");
+    // By what it holds, whatever its name.
+    let copies = ["images", "copy.safetensors"].map(|name| {
+        let copy = place.keep.path().join(name);
+        fs::copy(place.out.join("noisy.safetensors"), &copy).expect("copied");
+        copy
+    });
     let npy = place.out.join("noisy.npy");
     let refused = |file: &Path| {
         let flags = "--mechanism laplace --epsilon 3 --radius 1 --force";
@@ -401,8 +405,7 @@ fn what_was_privatised_is_not_privatised_again() {
         ];
         place.refuses(file, flags, &why);
     };
-    refused(&place.out.join("noisy.safetensors"));
-    refused(&renamed);
+    copies.iter().for_each(|copy| refused(copy));
     refused(&npy);
     // A header alone, or of another array, is refused too.
     fs::write(&npy, fs::read(&array).expect("an array")).expect("written");
@@ -677,11 +680,17 @@ fn requests_without_an_answer_are_refused() {
         &["nothing", "expected 4 bytes"],
     );
     let out = place.out.join("noisy.safetensors");
-    place.refuses(
-        &array,
-        &format!("{laplace} --log {}", out.display()),
-        &["same file"],
-    );
+    let log = |path: &Path| format!("{laplace} --force --log {}", path.display());
+    // Neither the output nor the log may be what is read, or each other.
+    for path in [&out, &array, &beside(&out)] {
+        place.refuses(&array, &log(path), &["--log", "the same file"]);
+    }
+    let before = fs::read(&array).expect("an array");
+    let flags = format!("{laplace} --format npy --force");
+    let output = place.run_as("../rows.npy", &array, &flags);
+    assert_eq!(output.status.code(), Some(2));
+    says(&unwrapped(&output.stderr), &["--out", "the same file"]);
+    assert_eq!(fs::read(&array).expect("an array"), before);
 }
 
 /// 400 MB of bytes, 1.6 GB as numbers, within 300 MB of addresses, the program's own among them.

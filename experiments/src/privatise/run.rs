@@ -1,9 +1,9 @@
 //! The program: what is asked, to a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use data::DataError;
-use data::privatised::{Header, Target, Writer};
+use data::privatised::{Header, Target, Writer, beside};
 use data::stream::{Chunk, Form, RecordStream};
 use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::Failure;
@@ -63,11 +63,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     fn target(&self, out: &Path) -> Result<Target, Failure> {
         let log = self.log.as_deref();
-        if log == Some(out) {
-            return Err(Failure::input(
-                "--log and --out name the same file",
-                "keep the log, which is private, where the records do not go",
-            ));
+        let source = &self.source;
+        let read = [&source.input, &source.label_file, &source.schema];
+        let mut taken: Vec<_> = read.into_iter().flatten().map(|p| place(p)).collect();
+        // What is written is none of what is read, nor the one file another.
+        for (flag, path) in [
+            ("out", Some(out)),
+            ("out", Some(&beside(out))),
+            ("log", log),
+        ] {
+            let Some(path) = path else { continue };
+            let here = place(path);
+            if taken.contains(&here) {
+                return Err(Failure::input(
+                    format!(
+                        "--{flag} {}: another flag names the same file",
+                        path.display()
+                    ),
+                    "name another one; the log, which is private, belongs where the records do not go",
+                ));
+            }
+            taken.push(here);
         }
         let folder = log.and_then(Path::parent);
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
@@ -118,6 +134,23 @@ impl Arguments {
             Log::new(log).add(out, &header, &counts)?;
         }
         writer.finish().map_err(Failure::failed)
+    }
+}
+
+/// A path by which two names of one file are the same, be it there or not.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    // A name alone lies here.
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder.unwrap_or(path),
+    };
+    let folder = folder.canonicalize().ok();
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
     }
 }
 
