@@ -182,7 +182,7 @@ fn nearest(made: &[f32], noisy: &[f32], width: usize, cost: Cost) -> Result<Vec<
     let rows = made.par_chunks_exact(width);
     let costs = rows.flat_map_iter(|x| noisy.chunks_exact(width).map(move |y| between(x, y)));
     let costs: Vec<f64> = costs.collect();
-    let places = assignment(&costs, made.len() / width).map_err(Failure::failed)?;
+    let (places, _) = assignment(costs, made.len() / width).map_err(Failure::failed)?;
     let row = |place: usize| &noisy[place * width..][..width];
     Ok(places.into_iter().flat_map(row).copied().collect())
 }

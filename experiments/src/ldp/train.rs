@@ -292,7 +292,7 @@ impl Experiment for Ldp {
         let learned = learned.ok_or_else(|| Failure::failed("a step before the records"))?;
         let noisy = match self.settings.loss {
             Loss::Sliced => Vec::new(),
-            _ => learned.private.batch(self.settings.batch, &mut self.public),
+            _ => learned.private.batch(points, &mut self.public),
         };
         let device = &session.chosen.device;
         let found = learned
