@@ -39,7 +39,7 @@ pub struct Arguments {
     pub steps: u64,
     /// Runs with the record, and as many without, of the attack in many runs. Their noise is drawn at once, each run
     /// being one coordinate of one release.
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
     pub runs: u64,
     /// Canaries of the attack in one run.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
