@@ -24,12 +24,12 @@ use serde_json::json;
 use swd::flow::StepSize;
 use swd::{FlowTarget, Particles};
 
-use super::network::Generator;
 use super::plan::{RELEASE, plan, sampler};
 use super::report;
 use super::settings::{Flags, Settings};
 use super::targets::Target;
 use crate::flow::load_photographs;
+use crate::generators::{Architecture, Code, Generator, Size};
 use crate::records::{Records, Source, load_private};
 use crate::scores::ScoreFlags;
 
@@ -226,8 +226,17 @@ impl Experiment for Generate {
             rng.set_stream(stream);
             rng
         };
-        let (noise, ema, device) = (settings.noise, settings.ema, &chosen.device);
-        let model = Generator::new(noise, classes, records.shape(), ema, &mut stream(1), device)?;
+        let size = Size {
+            code: Code::Gaussian(settings.noise),
+            classes,
+        };
+        let shape = records.shape();
+        let architecture = match shape.channels {
+            1 => Architecture::Upsampled(shape),
+            _ => Architecture::Dcgan(shape),
+        };
+        let (ema, device) = (settings.ema, &chosen.device);
+        let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
         Ok(Self {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             settings: settings.clone(),
@@ -308,8 +317,8 @@ impl Experiment for Generate {
         let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
         let each = self.each();
         let made = self.model.make(each, &mut self.public);
-        let (cotangent, distance) = self.gradient(&made.pixels, session)?;
-        self.model.descend(made, cotangent, rate);
+        let (cotangent, distance) = self.gradient(&made.values(), session)?;
+        self.model.pull(made, cotangent, rate);
         self.distance = distance;
         Ok(())
     }

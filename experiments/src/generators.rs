@@ -1,0 +1,286 @@
+//! A generator in training: its weights, its optimizer and its average, one step, and samples.
+
+use std::collections::BTreeMap;
+
+use burn::module::Module;
+use burn::tensor::activation::sigmoid;
+use burn::tensor::{Device, Tensor, TensorData};
+use lab::checkpoint::Checkpoint;
+use lab::diagnostic::Failure;
+use lab::session::{floats_of_bytes, floats_to_bytes};
+use model::ModelError;
+use model::adam::ModuleAdam;
+use model::ema::Ema;
+use model::generator::{Dcgan, ImageGenerator};
+use model::latent::ImageShape;
+use model::weights::{from_host, to_host};
+use rand::{Rng, RngExt};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+const WEIGHTS: &str = "weights.bin";
+const OPTIMIZER: &str = "optimizer.bin";
+const AVERAGE: &str = "average.f32";
+
+/// What a generator is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Architecture {
+    /// Grey images: linear layers, then maps that are doubled and convolved.
+    Upsampled(ImageShape),
+    /// Images: transposed convolutions.
+    Dcgan(ImageShape),
+    /// Images: a perceptron of three hidden layers and a sigmoid.
+    Perceptron(ImageShape),
+    /// Points of so many coordinates, by the same perceptron.
+    Points(usize),
+}
+
+/// The width of a generator's code, and how it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Standard Gaussian.
+    Gaussian(usize),
+    /// Uniform on `[0, 1]`.
+    Uniform(usize),
+}
+
+impl Code {
+    fn width(self) -> usize {
+        match self {
+            Self::Gaussian(width) | Self::Uniform(width) => width,
+        }
+    }
+
+    fn draw(self, rng: &mut impl Rng) -> impl Iterator<Item = f32> {
+        (0..self.width()).map(move |_| match self {
+            Self::Gaussian(_) => {
+                let x: f64 = StandardNormal.sample(rng);
+                x as f32
+            }
+            Self::Uniform(_) => rng.random(),
+        })
+    }
+}
+
+/// What a generator is fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Its code.
+    pub code: Code,
+    /// Classes, as a one-hot vector behind the code; 0 for none.
+    pub classes: usize,
+}
+
+#[allow(clippy::large_enum_variant)] // There is one in a run.
+#[derive(Module, Debug)]
+enum Network {
+    Upsampled(ImageGenerator),
+    Dcgan(Dcgan),
+    Perceptron(model::generator::Generator),
+    Points(model::generator::Generator),
+}
+
+impl Network {
+    fn new(
+        architecture: Architecture,
+        inputs: usize,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Result<Self, ModelError> {
+        let perceptron =
+            |outputs, rng| model::generator::Generator::new(inputs, outputs, rng, device);
+        Ok(match architecture {
+            Architecture::Upsampled(shape) => {
+                Self::Upsampled(ImageGenerator::new(inputs, shape.side, rng, device)?)
+            }
+            Architecture::Dcgan(shape) if shape.channels == 1 => {
+                Self::Dcgan(Dcgan::grey(inputs, shape.side, rng, device)?)
+            }
+            Architecture::Dcgan(_) => Self::Dcgan(Dcgan::photographs(rng, device)),
+            Architecture::Perceptron(shape) => Self::Perceptron(perceptron(shape.values(), rng)),
+            Architecture::Points(dim) => Self::Points(perceptron(dim, rng)),
+        })
+    }
+
+    fn forward(&self, inputs: Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::Upsampled(network) => network.forward(inputs),
+            Self::Dcgan(network) => network.forward(inputs),
+            Self::Perceptron(network) => sigmoid(network.forward(inputs)),
+            Self::Points(network) => network.forward(inputs),
+        }
+    }
+}
+
+/// A generator in training, of a class each or without classes.
+pub struct Generator {
+    /// On a device with gradients.
+    network: Network,
+    optimizer: ModuleAdam,
+    ema: Option<Ema>,
+    size: Size,
+    device: Device,
+}
+
+/// What was generated, with what its gradient needs.
+pub struct Made {
+    /// `[n, values]`, class after class.
+    pub rows: Tensor<2>,
+}
+
+impl Made {
+    /// The same on the host.
+    pub fn values(&self) -> Vec<f32> {
+        self.rows
+            .clone()
+            .inner()
+            .into_data()
+            .iter::<f32>()
+            .collect()
+    }
+}
+
+impl Generator {
+    /// Before its first step.
+    ///
+    /// - `ema`: the decay of an average of its weights, by which it then generates.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for images that it cannot make, [`Failure::Failed`] for a decay out of bounds.
+    pub fn new(
+        architecture: Architecture,
+        size: Size,
+        ema: Option<f64>,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Result<Self, Failure> {
+        let inputs = size.code.width() + size.classes;
+        let network = Network::new(architecture, inputs, rng, &device.clone().autodiff());
+        let refuse = |e| Failure::input(format!("{e}"), "choose another data set");
+        Ok(Self {
+            network: network.map_err(refuse)?,
+            optimizer: ModuleAdam::default(),
+            ema: ema.map(Ema::new).transpose().map_err(Failure::failed)?,
+            size,
+            device: device.clone(),
+        })
+    }
+
+    /// Classes, or one group of all images.
+    pub fn groups(&self) -> usize {
+        self.size.classes.max(1)
+    }
+
+    /// `each` of each class, for a step.
+    pub fn make(&self, each: usize, rng: &mut ChaCha20Rng) -> Made {
+        let inputs = self.inputs(each, rng, &self.device.clone().autodiff());
+        let rows = self.network.forward(inputs);
+        Made { rows }
+    }
+
+    /// A step of Adam down `cotangent`, the gradient of a loss in what was made.
+    pub fn pull(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
+        let network = self.network.clone();
+        self.network = self.optimizer.pull(rate, network, made.rows, cotangent);
+        self.average();
+    }
+
+    /// A step of Adam down a loss of what was made.
+    pub fn descend(&mut self, loss: Tensor<1>, rate: f64) {
+        self.network = self.optimizer.descend(rate, self.network.clone(), loss);
+        self.average();
+    }
+
+    fn average(&mut self) {
+        if let Some(ema) = &mut self.ema {
+            ema.update(&self.network.valid());
+        }
+    }
+
+    /// At least `count` of them, group after group within batches of `each` a group: their values and groups. By the
+    /// average of the weights, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for an average of another size.
+    pub fn sample(
+        &self,
+        count: usize,
+        each: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<(Vec<f32>, Vec<usize>), Failure> {
+        let network = self.averaged()?;
+        let (mut pixels, mut groups) = (Vec::new(), Vec::new());
+        while groups.len() < count {
+            let images = network.forward(self.inputs(each, rng, &self.device));
+            pixels.extend(images.into_data().iter::<f32>());
+            let labels = (0..self.groups()).flat_map(|group| std::iter::repeat_n(group, each));
+            groups.extend(labels);
+        }
+        Ok((pixels, groups))
+    }
+
+    /// The weights that images are generated by, in the order of the layers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generator::sample`].
+    pub fn weights(&self) -> Result<Vec<f32>, Failure> {
+        Ok(to_host(&self.averaged()?))
+    }
+
+    fn averaged(&self) -> Result<Network, Failure> {
+        let network = self.network.valid();
+        match &self.ema {
+            Some(ema) => ema.apply(network).map_err(Failure::failed),
+            None => Ok(network),
+        }
+    }
+
+    /// Codes with one-hot classes.
+    fn inputs(&self, each: usize, rng: &mut ChaCha20Rng, device: &Device) -> Tensor<2> {
+        let Size { code, classes } = self.size;
+        let width = code.width() + classes;
+        let mut values = Vec::with_capacity(each * self.groups() * width);
+        for group in 0..self.groups() {
+            for _ in 0..each {
+                values.extend(code.draw(rng));
+                values.extend((0..classes).map(|c| f32::from(u8::from(c == group))));
+            }
+        }
+        let data = TensorData::new(values, [each * self.groups(), width]);
+        Tensor::from_data(data, device)
+    }
+
+    /// What a checkpoint keeps of it.
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let weights = floats_to_bytes(&to_host(&self.network.valid()));
+        let mut files = BTreeMap::from([
+            (WEIGHTS.to_string(), weights),
+            (OPTIMIZER.to_string(), self.optimizer.to_bytes()),
+        ]);
+        if let Some(ema) = &self.ema {
+            files.insert(AVERAGE.to_string(), ema.to_bytes());
+        }
+        files
+    }
+
+    /// Takes the place of what a checkpoint holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a checkpoint that does not fit.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+        let damaged = |e: model::ModelError| checkpoint.damaged(&e);
+        let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
+        let network = from_host(self.network.valid(), &weights);
+        self.network = network.map_err(damaged)?.train();
+        let bytes = checkpoint.file(OPTIMIZER)?;
+        self.optimizer = ModuleAdam::from_bytes(bytes, &self.device).map_err(damaged)?;
+        if let Some(ema) = &mut self.ema {
+            ema.restore(checkpoint.file(AVERAGE)?).map_err(damaged)?;
+        }
+        Ok(())
+    }
+}
