@@ -2,15 +2,19 @@
 
 use std::process::{Command, Output};
 
-/// Small, with noise of a known seed: the false-alarm rate of each run is that of `--false-alarm`, 1 in 100.
+/// With noise of a known seed. The false-alarm rate of each run is that of `--false-alarm`, 1 in 100.
 fn audit(flags: &str) -> Output {
-    let small = "--runs 20000 --canaries 2000 --pairs 150 --insecure-noise-seed 11";
-    let flags = small.split_whitespace().chain(flags.split_whitespace());
     let output = Command::new(env!("CARGO_BIN_EXE_audit"))
-        .args(flags)
+        .args(flags.split_whitespace())
+        .args(["--insecure-noise-seed", "11"])
         .output();
     output.expect("the binary starts")
 }
+
+const SMALL: &str = "--runs 20000 --canaries 2000 --pairs 150";
+
+/// A training on sampled batches, in one run.
+const TRAINING: &str = "--epsilon 4 --rate 0.3 --pairs 0";
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -25,7 +29,7 @@ fn shares(output: &Output) -> Vec<f64> {
 #[test]
 fn what_is_claimed_of_a_release_is_not_violated() {
     for flags in ["--epsilon 4", "--epsilon 10", "--epsilon 4 --steps 3"] {
-        let output = audit(flags);
+        let output = audit(&format!("{SMALL} {flags}"));
         let printed = text(&output.stdout);
         assert!(output.status.success(), "{flags}: {printed}");
         assert!(
@@ -47,7 +51,7 @@ fn planted_bugs_are_found() {
         "--epsilon 4 --steps 4 --sabotage accounted-once",
     ];
     for flags in cases {
-        let output = audit(flags);
+        let output = audit(&format!("{SMALL} {flags}"));
         let printed = text(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
         let verdict = printed
@@ -65,13 +69,51 @@ fn planted_bugs_are_found() {
     }
 }
 
+/// Against the curve of the plan, amplification and all.
+#[test]
+fn what_is_claimed_of_a_training_is_not_violated() {
+    for mechanism in ["poisson", "fixed-size"] {
+        let output = audit(&format!("{TRAINING} --steps 20 --mechanism {mechanism}"));
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{mechanism}: {printed}");
+        let shares = shares(&output);
+        assert_eq!(shares.len(), 2, "{printed}");
+        assert!(shares[1] > 20.0 && shares[1] <= 100.0, "{shares:?}");
+    }
+}
+
+#[test]
+fn bugs_of_a_training_are_found_in_one_run() {
+    let cases = [
+        "--mechanism poisson --steps 20 --sabotage half-noise",
+        "--mechanism poisson --steps 20 --sabotage accounted-once",
+        "--mechanism poisson --steps 20 --sabotage fixed-batches",
+        "--mechanism fixed-size --steps 60 --sabotage accounted-once",
+    ];
+    for flags in cases {
+        let output = audit(&format!("{TRAINING} {flags}"));
+        let printed = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
+        assert!(
+            printed.contains("violated by one run, guesses and the curve of the plan"),
+            "{printed}"
+        );
+    }
+}
+
 #[test]
 fn bad_budgets_are_refused() {
     let cases = [
         ("--epsilon 0", "--epsilon is 0"),
         ("--delta 0.7", "--delta is 0.7"),
         ("--false-alarm 1", "--false-alarm is 1"),
+        ("--rate 0", "--rate is 0"),
+        ("--delta 1e-4 --mechanism poisson", "delta = 0.0001"),
         ("--sabotage accounted-once", "say --steps"),
+        (
+            "--sabotage fixed-batches --steps 4",
+            "--mechanism fixed-size",
+        ),
     ];
     for (flags, words) in cases {
         let output = audit(flags);

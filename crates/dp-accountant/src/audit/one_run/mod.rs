@@ -72,28 +72,31 @@ impl Guesses {
     /// # Errors
     /// As [`Guesses::new`]; coins of another number than the scores; a score that is not finite.
     pub fn by_scores(scores: &[f64], included: &[bool], guesses: u64) -> Result<Self> {
-        let coins = included.len() as f64;
-        check(
-            "number of coins",
-            coins,
-            included.len() == scores.len(),
-            "the number of scores",
-        )?;
-        for score in scores {
-            check("score", *score, score.is_finite(), "finite")?;
-        }
-        // Refused before it is cut.
-        Self::new(scores.len() as u64, guesses, 0)?;
-        let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+        let order = order(scores, included, guesses, |score| score)?;
         let low = guesses as usize / 2;
         let high = guesses as usize - low;
         let out = order[..low].iter().filter(|k| !included[**k]).count();
-        let there = order[order.len() - high..]
-            .iter()
-            .filter(|k| included[**k])
-            .count();
+        let top = &order[order.len() - high..];
+        let there = top.iter().filter(|k| included[**k]).count();
         Self::new(scores.len() as u64, guesses, (out + there) as u64)
+    }
+
+    /// Guesses by logarithms of likelihood ratios, where an attack has them: those that are farthest from 0, each of a
+    /// canary that took part if it is above 0. So guesses go to the side that gives more away, as where a record that
+    /// took part may not have been drawn.
+    ///
+    /// - `ratios`: one a canary, of what was released if it took part over what was released if it did not;
+    /// - `included`: the coins, in the same order.
+    ///
+    /// # Errors
+    /// As [`Guesses::by_scores`].
+    pub fn by_likelihood(ratios: &[f64], included: &[bool], guesses: u64) -> Result<Self> {
+        let order = order(ratios, included, guesses, f64::abs)?;
+        let guessed = &order[order.len() - guesses as usize..];
+        let right = guessed
+            .iter()
+            .filter(|k| included[**k] == (ratios[**k] > 0.0));
+        Self::new(ratios.len() as u64, guesses, right.count() as u64)
     }
 
     /// Guesses that were right.
@@ -140,6 +143,24 @@ impl Guesses {
             Claim::gaussian(mu).is_ok_and(|claim| curve::refuted(self, &claim, alarm_rate))
         })
     }
+}
+
+/// Canaries by a key of their scores, the lowest first, of equal ones the earlier; what cannot be guessed is refused.
+fn order(
+    scores: &[f64],
+    included: &[bool],
+    guesses: u64,
+    key: impl Fn(f64) -> f64,
+) -> Result<Vec<usize>> {
+    let (coins, fit) = (included.len() as f64, included.len() == scores.len());
+    check("number of coins", coins, fit, "the number of scores")?;
+    for score in scores {
+        check("score", *score, score.is_finite(), "finite")?;
+    }
+    Guesses::new(scores.len() as u64, guesses, 0)?;
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|a, b| key(scores[*a]).total_cmp(&key(scores[*b])));
+    Ok(order)
 }
 
 /// The end of what is refuted, from 0 on; 0 where nothing is.
@@ -246,5 +267,13 @@ mod tests {
         // Equal scores: the order in which they are given.
         assert_eq!(by(&[0.0; 5], 5).right(), 3);
         assert_eq!(by(&[0.0; 5], 1).right(), 1);
+        let by =
+            |ratios: &[f64], guesses| Guesses::by_likelihood(ratios, &included, guesses).unwrap();
+        // By size: 9 and 4 are of canaries that were there, -3 of one that was not, -2 of one that was.
+        let ratios = [-3.0, 9.0, 0.1, -2.0, 4.0];
+        assert_eq!(
+            [1, 2, 3, 4, 5].map(|guesses| by(&ratios, guesses).right()),
+            [1, 2, 3, 3, 3]
+        );
     }
 }
