@@ -74,8 +74,10 @@ fn bisect(holds: impl Fn(f64) -> bool) -> (f64, f64) {
     (low, high)
 }
 
-/// `P(X >= k)` for `k` above the mean and `p + q = 1`, of which the smaller is exact: the density times the continued fraction of the incomplete beta
-/// function `I_p(k, n - k + 1)` (Abramowitz and Stegun 1964, formula 26.5.8), by Lentz's method.
+/// `P(X >= k)` for `k` above the mean and `p + q = 1`, of which the smaller is exact.
+///
+/// The density times the continued fraction of the incomplete beta function `I_p(k, n - k + 1)` (Abramowitz and
+/// Stegun 1964, formula 26.5.8), by Lentz's method.
 fn far_tail(k: u64, n: u64, p: f64, q: f64) -> f64 {
     let (a, b) = (k as f64, (n - k) as f64 + 1.0);
     let tiny = 1e-300;

@@ -143,7 +143,7 @@ mod tests {
             for delta in [1e-12, 1e-5, 0.1] {
                 let found = LowerBound::of_mu(mu, delta, 0.95, Assumption::GaussianCurve).epsilon;
                 let claimed = crate::accounting::gaussian::epsilon(mu, delta);
-                assert!(found <= claimed && found >= claimed * (1.0 - 1e-9));
+                assert!((claimed * (1.0 - 1e-9)..=claimed).contains(&found));
             }
         }
     }

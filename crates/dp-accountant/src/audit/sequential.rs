@@ -20,15 +20,16 @@ const THRESHOLDS: usize = 128;
 /// is that of the attack with both signs reversed. A share of the wealth, which begins at 1, is put on it; threshold,
 /// pair and share are chosen by earlier runs only. So the wealth is a supermartingale, and that it *ever* reaches
 /// `1 / alarm rate` has at most the probability `alarm rate` (Ville 1939; betting after Waudby-Smith and Ramdas 2024,
-/// arXiv 2010.09686; for audits Gonzalez, Dulce-Rubio, Ramdas and Ribero 2025, arXiv 2509.07055, and Kutta, Dunsche, Wei
-/// and Zikas 2026, arXiv 2602.06518). The test may be stopped at any time, for any reason.
+/// arXiv 2010.09686; for audits Gonzalez, Dulce-Rubio, Ramdas and Ribero 2025, arXiv 2509.07055, and Kutta, Dunsche,
+/// Wei and Zikas 2026, arXiv 2602.06518). The test may be stopped at any time, for any reason.
 ///
 /// ```
 /// use dp_accountant::audit::{Claim, Sequential};
 ///
 /// // Half of the noise that was claimed, in the scores of a white-box attack.
 /// let mut test = Sequential::new(vec![Claim::gaussian(1.0)?], 0.01)?;
-/// # let noise = |k: u32| dp_accountant::accounting::normal::upper_quantile((f64::from(k * 7_919 % 997) + 0.5) / 997.0);
+/// # use dp_accountant::accounting::normal::upper_quantile;
+/// # let noise = |k: u32| upper_quantile((f64::from(k * 7_919 % 997) + 0.5) / 997.0);
 /// for pair in 0..900 {
 ///     let (with, without) = (noise(2 * pair) + 2.0, noise(2 * pair + 1));
 ///     if test.observe(with, without)? {

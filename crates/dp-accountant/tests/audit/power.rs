@@ -1,8 +1,6 @@
 //! The worst case: a canary at the bound, attacked through all that the mechanism releases.
 
-use dp_accountant::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
-};
+use dp_accountant::accounting::{Event, FdpAccountant, GaussianAccountant, noise_multiplier_for};
 use dp_accountant::audit::{Claim, Scores, Sequential, Verdict, gaussian_law};
 
 use crate::scores::Source;

@@ -137,8 +137,8 @@ fn exponential_coin(numerator: u128, denominator: u128, generator: &mut impl Rng
     small_exponential_coin(numerator % denominator, denominator, generator)
 }
 
-/// The same for a fraction of at most 1: how many coins of probability `fraction / k`, `k = 1, 2, ...`, come up until one
-/// does not, is even with that probability.
+/// The same for a fraction of at most 1: of coins with probability `fraction / k`, `k = 1, 2, ...`, the number that come
+/// up before one does not is even with that probability.
 fn small_exponential_coin(numerator: u128, denominator: u128, generator: &mut impl Rng) -> bool {
     let mut k = 1;
     while uniform_below(denominator * k, generator) < numerator {
@@ -159,7 +159,7 @@ fn uniform_below(bound: u128, generator: &mut impl Rng) -> u128 {
     loop {
         let low = u128::from(generator.next_u64());
         let drawn = if bits > 64 {
-            low | u128::from(generator.next_u64()) << 64
+            low | (u128::from(generator.next_u64()) << 64)
         } else {
             low
         };

@@ -39,6 +39,8 @@ pub struct Guesses {
 }
 
 impl Guesses {
+    /// How many canaries there were, how many of their coins were guessed, and how many of the guesses are right.
+    ///
     /// # Errors
     /// More guesses than canaries, more right ones than guesses, or no guess at all.
     pub fn new(canaries: u64, guesses: u64, right: u64) -> Result<Self> {
