@@ -68,6 +68,11 @@ report *flags:
 account *flags:
     @cargo run --release --locked --quiet -p tools --bin account -- {{flags}}
 
+# Attack a release with all estimators, and fail where its claim is violated: `just audit --epsilon 4`, `just audit
+# --epsilon 4 --sabotage half-noise`.
+audit *flags="":
+    @cargo run --release --locked --quiet --bin audit -- {{flags}}
+
 # Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
 devices *flags="":
     @cargo run --release --locked --quiet --bin devices {{flags}}

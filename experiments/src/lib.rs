@@ -1,6 +1,7 @@
 //! The experiments; each binary is a thin main over one module here.
 
 pub mod adapt;
+pub mod audit;
 pub mod circle;
 pub mod cost;
 pub mod distance;

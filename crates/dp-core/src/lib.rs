@@ -10,7 +10,7 @@
 //! - [`local`]: records that are privatised by their owner, each by itself;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
-//! Accounting, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
+//! Accounting, audits, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
 //!
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
 //! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
@@ -22,4 +22,4 @@ pub mod mechanism;
 pub mod per_sample;
 pub mod sampling;
 
-pub use dp_accountant::{DpError, accounting, decimal, delta, error, ledger, plan};
+pub use dp_accountant::{DpError, accounting, audit, decimal, delta, error, ledger, plan};

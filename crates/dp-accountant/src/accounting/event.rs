@@ -140,6 +140,13 @@ pub enum Event {
         /// Standard deviation over L2 sensitivity, positive.
         noise_multiplier: f64,
     },
+    /// Discrete Gaussian noise, parameter sigma `noise_multiplier` times the L2 sensitivity, on every entry of a vector
+    /// of whole numbers. Its Renyi divergences are at most those of Gaussian noise (Canonne, Kamath and Steinke 2020,
+    /// arXiv 2004.00010, theorem 4 and proposition 5), its delta is not: [`super::RdpAccountant`] covers it.
+    DiscreteGaussian {
+        /// Parameter sigma over L2 sensitivity, positive.
+        noise_multiplier: f64,
+    },
     /// Laplace noise of scale `noise_multiplier` times the L1 sensitivity.
     Laplace {
         /// Scale over L1 sensitivity, positive.
@@ -212,7 +219,10 @@ impl Event {
     /// [`AccountingError::MixedNeighbours`] when its parts do not fit together.
     pub fn neighbours(&self) -> Result<Option<Neighbours>> {
         match self {
-            Self::Gaussian { .. } | Self::Laplace { .. } | Self::NonPrivate => Ok(None),
+            Self::Gaussian { .. }
+            | Self::DiscreteGaussian { .. }
+            | Self::Laplace { .. }
+            | Self::NonPrivate => Ok(None),
             Self::Sampled { sampler, event } => {
                 join(Some(sampler.neighbours()), event.neighbours()?)
             }
@@ -230,6 +240,7 @@ impl Event {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Gaussian { .. } => "a Gaussian release".into(),
+            Self::DiscreteGaussian { .. } => "a discrete Gaussian release".into(),
             Self::Laplace { .. } => "a Laplace release".into(),
             Self::Sampled { sampler, event } => {
                 let how = match sampler {

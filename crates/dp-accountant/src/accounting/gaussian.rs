@@ -88,11 +88,22 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> f64 {
 
 /// Epsilon of a Gaussian release with this `mu >= 0` at `delta` in `[0, 1]`, rounded up.
 pub(crate) fn epsilon(mu: f64, target: f64) -> f64 {
+    bracket(mu, target, delta).1
+}
+
+/// The same, rounded down: what a lower bound on `mu` says of epsilon.
+pub(crate) fn epsilon_lower(mu: f64, target: f64) -> f64 {
+    let lower = |mu: f64, epsilon: f64| gaussian_delta(mu, epsilon) * (1.0 - ROUNDING);
+    bracket(mu, target, lower).0
+}
+
+/// Two values, next to each other, between which `delta(mu, epsilon)` crosses `target`.
+fn bracket(mu: f64, target: f64, delta: impl Fn(f64, f64) -> f64) -> (f64, f64) {
     if mu == 0.0 || delta(mu, 0.0) <= target {
-        return 0.0;
+        return (0.0, 0.0);
     }
     if target == 0.0 {
-        return f64::INFINITY;
+        return (f64::INFINITY, f64::INFINITY);
     }
     let mut high = mu * (mu + 1.0);
     while delta(mu, high) > target {
@@ -110,5 +121,5 @@ pub(crate) fn epsilon(mu: f64, target: f64) -> f64 {
             high = middle;
         }
     }
-    high
+    (low, high)
 }

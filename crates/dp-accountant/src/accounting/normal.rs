@@ -27,6 +27,26 @@ pub fn ln_upper_tail(x: f64) -> f64 {
     }
 }
 
+/// The `x` with `P(X > x) = p`, for `p` in `[0, 1]`; infinite at its ends.
+///
+/// Abramowitz and Stegun 1964, formula 26.2.23, then Newton steps on the logarithm of the tail.
+pub fn upper_quantile(p: f64) -> f64 {
+    if p > 0.5 {
+        return -upper_quantile(1.0 - p);
+    }
+    if p <= 0.0 {
+        return f64::INFINITY;
+    }
+    let t = (-2.0 * p.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    let mut x = (t - above / below).max(0.0);
+    for _ in 0..3 {
+        x = (x + (ln_upper_tail(x) - p.ln()) * mills_ratio(x)).max(0.0);
+    }
+    x
+}
+
 /// Mills ratio `P(X > x) / density(x)` for `x >= 0`.
 pub fn mills_ratio(x: f64) -> f64 {
     if x < 6.0 {
@@ -114,6 +134,19 @@ mod tests {
         close(ln_upper_tail(100.0), -5_005.524_208_694_205, 1e-14);
         close(upper_tail(5.0), 2.866_515_718_791_939e-7, 1e-14);
         assert!(ln_upper_tail(-40.0).abs() < 1e-300);
+    }
+
+    #[test]
+    fn quantiles_at_extreme_arguments() {
+        close(upper_quantile(0.025), 1.959_963_984_540_054, 1e-14);
+        close(upper_quantile(0.95), -1.644_853_626_951_472_7, 1e-14);
+        close(upper_quantile(1e-300), 37.047_096_299_361_2, 1e-13);
+        assert_eq!(upper_quantile(0.5), 0.0);
+        assert_eq!(upper_quantile(0.0), f64::INFINITY);
+        assert_eq!(upper_quantile(1.0), f64::NEG_INFINITY);
+        for x in [0.01, 0.3, 1.0, 4.0, 9.0, 30.0] {
+            close(upper_quantile(upper_tail(x)), x, 1e-12);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::accountant::Accountant;
 use super::error::{Result, check_delta, check_epsilon};
 use super::event::Event;
 use super::renyi::Renyi;
-use super::steps::{Steps, alternatives};
+use super::steps::{RENYI, Steps, alternatives};
 
 /// Orders tried between 1 and 11, where they matter most; whole numbers follow.
 const FRACTIONAL: u32 = 100;
@@ -17,7 +17,7 @@ const LARGEST: u32 = 1 << 20;
 
 /// Adds up Renyi divergences over steps and converts at the best order.
 ///
-/// Gaussian and Laplace releases by their closed forms; Poisson samples by the divergences of
+/// Gaussian and Laplace releases by their closed forms, discrete Gaussian ones by that of the Gaussian; Poisson samples by the divergences of
 /// their two pairs; batches without replacement under replace-one by the strengthened bound for
 /// Gaussian noise of Wang, Balle and Kasiviswanathan 2019 (theorem 27), never taken below the
 /// divergence of the dominating pair. Conversion to delta by Canonne, Kamath and Steinke 2020
@@ -26,7 +26,7 @@ const LARGEST: u32 = 1 << 20;
 pub struct RdpAccountant;
 
 impl RdpAccountant {
-    const NAME: &'static str = "rdp";
+    const NAME: &'static str = RENYI;
 }
 
 /// Total divergence at each order that was worth computing.

@@ -8,6 +8,9 @@ use super::event::Event;
 /// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
 pub const MAX_STEPS: u64 = 1 << 52;
 
+/// The name of the accountant that adds up Renyi divergences.
+pub(crate) const RENYI: &str = "rdp";
+
 /// The most combinations of partition groups that one event may need.
 const MAX_COMBINATIONS: usize = 1024;
 
@@ -104,6 +107,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
             counted: BTreeMap::new(),
             gaussian_mu2: 0.0,
             non_private: false,
+            sampled: false,
         };
         walk.visit(event, 1)?;
         found.push(walk.finish());
@@ -113,7 +117,10 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
 
 fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Result<()> {
     match event {
-        Event::Gaussian { .. } | Event::Laplace { .. } | Event::NonPrivate => Ok(()),
+        Event::Gaussian { .. }
+        | Event::DiscreteGaussian { .. }
+        | Event::Laplace { .. }
+        | Event::NonPrivate => Ok(()),
         Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
             partitions(event, sizes)
         }
@@ -141,12 +148,25 @@ struct Walk<'e> {
     counted: BTreeMap<(u8, u64, u8, u64), (Step, u64)>,
     gaussian_mu2: f64,
     non_private: bool,
+    sampled: bool,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, event: &Event, count: u64) -> Result<()> {
         match event {
             Event::Gaussian { .. } | Event::Laplace { .. } => {
+                self.push(base(event)?, Sampling::None, count)
+            }
+            Event::DiscreteGaussian { .. } => {
+                // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
+                if self.accountant != RENYI {
+                    return Err(
+                        self.refuse(event, "only its Renyi divergences are bounded; use rdp")
+                    );
+                }
+                if self.sampled {
+                    return Err(self.refuse(event, "no bound is known here for it on a sample"));
+                }
                 self.push(base(event)?, Sampling::None, count)
             }
             Event::NonPrivate => {
@@ -193,6 +213,7 @@ impl Walk<'_> {
             counted: BTreeMap::new(),
             gaussian_mu2: 0.0,
             non_private: false,
+            sampled: true,
         };
         inner.visit(event, 1)?;
         let inner = inner.finish();
@@ -267,10 +288,12 @@ fn base(event: &Event) -> Result<Base> {
         Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
             scale: covered(*noise_multiplier)?,
         }),
-        Event::Gaussian { noise_multiplier } => Ok(Base::Gaussian {
-            mu: 1.0 / covered(*noise_multiplier)?,
-        }),
-        // Only called for the two kinds above.
+        Event::Gaussian { noise_multiplier } | Event::DiscreteGaussian { noise_multiplier } => {
+            Ok(Base::Gaussian {
+                mu: 1.0 / covered(*noise_multiplier)?,
+            })
+        }
+        // Only called for the kinds above.
         _ => Ok(Base::Gaussian { mu: 0.0 }),
     }
 }

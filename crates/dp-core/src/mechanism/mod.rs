@@ -5,6 +5,7 @@
 //! [`ReleasedGradient`], the only form that an optimizer takes.
 
 mod bounded;
+mod discrete;
 mod gaussian;
 mod gradient;
 mod laplace;
@@ -13,6 +14,7 @@ mod releaser;
 mod sensitivity;
 
 pub use bounded::{BoundedGradient, BoundedVector};
+pub use discrete::DiscreteGaussian;
 pub use gradient::{ParameterGradient, ReleasedGradient};
 pub use noise::{NoiseSource, NoiseState};
 pub use releaser::Releaser;

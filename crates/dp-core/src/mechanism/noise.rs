@@ -6,6 +6,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use super::DiscreteGaussian;
+
 /// ChaCha20 streams of one key.
 const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
@@ -137,6 +139,11 @@ impl NoiseSource {
                 a - b
             })
             .collect()
+    }
+
+    /// `count` draws of a discrete Gaussian, exact where those above are rounded.
+    pub fn discrete_gaussian(&mut self, law: &DiscreteGaussian, count: usize) -> Vec<i64> {
+        (0..count).map(|_| law.draw(&mut self.noise)).collect()
     }
 
     /// The generator, for secret draws that are not noise, such as which records form a batch.

@@ -14,6 +14,7 @@ fn words(event: &Value) -> Option<String> {
     let inner = |name: &str| event.get(name).map(describe);
     Some(match event.get("type")?.as_str()? {
         "gaussian" => "Gaussian noise".into(),
+        "discrete_gaussian" => "discrete Gaussian noise".into(),
         "laplace" => "Laplace noise".into(),
         "non_private" => "no noise".into(),
         "sampled" => format!("{} on {}", inner("event")?, sampler(event.get("sampler")?)),

@@ -1,0 +1,117 @@
+//! What attacks on this workspace's own mechanism prove of it, beside what is claimed.
+//!
+//! The mechanism is the one that every training goes through: a plan's `Releaser`, its sampler, its noise and its
+//! ledger. The attacker knows all but the noise, the batches and one record, whose gradient is as long as the declared
+//! sensitivity allows, and sees every release. See `dp_core::audit` for the estimators.
+
+mod attacks;
+mod findings;
+mod target;
+
+use clap::Parser;
+use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
+use lab::diagnostic::Failure;
+
+use findings::Findings;
+use target::Target;
+pub use target::{Mechanism, Sabotage};
+
+/// Attack a mechanism of this workspace, and hold what is proved against what is claimed.
+#[derive(Debug, Parser)]
+#[command(name = "audit", version)]
+pub struct Arguments {
+    /// What is attacked.
+    #[arg(long, value_enum, default_value_t = Mechanism::Gaussian)]
+    pub mechanism: Mechanism,
+    /// The epsilon that is claimed.
+    #[arg(long, default_value_t = 4.0)]
+    pub epsilon: f64,
+    /// The delta that it is claimed at.
+    #[arg(long, default_value_t = 1e-5)]
+    pub delta: f64,
+    /// Releases of a run.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub steps: u64,
+    /// The share of the records in a batch.
+    #[arg(long, default_value_t = 0.1)]
+    pub rate: f64,
+    /// Runs with the record, and as many without, of the attack in many runs (of --mechanism gaussian). Their noise is
+    /// drawn at once, each run being one coordinate of one release.
+    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    pub runs: u64,
+    /// Canaries of the attack in one run: the records of the data set.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub canaries: u64,
+    /// Pairs of whole runs, each with its plan, its ledger and its noise, after which the sequential test gives up.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    pub pairs: u64,
+    /// The probability with which a true claim is called violated, by all attacks together.
+    #[arg(long, default_value_t = 0.01)]
+    pub false_alarm: f64,
+    /// Plant a bug, which is to be found.
+    #[arg(long, value_enum)]
+    pub sabotage: Option<Sabotage>,
+    /// The seed of the coins of the canaries; the noise is secret.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Noise and batches of a known seed, for an audit that repeats itself.
+    #[arg(long)]
+    pub insecure_noise_seed: Option<u64>,
+}
+
+impl Arguments {
+    fn check(&self) -> Result<(), Failure> {
+        let within = |flag: &str, value: f64, ok: bool, bound: &str| {
+            if ok {
+                return Ok(());
+            }
+            let message = format!("--{flag} is {value}, but must be {bound}");
+            Err(Failure::input(message, "see --help"))
+        };
+        let (epsilon, delta, alarm) = (self.epsilon, self.delta, self.false_alarm);
+        let ok = epsilon > 0.0 && epsilon.is_finite();
+        within("epsilon", epsilon, ok, "positive and finite")?;
+        within(
+            "delta",
+            delta,
+            delta > 0.0 && delta < 0.5,
+            "above 0 and below 0.5",
+        )?;
+        within(
+            "false-alarm",
+            alarm,
+            alarm > 0.0 && alarm < 1.0,
+            "above 0 and below 1",
+        )?;
+        let ok = self.rate > 0.0 && self.rate < 1.0;
+        within("rate", self.rate, ok, "above 0 and below 1")
+    }
+}
+
+/// Attacks, prints what was found, and fails where the claim is violated.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a budget that cannot be; [`Failure::Failed`] for a claim that is violated.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.check()?;
+    let mut target = Target::new(arguments)?;
+    let mut findings = Findings::new(arguments);
+    findings.announce(arguments, &target);
+    match target.mu() {
+        Some(mu) => {
+            attacks::many_runs(&mut target, arguments, &mut findings)?;
+            attacks::one_run(&mut target, arguments, mu, &mut findings)?;
+        }
+        None => {
+            // As many guesses as against the Gaussian mechanism of the same claim.
+            let event = |noise_multiplier| Event::Gaussian { noise_multiplier };
+            let (epsilon, delta) = (arguments.epsilon, arguments.delta);
+            let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, event);
+            let mu = 1.0 / z.map_err(Failure::failed)?;
+            attacks::one_run(&mut target, arguments, mu, &mut findings)?;
+        }
+    }
+    attacks::pairs(&mut target, arguments, &mut findings)?;
+    findings.verdict()
+}

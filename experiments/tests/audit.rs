@@ -1,0 +1,124 @@
+//! `audit` as a person runs it: a true claim, planted bugs, bad input.
+
+use std::process::{Command, Output};
+
+/// With noise of a known seed. The false-alarm rate of each run is that of `--false-alarm`, 1 in 100.
+fn audit(flags: &str) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_audit"))
+        .args(flags.split_whitespace())
+        .args(["--insecure-noise-seed", "11"])
+        .output();
+    output.expect("the binary starts")
+}
+
+const SMALL: &str = "--runs 20000 --canaries 2000 --pairs 150";
+
+/// A training on sampled batches, in one run.
+const TRAINING: &str = "--epsilon 4 --rate 0.3 --pairs 0";
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Percents of the claim, one an estimator.
+fn shares(output: &Output) -> Vec<f64> {
+    let share = |line: &str| line.split_once(" % of the claim")?.0.trim().parse().ok();
+    text(&output.stdout).lines().filter_map(share).collect()
+}
+
+#[test]
+fn what_is_claimed_of_a_release_is_not_violated() {
+    for flags in ["--epsilon 4", "--epsilon 10", "--epsilon 4 --steps 3"] {
+        let output = audit(&format!("{SMALL} {flags}"));
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{flags}: {printed}");
+        assert!(
+            printed.contains("no attack violates the claim"),
+            "{printed}"
+        );
+        let shares = shares(&output);
+        assert_eq!(shares.len(), 5, "{printed}");
+        assert!(shares.iter().all(|share| *share <= 100.0), "{shares:?}");
+        // By the law of the scores, nearly all of it.
+        assert!(shares[2] > 90.0, "{shares:?}");
+    }
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let cases = [
+        "--epsilon 4 --sabotage half-noise",
+        "--epsilon 4 --steps 4 --sabotage accounted-once",
+    ];
+    for flags in cases {
+        let output = audit(&format!("{SMALL} {flags}"));
+        let printed = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
+        let verdict = printed
+            .lines()
+            .find(|line| line.contains("violated by"))
+            .expect("a verdict");
+        for attack in [
+            "many runs, counts and a Gaussian curve",
+            "many runs, law of the scores",
+            "pairs of runs",
+        ] {
+            assert!(verdict.contains(attack), "{flags}: {verdict}");
+        }
+        assert!(text(&output.stderr).contains("the claim of epsilon 4 at delta 1e-5 is violated"));
+    }
+}
+
+/// Against the curve of the plan, amplification and all.
+#[test]
+fn what_is_claimed_of_a_training_is_not_violated() {
+    for mechanism in ["poisson", "fixed-size"] {
+        let output = audit(&format!("{TRAINING} --steps 20 --mechanism {mechanism}"));
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{mechanism}: {printed}");
+        let shares = shares(&output);
+        assert_eq!(shares.len(), 2, "{printed}");
+        assert!(shares[1] > 20.0 && shares[1] <= 100.0, "{shares:?}");
+    }
+}
+
+#[test]
+fn bugs_of_a_training_are_found_in_one_run() {
+    let cases = [
+        "--mechanism poisson --steps 20 --sabotage half-noise",
+        "--mechanism poisson --steps 20 --sabotage accounted-once",
+        "--mechanism poisson --steps 20 --sabotage fixed-batches",
+        "--mechanism fixed-size --steps 60 --sabotage accounted-once",
+    ];
+    for flags in cases {
+        let output = audit(&format!("{TRAINING} {flags}"));
+        let printed = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
+        assert!(
+            printed.contains("violated by one run, guesses and the curve of the plan"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn bad_budgets_are_refused() {
+    let cases = [
+        ("--epsilon 0", "--epsilon is 0"),
+        ("--delta 0.7", "--delta is 0.7"),
+        ("--false-alarm 1", "--false-alarm is 1"),
+        ("--rate 0", "--rate is 0"),
+        ("--delta 1e-4 --mechanism poisson", "delta = 0.0001"),
+        ("--sabotage accounted-once", "say --steps"),
+        (
+            "--sabotage fixed-batches --steps 4",
+            "--mechanism fixed-size",
+        ),
+    ];
+    for (flags, words) in cases {
+        let output = audit(flags);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
+        assert!(message.contains(words), "{flags}: {message}");
+    }
+}
