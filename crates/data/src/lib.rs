@@ -17,6 +17,8 @@
 //! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
 //! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
+//! [`export`] writes images as others read them.
+//!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
 //! Every random function takes its generator, or a seed, as an argument; nothing here panics on
@@ -32,6 +34,7 @@ mod catalogue;
 mod dataset;
 mod download;
 mod error;
+pub mod export;
 mod features;
 pub mod fetch;
 pub mod folder;

@@ -102,24 +102,29 @@ pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
         let expected = format!("{} x {width} values", array.rows);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, expected));
     }
-    let shape = match array.width {
-        Some(width) => format!("({}, {width})", array.rows),
-        None => format!("({},)", array.rows),
+    let shape: Vec<usize> = std::iter::once(array.rows).chain(array.width).collect();
+    writer.write_all(&header("<f4", &shape)?)?;
+    for value in &array.values {
+        writer.write_all(&value.to_le_bytes())?;
+    }
+    writer.flush()
+}
+
+/// The start of a file in version 1.0, whose values of the type `descr` follow in C order.
+pub(crate) fn header(descr: &str, shape: &[usize]) -> io::Result<Vec<u8>> {
+    let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let lengths = match &lengths[..] {
+        [one] => format!("{one},"),
+        several => several.join(", "),
     };
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // The values start at a multiple of 64 bytes, behind ten bytes, the header, and its line break.
     let padding = (64 - (MAGIC.len() + 4 + header.len() + 1) % 64) % 64;
     header.push_str(&" ".repeat(padding));
     header.push('\n');
     let length = u16::try_from(header.len()).map_err(io::Error::other)?;
-    writer.write_all(MAGIC)?;
-    writer.write_all(&[1, 0])?;
-    writer.write_all(&length.to_le_bytes())?;
-    writer.write_all(header.as_bytes())?;
-    for value in &array.values {
-        writer.write_all(&value.to_le_bytes())?;
-    }
-    writer.flush()
+    Ok([MAGIC, &[1, 0], &length.to_le_bytes(), header.as_bytes()].concat())
 }
 
 #[derive(Clone, Copy)]

@@ -7,9 +7,11 @@
 mod network;
 mod plan;
 mod report;
+mod samples;
 mod settings;
 mod targets;
 mod train;
 
+pub(crate) use samples::sampler;
 pub use settings::{Flags, Release, Settings};
 pub use train::Generate;

@@ -12,6 +12,8 @@ use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::{Checkpoint, GeneratorState};
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
     Wording, bounded, releaser,
@@ -190,9 +192,18 @@ impl Experiment for Generate {
     const ABOUT: &'static str = "Train a class-conditional generator of images on released projections of private \
                                  records. Values come from the preset of what is released, and a flag wins over the \
                                  preset.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
+        &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
+
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        arguments.own.export.of(folder, interrupt)
+    }
 
     fn load(
         settings: &Settings,
@@ -210,7 +221,9 @@ impl Experiment for Generate {
             true => photographs(settings, data_dir, &arguments.running.cache()?)?,
             false => labelled(settings, data_dir)?,
         };
-        let width = records.shape().values();
+        let (shape, export) = (records.shape(), &arguments.own.export);
+        export.check(shape, classes > 0, None)?;
+        let width = shape.values();
         settings.check_slices(
             width
                 + if settings.releases_each_step() {
@@ -227,7 +240,7 @@ impl Experiment for Generate {
             rng
         };
         let (noise, ema, device) = (settings.noise, settings.ema, &chosen.device);
-        let model = Generator::new(noise, classes, records.shape(), ema, &mut stream(1), device)?;
+        let model = Generator::new(noise, classes, shape, ema, &mut stream(1), device)?;
         Ok(Self {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             settings: settings.clone(),

@@ -9,6 +9,7 @@
 mod labelled;
 mod write;
 
+pub(crate) use write::{images_header, labels_header};
 pub use write::{write_images, write_labels};
 
 use std::fs::File;

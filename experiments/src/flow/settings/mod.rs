@@ -7,6 +7,7 @@ mod unused;
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, budget_name, text_in};
 
+use crate::export::ExportFlags;
 use crate::objective::Frame;
 use crate::scores::ScoreFlags;
 
@@ -93,6 +94,9 @@ lab::settings! {
         /// How samples are scored.
         #[command(flatten)]
         score: ScoreFlags,
+        /// The samples to take away.
+        #[command(flatten)]
+        export: ExportFlags,
     }
 }
 
