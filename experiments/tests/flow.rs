@@ -118,12 +118,14 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
 /// What the folder of a flow of many releases holds at its end.
 const PUBLISHED: &[&str] = &[
     ".lock",
+    "autoencoder.f32",
     "labels.u8",
     "command.txt",
     "config.toml",
     "ledger.jsonl",
     "metrics.jsonl",
     "latents.f32",
+    "samples.json",
     "samples.png",
     "reconstructions.png",
     "strip.png",

@@ -28,7 +28,7 @@ use place::Place;
 
 /// Samples that are made and written at once. Always so many, so that the first samples are the same however many
 /// follow.
-const PART: usize = 1000;
+const PART: usize = 200;
 /// Of the generator of exported samples; others serve the run.
 const STREAM: u64 = 64;
 
