@@ -8,7 +8,7 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
+//! [`Shapes`] are drawn by random processes and show no class of anything. [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
 //! in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
@@ -33,6 +33,7 @@ pub mod biased;
 mod catalogue;
 mod dataset;
 mod download;
+pub mod drawn;
 mod error;
 pub mod export;
 mod features;
@@ -55,6 +56,7 @@ pub use adult::Adult;
 pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
+pub use drawn::Shapes;
 pub use error::{DataError, NpyError, SplitError, TableError, Unavailable};
 pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};

@@ -8,6 +8,7 @@ use model::latent::ImageShape;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 
+use super::data_split::SHAPES;
 use super::mechanisms::Generated;
 use super::settings::Settings;
 use super::space::Space;
@@ -44,6 +45,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     let what = match run.settings.public.as_str() {
         "half" => "images of the kind of the private ones",
         "glyphs" => "digits drawn by the program, which show what the ten classes look like",
+        SHAPES => "lines, outlines and textures of no class",
         _ => "images of another data set",
     };
     let mut public_knowledge = format!(

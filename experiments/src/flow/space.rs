@@ -159,7 +159,11 @@ pub fn autoencoder(
     session: &Session,
 ) -> Result<Space, Failure> {
     let training = Training {
-        epochs: settings.public_epochs,
+        // What has no end is fresh at each pass: one pass over all of it.
+        epochs: match split.public.endless() {
+            true => 1,
+            false => settings.public_epochs,
+        },
         batch: BATCH,
         learning_rate: LEARNING_RATE,
     };
