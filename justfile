@@ -41,6 +41,11 @@ distance-figures out="runs/figures/distance" *flags="":
     cargo run --release --locked --bin distance -- --figure {{out}} {{flags}}
     cargo run --release --locked --bin distance -- --power {{out}} {{flags}}
 
+# Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
+# --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).
+privatise input out *flags="":
+    cargo run --release --locked --bin privatise -- --input {{input}} --out {{out}} {{flags}}
+
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
 # --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
 run-adapt source="mnist" target="usps" *flags="":

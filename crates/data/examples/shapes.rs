@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use data::Shapes;
 
-const COLUMNS: u32 = 24;
-const ROWS: u32 = 4;
+const COLUMNS: u32 = 16;
+const ROWS: u32 = 2;
 const CELL: u32 = 34;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -11,7 +11,7 @@ use crate::split::{Records, digest};
 use crate::{DataError, TableError, npy};
 
 /// What a label has to be.
-const ADVICE: &str = "repair or remove the row";
+pub(crate) const ADVICE: &str = "repair or remove the row";
 
 /// Records of `width` features with labels.
 ///
@@ -214,12 +214,12 @@ impl Records for LabelledFeatures {
     }
 }
 
-fn class(value: f64, classes: usize) -> Option<usize> {
+pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {
     let holds = value >= 0.0 && value < classes as f64 && value.fract() == 0.0;
     holds.then_some(value as usize)
 }
 
-fn class_bound(classes: usize) -> String {
+pub(crate) fn class_bound(classes: usize) -> String {
     format!(
         "a class, a whole number from 0 to {}",
         classes.saturating_sub(1)

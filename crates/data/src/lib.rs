@@ -17,7 +17,8 @@
 //! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
 //! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
-//! [`export`] writes images as others read them.
+//! [`export`] writes images as others read them. [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
+//! what was promised; [`transform`] is the cosine transform that may come before.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
@@ -45,11 +46,14 @@ mod hex;
 pub mod idx;
 mod images;
 pub mod npy;
+pub mod privatised;
 mod progress;
 mod reshape;
 mod rows;
 pub mod split;
+pub mod stream;
 pub mod table;
+pub mod transform;
 pub mod usps;
 
 pub use adult::Adult;
@@ -57,7 +61,7 @@ pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use drawn::Shapes;
-pub use error::{DataError, NpyError, SplitError, TableError, Unavailable};
+pub use error::{DataError, NpyError, PrivatisedError, SplitError, TableError, Unavailable};
 pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};

@@ -57,7 +57,7 @@ pub struct LocalMechanism {
     epsilon: f64,
     delta: f64,
     radius: f64,
-    scale: f64,
+    noise_multiplier: f64,
 }
 
 /// A record after its mechanism.
@@ -76,13 +76,13 @@ impl LocalMechanism {
     /// # Errors
     /// [`DpError::OutOfRange`] for an epsilon or a radius that is not positive and finite.
     pub fn laplace(epsilon: f64, radius: f64) -> Result<Self, DpError> {
-        let diameter = diameter(epsilon, radius)?;
+        check(epsilon, radius)?;
         Ok(Self {
             noise: LocalNoise::Laplace,
             epsilon,
             delta: 0.0,
             radius,
-            scale: diameter / epsilon,
+            noise_multiplier: 1.0 / epsilon,
         })
     }
 
@@ -92,7 +92,7 @@ impl LocalMechanism {
     /// # Errors
     /// As [`LocalMechanism::laplace`]; [`DpError::Accounting`] for a delta outside `(0, 1)`.
     pub fn gaussian(epsilon: f64, delta: f64, radius: f64) -> Result<Self, DpError> {
-        let diameter = diameter(epsilon, radius)?;
+        check(epsilon, radius)?;
         let event = |noise_multiplier| Event::Gaussian { noise_multiplier };
         let multiplier = noise_multiplier_for(&GaussianAccountant, epsilon, delta, event)?;
         Ok(Self {
@@ -100,7 +100,7 @@ impl LocalMechanism {
             epsilon,
             delta,
             radius,
-            scale: diameter * multiplier,
+            noise_multiplier: multiplier,
         })
     }
 
@@ -113,7 +113,7 @@ impl LocalMechanism {
     ///
     /// Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, equation 4, after Zhao et al. 2019.
     pub fn gaussian_published(epsilon: f64, delta: f64, radius: f64) -> Result<Self, DpError> {
-        let diameter = diameter(epsilon, radius)?;
+        check(epsilon, radius)?;
         if !(delta > 0.0 && delta < 0.5) {
             return Err(DpError::OutOfRange {
                 name: "delta",
@@ -130,7 +130,7 @@ impl LocalMechanism {
             epsilon,
             delta,
             radius,
-            scale: diameter * multiplier,
+            noise_multiplier: multiplier,
         })
     }
 
@@ -156,7 +156,26 @@ impl LocalMechanism {
 
     /// The standard deviation of Gaussian noise or the scale of Laplace noise, in units of the records.
     pub fn scale(&self) -> f64 {
-        self.scale
+        self.diameter_upper() * self.noise_multiplier
+    }
+
+    /// How far two records can be apart before the noise, rounded up: `2 r`, in the norm of the noise.
+    pub fn diameter_upper(&self) -> f64 {
+        2.0 * self.radius * (1.0 + ROUNDING)
+    }
+
+    /// The noise over the diameter.
+    pub fn noise_multiplier(&self) -> f64 {
+        self.noise_multiplier
+    }
+
+    /// What the accountant counts for a record.
+    pub fn event(&self) -> Event {
+        let noise_multiplier = self.noise_multiplier;
+        match self.noise {
+            LocalNoise::Laplace => Event::Laplace { noise_multiplier },
+            LocalNoise::Gaussian => Event::Gaussian { noise_multiplier },
+        }
     }
 
     /// The record in its ball, with noise in every coordinate.
@@ -176,8 +195,9 @@ impl LocalMechanism {
             LocalNoise::Laplace => noise.standard_laplace(record.len()),
             LocalNoise::Gaussian => noise.standard_normal(record.len()),
         };
+        let scale = self.scale();
         let noisy = privatised.values.iter_mut().zip(draws);
-        noisy.for_each(|(value, draw)| *value += self.scale * draw);
+        noisy.for_each(|(value, draw)| *value += scale * draw);
         // Whoever learns the key later learns nothing of this record.
         noise.advance();
         Ok(privatised)
@@ -212,8 +232,7 @@ impl LocalMechanism {
     }
 }
 
-/// How far two records can be apart, rounded up.
-fn diameter(epsilon: f64, radius: f64) -> Result<f64, DpError> {
+fn check(epsilon: f64, radius: f64) -> Result<(), DpError> {
     for (name, value) in [("epsilon", epsilon), ("radius of the records", radius)] {
         if !(value > 0.0 && value.is_finite()) {
             return Err(DpError::OutOfRange {
@@ -223,7 +242,7 @@ fn diameter(epsilon: f64, radius: f64) -> Result<f64, DpError> {
             });
         }
     }
-    Ok(2.0 * radius * (1.0 + ROUNDING))
+    Ok(())
 }
 
 #[cfg(test)]

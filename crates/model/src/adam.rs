@@ -80,8 +80,12 @@ impl ModuleAdam {
     ) -> M {
         let data = TensorData::new(cotangent, output.dims());
         let cotangent = Tensor::from_data(data, &output.device());
-        let gradients = (output * cotangent).sum().backward();
-        let gradients = GradientsParams::from_grads(gradients, &module);
+        self.descend(rate, module, (output * cotangent).sum())
+    }
+
+    /// One step down `loss`, of what the module computed on a device with gradients.
+    pub fn descend<M: Module>(&mut self, rate: f64, module: M, loss: Tensor<1>) -> M {
+        let gradients = GradientsParams::from_grads(loss.backward(), &module);
         self.step(rate, module.valid(), gradients).train()
     }
 

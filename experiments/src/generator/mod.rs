@@ -4,7 +4,6 @@
 //! No record is public: slices are drawn without a look at any. In a public latent space it is `flow --mechanism
 //! generator`.
 
-mod network;
 mod plan;
 mod report;
 mod samples;

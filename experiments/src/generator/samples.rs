@@ -7,10 +7,10 @@ use lab::session::floats_of_bytes;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::network::Generator;
 use super::settings::Settings;
-use super::train::Generate;
+use super::train::{Generate, untrained};
 use crate::export::{self, Source};
+use crate::generators::Generator;
 
 /// The weights that samples are made by.
 pub const WEIGHTS: &str = "weights.f32";
@@ -57,14 +57,8 @@ pub fn sampler(
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
     let settings: Settings = folder.read_toml("config.toml")?;
-    let mut model = Generator::new(
-        settings.noise,
-        source.classes,
-        source.shape,
-        None,
-        &mut ChaCha20Rng::seed_from_u64(0),
-        device,
-    )?;
+    let rng = &mut ChaCha20Rng::seed_from_u64(0);
+    let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
     let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
     model
         .set_weights(&weights)

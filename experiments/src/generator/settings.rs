@@ -3,7 +3,7 @@
 use data::{DatasetKind, ImageFolder};
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, bounded, budget_name, positive};
-use model::generator::PhotographGenerator;
+use model::generator::Dcgan;
 use serde::{Deserialize, Serialize};
 
 use crate::export::ExportFlags;
@@ -163,7 +163,7 @@ impl session::Settings for Settings {
         }
         let mut settings: Self = arguments.over(release.preset())?;
         if settings.photographs() {
-            settings.noise = own.noise.unwrap_or(PhotographGenerator::INPUTS);
+            settings.noise = own.noise.unwrap_or(Dcgan::PHOTOGRAPH_INPUTS);
             settings.radius = own.radius.unwrap_or(PHOTOGRAPH_RADIUS);
             settings.points = own.points.unwrap_or(PHOTOGRAPH_POINTS);
         } else {
@@ -183,7 +183,7 @@ impl session::Settings for Settings {
 
     fn check(&self) -> Result<(), Failure> {
         if self.photographs() {
-            let (found, width) = (self.noise, PhotographGenerator::INPUTS);
+            let (found, width) = (self.noise, Dcgan::PHOTOGRAPH_INPUTS);
             let bound = format!("{width} for photographs");
             bounded("noise", found, found == width, &bound)?;
         } else {

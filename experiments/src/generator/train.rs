@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
 
+use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -18,6 +19,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
     Wording, bounded, releaser,
 };
+use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
@@ -26,12 +28,12 @@ use serde_json::json;
 use swd::flow::StepSize;
 use swd::{FlowTarget, Particles};
 
-use super::network::Generator;
 use super::plan::{RELEASE, plan, sampler};
 use super::report;
 use super::settings::{Flags, Settings};
 use super::targets::Target;
 use crate::flow::load_photographs;
+use crate::generators::{Architecture, Code, Generator, Size};
 use crate::records::{Records, Source, load_private};
 use crate::scores::ScoreFlags;
 
@@ -118,6 +120,30 @@ fn photographs(
         classes: 0,
         used: split.used,
     })
+}
+
+/// The generator of the settings before its first step.
+///
+/// # Errors
+///
+/// As [`Generator::new`].
+pub fn untrained(
+    settings: &Settings,
+    classes: usize,
+    shape: ImageShape,
+    ema: Option<f64>,
+    rng: &mut ChaCha20Rng,
+    device: &Device,
+) -> Result<Generator, Failure> {
+    let size = Size {
+        code: Code::Gaussian(settings.noise),
+        classes,
+    };
+    let architecture = match shape.channels {
+        1 => Architecture::Upsampled(shape),
+        _ => Architecture::Dcgan(shape),
+    };
+    Generator::new(architecture, size, ema, rng, device)
 }
 
 impl Generate {
@@ -239,8 +265,8 @@ impl Experiment for Generate {
             rng.set_stream(stream);
             rng
         };
-        let (noise, ema, device) = (settings.noise, settings.ema, &chosen.device);
-        let model = Generator::new(noise, classes, shape, ema, &mut stream(1), device)?;
+        let (rng, device) = (&mut stream(1), &chosen.device);
+        let model = untrained(settings, classes, shape, settings.ema, rng, device)?;
         Ok(Self {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             settings: settings.clone(),
@@ -321,8 +347,8 @@ impl Experiment for Generate {
         let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
         let each = self.each();
         let made = self.model.make(each, &mut self.public);
-        let (cotangent, distance) = self.gradient(&made.pixels, session)?;
-        self.model.descend(made, cotangent, rate);
+        let (cotangent, distance) = self.gradient(&made.values(), session)?;
+        self.model.pull(made, cotangent, rate);
         self.distance = distance;
         Ok(())
     }

@@ -1,10 +1,12 @@
 mod npy;
+mod privatised;
 mod split;
 mod table;
 
 use std::path::PathBuf;
 
 pub use npy::NpyError;
+pub use privatised::PrivatisedError;
 pub(crate) use split::NOTE;
 pub use split::SplitError;
 pub use table::TableError;
@@ -273,6 +275,10 @@ pub enum DataError {
     #[error(transparent)]
     Npy(Box<NpyError>),
 
+    /// A file of privatised records that cannot be read or written.
+    #[error(transparent)]
+    Privatised(Box<PrivatisedError>),
+
     /// A public and private half that cannot be had.
     #[error(transparent)]
     Split(Box<SplitError>),
@@ -287,6 +293,12 @@ impl From<TableError> for DataError {
 impl From<NpyError> for DataError {
     fn from(error: NpyError) -> Self {
         Self::Npy(Box::new(error))
+    }
+}
+
+impl From<PrivatisedError> for DataError {
+    fn from(error: PrivatisedError) -> Self {
+        Self::Privatised(Box::new(error))
     }
 }
 

@@ -92,7 +92,8 @@ impl Npz {
     }
 
     fn begin(&mut self, name: &'static str, shape: &[usize]) -> io::Result<()> {
-        let header = npy::header("|u1", shape)?;
+        let lengths: Vec<u64> = shape.iter().map(|&length| length as u64).collect();
+        let header = npy::header("|u1", &lengths, 0)?;
         let size = header.len() + shape.iter().product::<usize>();
         let member = Member {
             name,

@@ -7,8 +7,10 @@
 //! Source: the format's description beside the MNIST database (LeCun, Cortes, Burges).
 
 mod labelled;
+mod stream;
 mod write;
 
+pub use stream::IdxStream;
 pub(crate) use write::{images_header, labels_header};
 pub use write::{write_images, write_labels};
 
@@ -83,24 +85,7 @@ pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataErr
 }
 
 fn images_of(mut stream: Stream<'_>) -> Result<IdxImages, DataError> {
-    let file = stream.file;
-    stream.magic(IMAGES, "images, three dimensions of bytes")?;
-    let [count, height, width] = stream.header::<3>()?;
-    let sides = 1..=MAX_SIDE;
-    let total = u128::from(count) * u128::from(height) * u128::from(width);
-    if count == 0
-        || !sides.contains(&height)
-        || !sides.contains(&width)
-        || total > u128::from(MAX_BYTES)
-    {
-        return Err(DataError::Header {
-            file: file.into(),
-            expected: format!(
-                "at least 1 image with sides of 1 to {MAX_SIDE} and at most {MAX_BYTES} bytes in all"
-            ),
-            found: format!("{count} images of {height} x {width}, {total} bytes"),
-        });
-    }
+    let [count, height, width] = image_header(&mut stream, MAX_BYTES)?;
     Ok(IdxImages {
         count: count as usize,
         height: height as usize,
@@ -109,27 +94,58 @@ fn images_of(mut stream: Stream<'_>) -> Result<IdxImages, DataError> {
     })
 }
 
+/// Number, height and width of the images, which take at most so many bytes.
+fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataError> {
+    stream.magic(IMAGES, "images, three dimensions of bytes")?;
+    let [count, height, width] = stream.header::<3>()?;
+    let sides = 1..=MAX_SIDE;
+    let total = u128::from(count) * u128::from(height) * u128::from(width);
+    if count == 0 || !sides.contains(&height) || !sides.contains(&width) || total > u128::from(most)
+    {
+        return Err(DataError::Header {
+            file: stream.file.clone(),
+            expected: format!(
+                "at least 1 image with sides of 1 to {MAX_SIDE} and at most {most} bytes in all"
+            ),
+            found: format!("{count} images of {height} x {width}, {total} bytes"),
+        });
+    }
+    Ok([count, height, width])
+}
+
 /// Decodes gzip idx1 labels from a reader; `file` is the name to use in errors.
 ///
 /// # Errors
 /// As [`decode_images`], and [`DataError::Label`] for a label over [`MAX_LABEL`].
 pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError> {
     let mut stream = Stream::open(file, reader)?;
+    let count = label_header(&mut stream)?;
+    let labels = stream.body(count)?;
+    check_labels(file, 0, &labels)?;
+    Ok(labels)
+}
+
+/// The number of labels.
+fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     stream.magic(LABELS, "labels, one dimension of bytes")?;
     let [count] = stream.header::<1>()?;
     if count == 0 || u64::from(count) > MAX_BYTES {
         return Err(DataError::Header {
-            file: file.into(),
+            file: stream.file.clone(),
             expected: format!("1 to {MAX_BYTES} labels"),
             found: format!("{count} labels"),
         });
     }
-    let labels = stream.body(u64::from(count))?;
+    Ok(count.into())
+}
+
+/// Whether labels, the first of which is at index `first`, are classes.
+fn check_labels(file: &str, first: usize, labels: &[u8]) -> Result<(), DataError> {
     match labels.iter().position(|&label| label > MAX_LABEL) {
-        None => Ok(labels),
-        Some(index) => Err(DataError::Label {
+        None => Ok(()),
+        Some(place) => Err(DataError::Label {
             file: file.into(),
-            index,
+            index: first + place,
             max: MAX_LABEL,
         }),
     }
@@ -148,14 +164,14 @@ type Replayed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
 
 /// A decompressed stream that counts what it has given.
 struct Stream<'a> {
-    file: &'a str,
+    file: String,
     reader: Box<dyn Read + 'a>,
     given: u64,
 }
 
 impl<'a> Stream<'a> {
     /// A gzip stream.
-    fn open(file: &'a str, reader: impl Read + 'a) -> Result<Self, DataError> {
+    fn open(file: &str, reader: impl Read + 'a) -> Result<Self, DataError> {
         let (start, reader) = Self::start(file, reader)?;
         if start != GZIP {
             let found = match start.as_slice() {
@@ -171,21 +187,21 @@ impl<'a> Stream<'a> {
     }
 
     /// A gzip stream, or what lies in the file as it is.
-    fn plain_or_gzip(file: &'a str, reader: impl Read + 'a) -> Result<Self, DataError> {
+    fn plain_or_gzip(file: &str, reader: impl Read + 'a) -> Result<Self, DataError> {
         let (start, reader) = Self::start(file, reader)?;
         if start == GZIP {
             return Ok(Self::gzip(file, reader));
         }
         Ok(Self {
-            file,
+            file: file.into(),
             reader: Box::new(BufReader::new(reader)),
             given: 0,
         })
     }
 
-    fn gzip(file: &'a str, reader: impl Read + 'a) -> Self {
+    fn gzip(file: &str, reader: impl Read + 'a) -> Self {
         Self {
-            file,
+            file: file.into(),
             // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
             reader: Box::new(MultiGzDecoder::new(BufReader::new(reader))),
             given: 0,
@@ -213,7 +229,7 @@ impl<'a> Stream<'a> {
             return Ok(());
         }
         Err(DataError::Magic {
-            file: self.file.into(),
+            file: self.file.clone(),
             expected,
             meaning,
             found,
@@ -231,12 +247,18 @@ impl<'a> Stream<'a> {
 
     fn body(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
         let body = self.exactly(length)?;
+        self.end()?;
+        Ok(body)
+    }
+
+    /// Nothing follows.
+    fn end(&mut self) -> Result<(), DataError> {
         // One byte more than promised is enough to know; a bomb is not unpacked further. At the end
         // of the stream this read is also what makes the decompressor check its CRC.
         match self.reader.read(&mut [0]) {
-            Ok(0) => Ok(body),
+            Ok(0) => Ok(()),
             Ok(_) => Err(DataError::Oversized {
-                file: self.file.into(),
+                file: self.file.clone(),
                 expected: self.given,
             }),
             Err(error) => Err(self.broken(error, self.given, 0)),
@@ -244,8 +266,12 @@ impl<'a> Stream<'a> {
     }
 
     fn exactly(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
+        self.part(length, self.given + length)
+    }
+
+    /// A part of a stream of which so many bytes are expected in all.
+    fn part(&mut self, length: u64, expected: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
-        let expected = self.given + length;
         let read = self
             .reader
             .by_ref()
@@ -255,12 +281,12 @@ impl<'a> Stream<'a> {
         match read {
             Err(error) => Err(self.broken(error, expected, bytes.len() as u64)),
             Ok(()) if (bytes.len() as u64) < length => Err(DataError::Truncated {
-                file: self.file.into(),
+                file: self.file.clone(),
                 expected,
                 found: self.given + bytes.len() as u64,
             }),
             Ok(()) => {
-                self.given = expected;
+                self.given += length;
                 Ok(bytes)
             }
         }
@@ -270,13 +296,13 @@ impl<'a> Stream<'a> {
         let found = self.given + read;
         if error.kind() == io::ErrorKind::UnexpectedEof && found < expected {
             return DataError::Truncated {
-                file: self.file.into(),
+                file: self.file.clone(),
                 expected,
                 found,
             };
         }
         DataError::Corrupt {
-            file: self.file.into(),
+            file: self.file.clone(),
             source: error,
         }
     }

@@ -1,3 +1,5 @@
+use std::io::BufRead;
+
 use sha2::{Digest, Sha256};
 
 use super::column::{Column, Role};
@@ -10,21 +12,8 @@ use crate::hex::hex;
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
     let mut lines = Lines::new(schema, file, bytes);
-    let places = match schema.header {
-        false => (0..schema.columns.len()).collect(),
-        true => match lines.next()? {
-            Some(line) => header(schema, file, &line)?,
-            None => return Err(empty(file)),
-        },
-    };
-    let mut rows = Rows {
-        schema,
-        file,
-        features: Vec::new(),
-        classes: Vec::new(),
-        responses: Vec::new(),
-        groups: Vec::new(),
-    };
+    let places = places(schema, file, &mut lines)?;
+    let mut rows = Rows::new(schema, file);
     let (mut kept, mut all) = (Vec::new(), 0);
     while let Some(line) = lines.next()? {
         if rows.read(&line, &places)? {
@@ -40,14 +29,29 @@ pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTabl
     })
 }
 
-fn empty(file: &str) -> DataError {
+/// The place in a line of each column of the schema; reads the line of their names where there is one.
+pub(super) fn places(
+    schema: &Schema,
+    file: &str,
+    lines: &mut Lines<impl BufRead>,
+) -> Result<Vec<usize>, DataError> {
+    if !schema.header {
+        return Ok((0..schema.columns.len()).collect());
+    }
+    match lines.next()? {
+        Some(line) => Ok(header(schema, file, &line)?),
+        None => Err(empty(file)),
+    }
+}
+
+pub(super) fn empty(file: &str) -> DataError {
     DataError::Empty {
         what: file.into(),
         expected: "record",
     }
 }
 
-/// The place in a line of each column of the schema.
+/// The place of each column of the schema among the names in a line.
 fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, TableError> {
     let refuse = |problem| TableError::Header {
         file: file.into(),
@@ -81,18 +85,29 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, Ta
 }
 
 /// The records so far.
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     schema: &'a Schema,
     file: &'a str,
-    features: Vec<f32>,
-    classes: Vec<usize>,
+    pub features: Vec<f32>,
+    pub classes: Vec<usize>,
     responses: Vec<f32>,
     groups: Vec<u8>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    pub fn new(schema: &'a Schema, file: &'a str) -> Self {
+        Self {
+            schema,
+            file,
+            features: Vec::new(),
+            classes: Vec::new(),
+            responses: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
     /// Adds the record of a line, or nothing if it is to be dropped; says which.
-    fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
+    pub fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
         if line.fields.len() != places.len() {
             return Err(TableError::Fields {
                 file: self.file.into(),

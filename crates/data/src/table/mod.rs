@@ -8,7 +8,9 @@ mod lines;
 mod raw;
 mod records;
 mod schema;
+mod stream;
 
 pub use crate::error::TableError;
 pub use grouped::{GroupedTable, Labels};
 pub use schema::{CsvTable, Missing, Outside, Schema};
+pub use stream::CsvStream;

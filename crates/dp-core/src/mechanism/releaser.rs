@@ -8,6 +8,7 @@ use super::{
 use crate::DpError;
 use crate::accounting::Event;
 use crate::ledger::{Ledger, LedgerEntry};
+use crate::local::{LocalMechanism, LocalNoise};
 use crate::plan::{CheckedPlan, NoiseFor};
 use crate::sampling::{Draw, Made};
 
@@ -223,6 +224,36 @@ impl Releaser {
         self.record(event, l1_upper, deviation, ledger)?;
         self.made[place] = true;
         Ok(noisy)
+    }
+
+    /// Records the planned release `name`, in which every record passes `mechanism` alone, once, with noise from
+    /// [`Releaser::noise`]. It comes before the first of them: the plan is that of one record.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::NotPlanned`], [`DpError::OtherMechanism`] and [`DpError::ReleasedTwice`] for what the plan does not
+    /// hold; [`DpError::Ledger`] where the ledger cannot be written: nothing may be released then.
+    pub fn record_local(
+        &mut self,
+        name: &str,
+        mechanism: &LocalMechanism,
+        ledger: &mut Ledger,
+    ) -> Result<(), DpError> {
+        let (place, event) = self.due(name)?;
+        if event != mechanism.event() {
+            return Err(DpError::OtherMechanism {
+                name: name.into(),
+                planned: format!("{event:?}"),
+                asked: format!("{:?}", mechanism.event()),
+            });
+        }
+        let deviation = match mechanism.noise() {
+            LocalNoise::Gaussian => mechanism.scale(),
+            LocalNoise::Laplace => std::f64::consts::SQRT_2 * mechanism.scale(),
+        };
+        self.record(event, mechanism.diameter_upper(), deviation, ledger)?;
+        self.made[place] = true;
+        Ok(())
     }
 
     /// The standard deviation `z Delta` of the noise on each coordinate of a step.

@@ -87,6 +87,30 @@ impl Sinkhorn {
         })
     }
 
+    /// The Sinkhorn divergence of [`Sinkhorn::divergence`] up to `W_lambda(y, y) / 2`, which is a constant of `x`:
+    /// `W_lambda(x, y) - W_lambda(x, x) / 2`, with its gradient in `x`.
+    ///
+    /// `converged` is of both transports; what else is answered is of the first.
+    ///
+    /// # Errors
+    /// As [`Sinkhorn::forward`].
+    pub fn forward_divergence(
+        &self,
+        x: Tensor<2>,
+        y: Tensor<2>,
+    ) -> Result<TensorTransport, SwdError> {
+        let between = self.forward(x.clone(), y)?;
+        let within = self.forward(x.clone(), x)?;
+        // A point of x stands on both sides of its own transport, so half of its value has the whole slope of one side.
+        let value = within.loss.clone().detach() / 2.0;
+        let loss = between.loss - (within.loss.clone() - within.loss.detach() + value);
+        Ok(TensorTransport {
+            loss,
+            converged: between.converged && within.converged,
+            ..between
+        })
+    }
+
     fn on_host(&self, x: Tensor<2>, y: Tensor<2>) -> Result<Found, SwdError> {
         let ([n, d], place) = (x.dims(), x.device());
         let read = |points: Tensor<2>| {
@@ -222,6 +246,31 @@ fn number(value: Tensor<1>) -> Result<f64, SwdError> {
 mod tests {
     use super::*;
     use burn::tensor::{Device, Distribution};
+
+    /// The divergence as a loss has the gradient of the divergence.
+    #[test]
+    fn the_loss_of_the_divergence_has_its_gradient() {
+        let device = Device::flex().autodiff();
+        let draw = |n| Tensor::<2>::random([n, 3], Distribution::Normal(0.0, 1.0), &device);
+        let (x, y) = (draw(7).require_grad(), draw(5));
+        let values = |t: &Tensor<2>| {
+            t.clone()
+                .inner()
+                .into_data()
+                .iter::<f32>()
+                .collect::<Vec<_>>()
+        };
+        let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, 0.5).unwrap();
+        let wanted = sinkhorn.divergence(&values(&x), &values(&y), 3).unwrap();
+        let loss = sinkhorn.forward_divergence(x.clone(), y.clone()).unwrap();
+        let within_y = sinkhorn.solve(&values(&y), &values(&y), 3).unwrap().value();
+        let value = f64::from(loss.loss.clone().into_scalar::<f32>()) - within_y / 2.0;
+        assert!((value - wanted.value).abs() < 1e-5);
+        let gradient = x.grad(&loss.loss.backward()).unwrap().into_data();
+        for (found, wanted) in gradient.iter::<f32>().zip(wanted.gradient) {
+            assert!((found - wanted).abs() < 1e-5);
+        }
+    }
 
     /// The formulas that run on a GPU, on the host's tensors, beside those of the host.
     #[test]

@@ -1,8 +1,9 @@
-//! The generator in training: its weights, its optimizer and its average, one step, and samples.
+//! A generator in training: its weights, its optimizer and its average, one step, and samples.
 
 use std::collections::BTreeMap;
 
 use burn::module::Module;
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
@@ -10,10 +11,10 @@ use lab::session::{floats_of_bytes, floats_to_bytes};
 use model::ModelError;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
-use model::generator::{ImageGenerator, PhotographGenerator};
+use model::generator::{Dcgan, ImageGenerator};
 use model::latent::ImageShape;
 use model::weights::{from_host, to_host};
-use rand::Rng;
+use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -21,19 +22,92 @@ const WEIGHTS: &str = "weights.bin";
 const OPTIMIZER: &str = "optimizer.bin";
 const AVERAGE: &str = "average.f32";
 
-/// The published generators.
+/// What a generator is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Architecture {
+    /// Grey images: linear layers, then maps that are doubled and convolved.
+    Upsampled(ImageShape),
+    /// Images: transposed convolutions.
+    Dcgan(ImageShape),
+    /// Images: a perceptron of three hidden layers and a sigmoid.
+    Perceptron(ImageShape),
+    /// Points of so many coordinates, by the same perceptron.
+    Points(usize),
+}
+
+/// The width of a generator's code, and how it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Standard Gaussian.
+    Gaussian(usize),
+    /// Uniform on `[0, 1]`.
+    Uniform(usize),
+}
+
+impl Code {
+    fn width(self) -> usize {
+        match self {
+            Self::Gaussian(width) | Self::Uniform(width) => width,
+        }
+    }
+
+    fn draw(self, rng: &mut impl Rng) -> impl Iterator<Item = f32> {
+        (0..self.width()).map(move |_| match self {
+            Self::Gaussian(_) => {
+                let x: f64 = StandardNormal.sample(rng);
+                x as f32
+            }
+            Self::Uniform(_) => rng.random(),
+        })
+    }
+}
+
+/// What a generator is fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Its code.
+    pub code: Code,
+    /// Classes, as a one-hot vector behind the code; 0 for none.
+    pub classes: usize,
+}
+
 #[allow(clippy::large_enum_variant)] // There is one in a run.
 #[derive(Module, Debug)]
 enum Network {
-    Images(ImageGenerator),
-    Photographs(PhotographGenerator),
+    Upsampled(ImageGenerator),
+    Dcgan(Dcgan),
+    Perceptron(model::generator::Generator),
+    Points(model::generator::Generator),
 }
 
 impl Network {
+    fn new(
+        architecture: Architecture,
+        inputs: usize,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Result<Self, ModelError> {
+        let perceptron =
+            |outputs, rng| model::generator::Generator::new(inputs, outputs, rng, device);
+        Ok(match architecture {
+            Architecture::Upsampled(shape) => {
+                Self::Upsampled(ImageGenerator::new(inputs, shape.side, rng, device)?)
+            }
+            Architecture::Dcgan(shape) if shape.channels == 1 => {
+                Self::Dcgan(Dcgan::grey(inputs, shape.side, rng, device)?)
+            }
+            Architecture::Dcgan(_) => Self::Dcgan(Dcgan::photographs(rng, device)),
+            Architecture::Perceptron(shape) => Self::Perceptron(perceptron(shape.values(), rng)),
+            Architecture::Points(dim) => Self::Points(perceptron(dim, rng)),
+        })
+    }
+
     fn forward(&self, inputs: Tensor<2>) -> Tensor<2> {
         match self {
-            Self::Images(network) => network.forward(inputs),
-            Self::Photographs(network) => network.forward(inputs),
+            Self::Upsampled(network) => network.forward(inputs),
+            Self::Dcgan(network) => network.forward(inputs),
+            Self::Perceptron(network) => sigmoid(network.forward(inputs)),
+            Self::Points(network) => network.forward(inputs),
         }
     }
 }
@@ -44,73 +118,87 @@ pub struct Generator {
     network: Network,
     optimizer: ModuleAdam,
     ema: Option<Ema>,
-    noise: usize,
-    classes: usize,
+    size: Size,
     device: Device,
 }
 
-/// Images that were generated, with what their gradient needs.
+/// What was generated, with what its gradient needs.
 pub struct Made {
-    images: Tensor<2>,
-    /// `[n, pixels]`, class after class.
-    pub pixels: Vec<f32>,
+    /// `[n, values]`, class after class.
+    pub rows: Tensor<2>,
+}
+
+impl Made {
+    /// The same on the host.
+    pub fn values(&self) -> Vec<f32> {
+        self.rows
+            .clone()
+            .inner()
+            .into_data()
+            .iter::<f32>()
+            .collect()
+    }
 }
 
 impl Generator {
-    /// Before its first step: grey images of `classes` classes, or photographs without any.
+    /// Before its first step.
+    ///
+    /// - `ema`: the decay of an average of its weights, by which it then generates.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] for images that it cannot make, [`Failure::Failed`] for a decay out of bounds.
     pub fn new(
-        noise: usize,
-        classes: usize,
-        shape: ImageShape,
+        architecture: Architecture,
+        size: Size,
         ema: Option<f64>,
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, Failure> {
-        let autodiff = device.clone().autodiff();
-        let network = if shape.channels == 1 {
-            let network = ImageGenerator::new(noise + classes, shape.side, rng, &autodiff);
-            let refuse = |e| Failure::input(format!("{e}"), "choose another data set");
-            Network::Images(network.map_err(refuse)?)
-        } else {
-            Network::Photographs(PhotographGenerator::new(rng, &autodiff))
-        };
+        let inputs = size.code.width() + size.classes;
+        let network = Network::new(architecture, inputs, rng, &device.clone().autodiff());
+        let refuse = |e| Failure::input(format!("{e}"), "choose another data set");
         Ok(Self {
-            network,
+            network: network.map_err(refuse)?,
             optimizer: ModuleAdam::default(),
             ema: ema.map(Ema::new).transpose().map_err(Failure::failed)?,
-            noise,
-            classes,
+            size,
             device: device.clone(),
         })
     }
 
     /// Classes, or one group of all images.
     pub fn groups(&self) -> usize {
-        self.classes.max(1)
+        self.size.classes.max(1)
     }
 
-    /// `each` images of each class, for a step.
+    /// `each` of each class, for a step.
     pub fn make(&self, each: usize, rng: &mut ChaCha20Rng) -> Made {
         let inputs = self.inputs(each, rng, &self.device.clone().autodiff());
-        let images = self.network.forward(inputs);
-        let pixels = images.clone().inner().into_data().iter::<f32>().collect();
-        Made { images, pixels }
+        let rows = self.network.forward(inputs);
+        Made { rows }
     }
 
-    /// A step of Adam down `cotangent`, the gradient of a loss in the pixels of what was made.
-    pub fn descend(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
+    /// A step of Adam down `cotangent`, the gradient of a loss in what was made.
+    pub fn pull(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
         let network = self.network.clone();
-        self.network = self.optimizer.pull(rate, network, made.images, cotangent);
+        self.network = self.optimizer.pull(rate, network, made.rows, cotangent);
+        self.average();
+    }
+
+    /// A step of Adam down a loss of what was made.
+    pub fn descend(&mut self, loss: Tensor<1>, rate: f64) {
+        self.network = self.optimizer.descend(rate, self.network.clone(), loss);
+        self.average();
+    }
+
+    fn average(&mut self) {
         if let Some(ema) = &mut self.ema {
             ema.update(&self.network.valid());
         }
     }
 
-    /// At least `count` images, group after group within batches of `each` a group: pixels and groups. By the
+    /// At least `count` of them, group after group within batches of `each` a group: their values and groups. By the
     /// average of the weights, where there is one.
     ///
     /// # Errors
@@ -160,17 +248,15 @@ impl Generator {
         }
     }
 
-    /// Noise with one-hot classes.
+    /// Codes with one-hot classes.
     fn inputs(&self, each: usize, rng: &mut ChaCha20Rng, device: &Device) -> Tensor<2> {
-        let width = self.noise + self.classes;
+        let Size { code, classes } = self.size;
+        let width = code.width() + classes;
         let mut values = Vec::with_capacity(each * self.groups() * width);
         for group in 0..self.groups() {
             for _ in 0..each {
-                values.extend((0..self.noise).map(|_| {
-                    let x: f64 = StandardNormal.sample(rng);
-                    x as f32
-                }));
-                values.extend((0..self.classes).map(|c| f32::from(u8::from(c == group))));
+                values.extend(code.draw(rng));
+                values.extend((0..classes).map(|c| f32::from(u8::from(c == group))));
             }
         }
         let data = TensorData::new(values, [each * self.groups(), width]);

@@ -7,9 +7,13 @@
 //!
 //! Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays".
 
+mod stream;
+
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
+
+pub use stream::NpyStream;
 
 use crate::{DataError, NpyError};
 
@@ -67,7 +71,7 @@ pub fn read(path: &Path) -> Result<NpyArray, DataError> {
 /// [`NpyError::Value`] for a number that is not finite or has no `f32`; [`DataError::Io`].
 pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     let mut source = Source {
-        file,
+        file: file.into(),
         reader,
         at: 0,
     };
@@ -102,25 +106,32 @@ pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
         let expected = format!("{} x {width} values", array.rows);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, expected));
     }
-    let shape: Vec<usize> = std::iter::once(array.rows).chain(array.width).collect();
-    writer.write_all(&header("<f4", &shape)?)?;
+    writer.write_all(&header_of(array.rows as u64, array.width, 0)?)?;
     for value in &array.values {
         writer.write_all(&value.to_le_bytes())?;
     }
     writer.flush()
 }
 
-/// The start of a file in version 1.0, whose values of the type `descr` follow in C order.
-pub(crate) fn header(descr: &str, shape: &[usize]) -> io::Result<Vec<u8>> {
-    let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+/// All that stands before the values of `<f4`, in version 1.0: at least `least` bytes, and a multiple of 64.
+pub(crate) fn header_of(rows: u64, width: Option<usize>, least: usize) -> io::Result<Vec<u8>> {
+    let shape = std::iter::once(rows).chain(width.map(|width| width as u64));
+    header("<f4", &shape.collect::<Vec<_>>(), least)
+}
+
+/// As [`header_of`], before values of the type `descr` in C order.
+pub(crate) fn header(descr: &str, shape: &[u64], least: usize) -> io::Result<Vec<u8>> {
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let lengths = match &lengths[..] {
         [one] => format!("{one},"),
         several => several.join(", "),
     };
     let mut header =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
-    // The values start at a multiple of 64 bytes, behind ten bytes, the header, and its line break.
-    let padding = (64 - (MAGIC.len() + 4 + header.len() + 1) % 64) % 64;
+    // Behind ten bytes, the header, and its line break.
+    let fixed = MAGIC.len() + 4;
+    let whole = (fixed + header.len() + 1).max(least).next_multiple_of(64);
+    let padding = whole - fixed - header.len() - 1;
     header.push_str(&" ".repeat(padding));
     header.push('\n');
     let length = u16::try_from(header.len()).map_err(io::Error::other)?;
@@ -145,7 +156,16 @@ impl Kind {
 
     /// The values, or the place of the first one that is not finite.
     fn values(self, bytes: &[u8]) -> Result<Vec<f32>, usize> {
-        let values: Vec<f32> = match self {
+        let values = self.floats(bytes);
+        match values.iter().position(|value| !value.is_finite()) {
+            None => Ok(values),
+            Some(place) => Err(place),
+        }
+    }
+
+    /// The values, finite or not.
+    fn floats(self, bytes: &[u8]) -> Vec<f32> {
+        match self {
             Self::Byte => bytes.iter().map(|&byte| f32::from(byte)).collect(),
             Self::Single => {
                 let fours = bytes.as_chunks::<4>().0.iter();
@@ -157,10 +177,6 @@ impl Kind {
                     .map(|eight| f64::from_le_bytes(*eight) as f32)
                     .collect()
             }
-        };
-        match values.iter().position(|value| !value.is_finite()) {
-            None => Ok(values),
-            Some(place) => Err(place),
         }
     }
 }
@@ -171,13 +187,13 @@ struct Header {
     width: Option<usize>,
 }
 
-struct Source<'a, R: Read> {
-    file: &'a str,
+struct Source<R: Read> {
+    file: String,
     reader: R,
     at: usize,
 }
 
-impl<R: Read> Source<'_, R> {
+impl<R: Read> Source<R> {
     fn header(&mut self) -> Result<Header, DataError> {
         let magic = self.exactly(MAGIC.len() as u64)?;
         if magic != MAGIC {
@@ -252,7 +268,7 @@ impl<R: Read> Source<'_, R> {
 
     fn refuse(&self, byte: usize, expected: impl Into<String>, found: String) -> DataError {
         DataError::from(NpyError::Header {
-            file: self.file.into(),
+            file: self.file.clone(),
             byte,
             expected: expected.into(),
             found,
@@ -263,21 +279,32 @@ impl<R: Read> Source<'_, R> {
     /// The rest of the file, which has to be so long.
     fn body(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
         let bytes = self.exactly(length)?;
+        self.end()?;
+        Ok(bytes)
+    }
+
+    /// Nothing follows.
+    fn end(&mut self) -> Result<(), DataError> {
         let mut more = Vec::new();
         let rest = self.reader.by_ref().take(1).read_to_end(&mut more);
         match rest.map_err(|error| self.io(error))? {
-            0 => Ok(bytes),
+            0 => Ok(()),
             _ => Err(self.size(self.at as u64, "more".into())),
         }
     }
 
     fn exactly(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
+        self.part(length, self.at as u64 + length)
+    }
+
+    /// A part of a file of so many bytes in all.
+    fn part(&mut self, length: u64, whole: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
         read.map_err(|error| self.io(error))?;
         let found = self.at as u64 + bytes.len() as u64;
         if (bytes.len() as u64) < length {
-            return Err(self.size(self.at as u64 + length, found.to_string()));
+            return Err(self.size(whole, found.to_string()));
         }
         self.at += bytes.len();
         Ok(bytes)
@@ -285,7 +312,7 @@ impl<R: Read> Source<'_, R> {
 
     fn size(&self, expected: u64, found: String) -> DataError {
         DataError::from(NpyError::Size {
-            file: self.file.into(),
+            file: self.file.clone(),
             expected,
             found,
         })
@@ -293,7 +320,7 @@ impl<R: Read> Source<'_, R> {
 
     fn io(&self, source: io::Error) -> DataError {
         DataError::Io {
-            path: self.file.into(),
+            path: self.file.clone().into(),
             action: "read the file",
             source,
         }

@@ -1,0 +1,101 @@
+use std::path::Path;
+
+use super::{MAX_LABEL, Stream, check_labels, image_header, label_header, open};
+use crate::DataError;
+use crate::stream::{Chunk, Form, RecordStream};
+
+/// The images of an idx3 file, gzip or not, and the labels of an idx1 file, read when they are asked for.
+pub struct IdxStream {
+    images: Part,
+    labels: Option<Part>,
+    shape: [usize; 3],
+    count: usize,
+    read: usize,
+}
+
+/// A file, with the bytes that it holds by its header.
+struct Part {
+    stream: Stream<'static>,
+    bytes: u64,
+}
+
+impl IdxStream {
+    /// Reads the headers of a file of images and, where it is given, of the file of their labels 0 to 9.
+    ///
+    /// # Errors
+    /// Those of [`super::read_images`] and [`super::read_labels`] that headers can have, but that files need not be
+    /// compressed and may have any size; [`DataError::Counts`] where the files differ in their number of records.
+    pub fn open(images: &Path, labels: Option<&Path>) -> Result<Self, DataError> {
+        let name = |path: &Path| path.display().to_string();
+        let stream = |path: &Path| Stream::plain_or_gzip(&name(path), open(path)?);
+        let mut image_stream = stream(images)?;
+        let [count, height, width] = image_header(&mut image_stream, u64::MAX)?;
+        let bytes = u64::from(count) * u64::from(height) * u64::from(width);
+        let images_file = name(images);
+        let labels = match labels {
+            None => None,
+            Some(path) => {
+                let mut stream = stream(path)?;
+                let found = label_header(&mut stream)?;
+                if found != u64::from(count) {
+                    return Err(DataError::Counts {
+                        images_file,
+                        images: count as usize,
+                        labels_file: name(path),
+                        labels: found as usize,
+                    });
+                }
+                Some(Part::behind_header(stream, found))
+            }
+        };
+        Ok(Self {
+            images: Part::behind_header(image_stream, bytes),
+            labels,
+            shape: [1, height as usize, width as usize],
+            count: count as usize,
+            read: 0,
+        })
+    }
+}
+
+impl Part {
+    fn behind_header(stream: Stream<'static>, body: u64) -> Self {
+        let bytes = stream.given + body;
+        Self { stream, bytes }
+    }
+
+    /// The next bytes, and, behind the last, that nothing follows.
+    fn next(&mut self, length: usize) -> Result<Vec<u8>, DataError> {
+        let bytes = self.stream.part(length as u64, self.bytes)?;
+        if self.stream.given == self.bytes {
+            self.stream.end()?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl RecordStream for IdxStream {
+    fn form(&self) -> Form {
+        Form {
+            width: self.shape.iter().product(),
+            shape: Some(self.shape),
+            classes: self.labels.as_ref().map(|_| usize::from(MAX_LABEL) + 1),
+            count: Some(self.count as u64),
+        }
+    }
+
+    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+        let count = most.min(self.count - self.read);
+        let pixels = self.images.next(count * self.form().width)?;
+        let mut labels = Vec::new();
+        if let Some(part) = &mut self.labels {
+            labels = part.next(count)?;
+            check_labels(&part.stream.file, self.read, &labels)?;
+        }
+        self.read += count;
+        Ok(Chunk {
+            values: pixels.iter().map(|&byte| f32::from(byte) / 255.0).collect(),
+            labels: labels.into_iter().map(usize::from).collect(),
+        })
+    }
+}

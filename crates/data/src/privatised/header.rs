@@ -1,0 +1,291 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::transform::Dct;
+use crate::{DataError, PrivatisedError};
+
+/// The noise that a record got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mechanism {
+    /// Laplace noise on records of an l1 ball: delta is 0.
+    Laplace,
+    /// Gaussian noise on records of an l2 ball.
+    Gaussian,
+}
+
+/// How the scale of the noise follows from the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Calibration {
+    /// The least noise that keeps the promise.
+    Exact,
+    /// Equation 4 of Reshetova, Chen and Ozgur 2023, arXiv 2306.09547: more of it.
+    Paper,
+}
+
+/// The norm of a ball.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// The sum of absolute values.
+    L1,
+    /// The Euclidean norm.
+    L2,
+}
+
+/// What was done to a record before it was put into its ball.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Transform {
+    /// Nothing.
+    None,
+    /// The cosine transform, cut to public coefficients ([`Dct`]).
+    Dct {
+        /// Pixels along a side of an image.
+        side: usize,
+        /// Channels of an image.
+        channels: usize,
+        /// The coefficients of each channel.
+        kept: Vec<[usize; 2]>,
+    },
+}
+
+/// What became of the labels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Labels {
+    /// They are not in the file.
+    Dropped,
+    /// The class, one-hot, times a public weight, is the end of the record, and got noise as all of it.
+    OneHot {
+        /// The weight.
+        weight: f64,
+        /// The number of classes.
+        classes: usize,
+    },
+}
+
+/// Where the noise came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoiseSeed {
+    /// From the operating system.
+    Secret,
+    /// From a seed that somebody knows: **nothing is promised**.
+    Insecure,
+}
+
+/// What was promised of each record of a file, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The noise.
+    pub mechanism: Mechanism,
+    /// How its scale was found.
+    pub calibration: Calibration,
+    /// Epsilon, for each record by itself.
+    pub epsilon: f64,
+    /// Delta, likewise.
+    pub delta: f64,
+    /// The radius of the ball that records were put into.
+    pub radius: f64,
+    /// The scale of Laplace noise, or the standard deviation of Gaussian noise.
+    pub noise_scale: f64,
+    /// What came before the ball.
+    pub transform: Transform,
+    /// What became of the labels.
+    pub labels: Labels,
+    /// Channels, height and width of the images that the records were.
+    pub source_shape: Option<[usize; 3]>,
+    /// Where the noise came from.
+    pub noise_seed: NoiseSeed,
+    /// Values of a record, those of its label too.
+    pub width: usize,
+    /// The number of records; what a [`Writer`](super::Writer) is given here does not count.
+    pub records: u64,
+}
+
+/// What somebody asks of a file; what is `None` may be anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// The noise.
+    pub mechanism: Option<Mechanism>,
+    /// How its scale was found.
+    pub calibration: Option<Calibration>,
+    /// Epsilon.
+    pub epsilon: Option<f64>,
+    /// Delta.
+    pub delta: Option<f64>,
+    /// The radius of the ball.
+    pub radius: Option<f64>,
+    /// What came before the ball.
+    pub transform: Option<Transform>,
+    /// What became of the labels.
+    pub labels: Option<Labels>,
+    /// Channels, height and width of the images.
+    pub source_shape: Option<[usize; 3]>,
+}
+
+impl Header {
+    /// Refuses a file that is not what is asked for.
+    ///
+    /// # Errors
+    /// [`PrivatisedError::Request`] with the first entry that differs, its value and the one that is asked for.
+    pub fn check_request(&self, file: &str, wanted: &Wanted) -> Result<(), DataError> {
+        let shape = wanted.source_shape.map(Some);
+        let differing = [
+            differs("mechanism", &self.mechanism, &wanted.mechanism),
+            differs("calibration", &self.calibration, &wanted.calibration),
+            differs("epsilon", &self.epsilon, &wanted.epsilon),
+            differs("delta", &self.delta, &wanted.delta),
+            differs("radius", &self.radius, &wanted.radius),
+            differs("transform", &self.transform, &wanted.transform),
+            differs("labels", &self.labels, &wanted.labels),
+            differs("source_shape", &self.source_shape, &shape),
+        ];
+        match differing.into_iter().flatten().next() {
+            None => Ok(()),
+            Some((key, found, asked)) => Err(DataError::from(PrivatisedError::Request {
+                file: file.into(),
+                key,
+                found,
+                asked,
+            })),
+        }
+    }
+
+    /// The norm of the ball.
+    pub fn norm(&self) -> Norm {
+        match self.mechanism {
+            Mechanism::Laplace => Norm::L1,
+            Mechanism::Gaussian => Norm::L2,
+        }
+    }
+
+    /// The number of classes whose one-hot code ends a record; 0 without labels.
+    pub fn classes(&self) -> usize {
+        match self.labels {
+            Labels::Dropped => 0,
+            Labels::OneHot { classes, .. } => classes,
+        }
+    }
+
+    /// Values of a record before those of its label.
+    pub fn features(&self) -> usize {
+        self.width.saturating_sub(self.classes())
+    }
+
+    /// The cosine transform that records went through, if they did.
+    ///
+    /// # Errors
+    /// As [`Dct::keeping`].
+    pub fn dct(&self) -> Result<Option<Dct>, DataError> {
+        match &self.transform {
+            Transform::None => Ok(None),
+            Transform::Dct {
+                side,
+                channels,
+                kept,
+            } => Dct::keeping(*channels, *side, kept.clone()).map(Some),
+        }
+    }
+
+    /// Refuses entries that no file can have, and such that contradict each other.
+    pub(super) fn check(&self, file: &str) -> Result<(), DataError> {
+        let require = |holds, key: &str, expected: &str, found: &dyn fmt::Display| match holds {
+            true => Ok(()),
+            false => Err(DataError::from(PrivatisedError::Header {
+                file: file.into(),
+                key: key.into(),
+                expected: expected.into(),
+                found: found.to_string(),
+            })),
+        };
+        let above = |key, value: f64| {
+            let holds = value.is_finite() && value > 0.0;
+            require(holds, key, "a positive, finite number", &value)
+        };
+        above("epsilon", self.epsilon)?;
+        above("radius", self.radius)?;
+        above("noise_scale", self.noise_scale)?;
+        match self.mechanism {
+            Mechanism::Laplace => {
+                require(
+                    self.delta == 0.0,
+                    "delta",
+                    "0 for Laplace noise",
+                    &self.delta,
+                )?;
+                let exact = self.calibration == Calibration::Exact;
+                require(exact, "calibration", "exact for Laplace noise", &"paper")?;
+            }
+            Mechanism::Gaussian => {
+                let inside = self.delta > 0.0 && self.delta < 1.0;
+                require(inside, "delta", "a number between 0 and 1", &self.delta)?;
+            }
+        }
+        if let Labels::OneHot { weight, classes } = self.labels {
+            above("label_weight", weight)?;
+            let inside = (1..self.width).contains(&classes);
+            let expected = format!("1 to {}, below the width", self.width.saturating_sub(1));
+            require(inside, "label_classes", &expected, &classes)?;
+        }
+        require(
+            self.features() > 0,
+            "width",
+            "at least 1 value",
+            &self.width,
+        )?;
+        let size = |shape: [usize; 3]| {
+            let [channels, height, width] = shape;
+            channels.checked_mul(height)?.checked_mul(width)
+        };
+        match self.dct().map_err(|error| PrivatisedError::Header {
+            file: file.into(),
+            key: "dct_kept".into(),
+            expected: "a cosine transform".into(),
+            found: error.to_string(),
+        })? {
+            None => {
+                let Some(shape) = self.source_shape else {
+                    return Ok(());
+                };
+                let holds = size(shape) == Some(self.features());
+                let expected = format!("{} values in all", self.features());
+                require(holds, "source_shape", &expected, &shown(shape))
+            }
+            Some(dct) => {
+                let holds = dct.width() == self.features();
+                let expected = format!("the {} coefficients that are kept", dct.width());
+                require(holds, "width", &expected, &self.features())?;
+                let of = [dct.channels(), dct.side(), dct.side()];
+                let shape = self.source_shape.unwrap_or(of);
+                require(shape == of, "source_shape", &shown(of), &shown(shape))
+            }
+        }
+    }
+}
+
+fn shown([channels, height, width]: [usize; 3]) -> String {
+    format!("{channels},{height},{width}")
+}
+
+/// The entry with its value and the one that is asked for, where they differ.
+fn differs<T: PartialEq + Serialize>(
+    key: &'static str,
+    found: &T,
+    asked: &Option<T>,
+) -> Option<(&'static str, String, String)> {
+    let asked = asked.as_ref().filter(|asked| *asked != found)?;
+    let [found, asked] = [found, asked].map(|value| {
+        let text = serde_json::to_string(value).unwrap_or_default();
+        // A list of coefficients is longer than a message.
+        match text.char_indices().nth(80) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        }
+    });
+    Some((key, found, asked))
+}

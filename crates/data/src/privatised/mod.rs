@@ -1,0 +1,74 @@
+//! Files of records that were privatised, each by its owner, with what was promised.
+//!
+//! A file is a safetensors file: eight bytes, the length of a JSON header, the lowest first; the header, padded with
+//! spaces; and the values of the one tensor `records` of `[n, width]` numbers of 32 bits. `__metadata__` holds, as texts:
+//!
+//! | entry | value |
+//! |---|---|
+//! | `format`, `version` | `sliver-privatised`, `1` |
+//! | `mechanism`, `calibration` | `laplace` or `gaussian`; `exact` or `paper` |
+//! | `epsilon`, `delta` | the promise for each record, by itself; `delta` is `0` for Laplace noise |
+//! | `norm`, `radius` | `l1` or `l2`, and the ball that records were put into |
+//! | `noise_scale` | of each value: the scale of Laplace noise, the standard deviation of Gaussian noise |
+//! | `transform` | `none`, or `dct` with `dct_side`, `dct_channels` and `dct_kept` (`0,0 0,1 1,0`) |
+//! | `labels` | `dropped`, or `one-hot` with `label_weight` and `label_classes`: the last values of a record |
+//! | `source_shape` | `channels,height,width`, where records were images; absent elsewhere |
+//! | `noise_seed` | `secret`, or `insecure`: then nothing is promised |
+//! | `width`, `records` | the sizes of the tensor |
+//!
+//! An NPY file may hold the same values. Then the entries lie beside it, in `NAME.npy.json`, as one JSON object of texts.
+//!
+//! ```
+//! use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform, Writer};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("noisy.safetensors");
+//! let header = Header {
+//!     mechanism: Mechanism::Laplace,
+//!     calibration: Calibration::Exact,
+//!     epsilon: 4.0,
+//!     delta: 0.0,
+//!     radius: 0.5,
+//!     noise_scale: 0.25,
+//!     transform: Transform::None,
+//!     labels: Labels::Dropped,
+//!     source_shape: None,
+//!     noise_seed: NoiseSeed::Secret,
+//!     width: 2,
+//!     records: 0,
+//! };
+//! let mut writer = Writer::create(&path, &header, Target::default())?;
+//! writer.push(&[0.1, -0.7])?;
+//! writer.push(&[0.4, 0.2])?;
+//! writer.finish()?;
+//! let read = Privatised::load(&path)?;
+//! assert_eq!((read.header.records, read.values), (2, vec![0.1, -0.7, 0.4, 0.2]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod header;
+mod read;
+mod text;
+mod write;
+
+pub use header::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform, Wanted};
+pub use read::Privatised;
+pub use write::{Format, Target, Writer};
+
+use std::path::{Path, PathBuf};
+
+/// The one tensor.
+const TENSOR: &str = "records";
+/// The most bytes of a header: 16 MiB.
+const MAX_HEADER: u64 = 16 << 20;
+
+/// Where the header of an NPY file lies.
+pub fn beside(npy: &Path) -> PathBuf {
+    let mut name = npy.as_os_str().to_owned();
+    name.push(".json");
+    name.into()
+}
+
+fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "npy")
+}

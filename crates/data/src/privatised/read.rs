@@ -1,0 +1,254 @@
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::text::{Texts, is_ours};
+use super::{Header, MAX_HEADER, TENSOR, beside, is_npy};
+use crate::npy::NpyStream;
+use crate::stream::RecordStream;
+use crate::{DataError, PrivatisedError};
+
+/// Records that were privatised, with what was promised of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Privatised {
+    /// How, and with which promise.
+    pub header: Header,
+    /// Values, shape `[header.records, header.width]`, all finite.
+    pub values: Vec<f32>,
+}
+
+/// Values that are read at once.
+const BLOCK: usize = 1 << 16;
+
+impl Privatised {
+    /// Reads a safetensors file, or an NPY file with its header beside it.
+    ///
+    /// Every length is held against the size of the file before memory is asked for.
+    ///
+    /// # Errors
+    /// [`PrivatisedError::Kind`] for a file of another kind; [`PrivatisedError::Header`] for an entry that is missing,
+    /// unknown, out of range or of another version; [`PrivatisedError::Size`] for a file that ends too soon or goes on;
+    /// [`PrivatisedError::Value`] for a value that is not finite; [`DataError::Io`], and for NPY what
+    /// [`npy::read`](crate::npy::read) refuses.
+    pub fn load(path: &Path) -> Result<Self, DataError> {
+        let name = path.display().to_string();
+        if is_npy(path) {
+            return Self::load_npy(&name, path);
+        }
+        let Some((header, mut file)) = open(&name, path)? else {
+            return Err(DataError::from(PrivatisedError::Kind {
+                file: name,
+                problem: "it does not start as such a file".into(),
+            }));
+        };
+        // Their number is in the file: `open` has seen to it.
+        let all = header.records as usize * header.width;
+        let mut values = Vec::with_capacity(all);
+        let mut block = vec![0; 4 * BLOCK];
+        while values.len() < all {
+            let bytes = &mut block[..4 * (all - values.len()).min(BLOCK)];
+            file.read_exact(bytes).map_err(|e| unread(path, e))?;
+            let four = bytes.as_chunks::<4>().0.iter();
+            values.extend(four.map(|four| f32::from_le_bytes(*four)));
+        }
+        finite(&name, &header, &values)?;
+        Ok(Self { header, values })
+    }
+
+    fn load_npy(name: &str, path: &Path) -> Result<Self, DataError> {
+        let Some(header) = Header::read(path)? else {
+            return Err(DataError::from(PrivatisedError::Kind {
+                file: name.into(),
+                problem: format!("there is no header in {}", beside(path).display()),
+            }));
+        };
+        let array = crate::npy::read(path)?;
+        let values = array.values;
+        finite(name, &header, &values)?;
+        Ok(Self { header, values })
+    }
+}
+
+impl Header {
+    /// The header of a file of privatised records, or `None` for a file of another kind; the size of the file is
+    /// checked too, its values are not read.
+    ///
+    /// # Errors
+    /// As [`Privatised::load`], for a file that begins as one of privatised records.
+    pub fn read(path: &Path) -> Result<Option<Self>, DataError> {
+        let name = path.display().to_string();
+        if !is_npy(path) {
+            return Ok(open(&name, path)?.map(|(header, _)| header));
+        }
+        let header_file = beside(path);
+        let name = header_file.display().to_string();
+        let text = match fs::read_to_string(&header_file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|e| unread(&header_file, e))?,
+        };
+        let texts: Texts = match serde_json::from_str(&text) {
+            Ok(texts) if is_ours(&texts) => texts,
+            // Anybody's JSON.
+            _ => return Ok(None),
+        };
+        let header = Self::of_texts(&name, texts)?;
+        let array = NpyStream::open(path)?;
+        let size = fs::metadata(path).map_err(|e| unread(path, e))?.len();
+        if array.bytes() != size {
+            return Err(wrong_size(&path.display().to_string(), array.bytes(), size));
+        }
+        let form = array.form();
+        same(&name, "width", header.width as u64, form.width as u64)?;
+        same(&name, "records", header.records, form.count.unwrap_or(0))?;
+        Ok(Some(header))
+    }
+}
+
+/// The header of a safetensors file, checked against the file's size, and the values to read; `None` for files of
+/// another kind.
+fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, DataError> {
+    let file = File::open(path).map_err(|source| DataError::Io {
+        path: path.into(),
+        action: "open the file",
+        source,
+    })?;
+    let size = file.metadata().map_err(|e| unread(path, e))?.len();
+    let mut file = BufReader::new(file);
+    let mut length = [0; 8];
+    let start = size >= 8;
+    if !start {
+        return Ok(None);
+    }
+    file.read_exact(&mut length).map_err(|e| unread(path, e))?;
+    let length = u64::from_le_bytes(length);
+    // Text, images and archives begin with larger numbers.
+    if length > MAX_HEADER {
+        return Ok(None);
+    }
+    if length == 0 {
+        return Err(DataError::from(PrivatisedError::Kind {
+            file: name.into(),
+            problem: "its header is empty: it was cut off before it was done".into(),
+        }));
+    }
+    if 8 + length > size {
+        return Err(wrong_size(name, 8 + length, size));
+    }
+    // At most the size of the file.
+    let mut text = vec![0; length as usize];
+    file.read_exact(&mut text).map_err(|e| unread(path, e))?;
+    let mut entries: BTreeMap<String, serde_json::Value> = match serde_json::from_slice(&text) {
+        Ok(entries) => entries,
+        Err(error) => {
+            return Err(DataError::from(PrivatisedError::Kind {
+                file: name.into(),
+                problem: format!("its header is no JSON ({error})"),
+            }));
+        }
+    };
+    let texts = entries.remove("__metadata__").unwrap_or_default();
+    let texts: Texts = match serde_json::from_value(texts) {
+        Ok(texts) if is_ours(&texts) => texts,
+        // Anybody's safetensors.
+        _ => return Ok(None),
+    };
+    let header = Header::of_texts(name, texts)?;
+    let tensor = entries.remove(TENSOR).unwrap_or_default();
+    check_tensor(name, &header, tensor)?;
+    if let Some(other) = entries.keys().next() {
+        return Err(refuse(
+            name,
+            other,
+            "the tensor `records` alone",
+            "one more",
+        ));
+    }
+    let body = (header.records.checked_mul(header.width as u64)).and_then(|n| n.checked_mul(4));
+    let whole = body.and_then(|body| body.checked_add(8 + length));
+    if whole != Some(size) {
+        return Err(wrong_size(name, whole.unwrap_or(u64::MAX), size));
+    }
+    Ok(Some((header, file)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tensor {
+    dtype: String,
+    shape: [u64; 2],
+    data_offsets: [u64; 2],
+}
+
+fn check_tensor(name: &str, header: &Header, value: serde_json::Value) -> Result<(), DataError> {
+    let expected = "a tensor of two dimensions of F32";
+    let Ok(tensor) = serde_json::from_value::<Tensor>(value) else {
+        return Err(refuse(name, TENSOR, expected, "something else, or nothing"));
+    };
+    if tensor.dtype != "F32" {
+        return Err(refuse(name, TENSOR, expected, &tensor.dtype));
+    }
+    let [records, width] = tensor.shape;
+    same(name, "records", header.records, records)?;
+    same(name, "width", header.width as u64, width)?;
+    let bytes = records.checked_mul(width).and_then(|n| n.checked_mul(4));
+    match (tensor.data_offsets, bytes) {
+        ([0, end], Some(bytes)) if end == bytes && records > 0 => Ok(()),
+        ([start, end], _) => {
+            let expected = "the bytes of at least one record, from 0 on";
+            let found = format!("{start} to {end}, shape {records} x {width}");
+            Err(refuse(name, "data_offsets", expected, &found))
+        }
+    }
+}
+
+fn finite(name: &str, header: &Header, values: &[f32]) -> Result<(), DataError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(DataError::from(PrivatisedError::Value {
+            file: name.into(),
+            record: place / header.width,
+            column: place % header.width,
+        })),
+    }
+}
+
+/// An entry of the header against the array itself.
+fn same(name: &str, key: &str, said: u64, found: u64) -> Result<(), DataError> {
+    match said == found {
+        true => Ok(()),
+        false => Err(refuse(
+            name,
+            key,
+            &format!("{found}, as the array has"),
+            &said.to_string(),
+        )),
+    }
+}
+
+fn refuse(name: &str, key: &str, expected: &str, found: &str) -> DataError {
+    DataError::from(PrivatisedError::Header {
+        file: name.into(),
+        key: key.into(),
+        expected: expected.into(),
+        found: found.into(),
+    })
+}
+
+fn wrong_size(name: &str, expected: u64, found: u64) -> DataError {
+    DataError::from(PrivatisedError::Size {
+        file: name.into(),
+        expected,
+        found,
+    })
+}
+
+fn unread(path: &Path, source: io::Error) -> DataError {
+    DataError::Io {
+        path: path.into(),
+        action: "read the file",
+        source,
+    }
+}

@@ -1,0 +1,203 @@
+//! A header as texts by name, as `__metadata__` and the file beside an NPY file have it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Header, Labels, Mechanism, Transform};
+use crate::{DataError, PrivatisedError};
+
+/// The entry that tells these files from others, and the version that is written and read.
+const FORMAT: &str = "sliver-privatised";
+const VERSION: &str = "1";
+
+pub(super) type Texts = BTreeMap<String, String>;
+
+/// Whether a header is one of privatised records, of whatever version.
+pub(super) fn is_ours(texts: &Texts) -> bool {
+    texts.get("format").is_some_and(|format| format == FORMAT)
+}
+
+impl Header {
+    pub(super) fn to_texts(&self) -> Texts {
+        let mut texts = Texts::new();
+        let mut put = |key: &str, value: String| texts.insert(key.into(), value);
+        put("format", FORMAT.into());
+        put("version", VERSION.into());
+        put("mechanism", word_of(&self.mechanism));
+        put("calibration", word_of(&self.calibration));
+        put("epsilon", number(self.epsilon));
+        put("delta", number(self.delta));
+        put("norm", word_of(&self.norm()));
+        put("radius", number(self.radius));
+        put("noise_scale", number(self.noise_scale));
+        match &self.transform {
+            Transform::None => {
+                put("transform", "none".into());
+            }
+            Transform::Dct {
+                side,
+                channels,
+                kept,
+            } => {
+                put("transform", "dct".into());
+                put("dct_side", side.to_string());
+                put("dct_channels", channels.to_string());
+                let pairs: Vec<String> = kept.iter().map(|pair| list(pair)).collect();
+                put("dct_kept", pairs.join(" "));
+            }
+        }
+        match self.labels {
+            Labels::Dropped => {
+                put("labels", "dropped".into());
+            }
+            Labels::OneHot { weight, classes } => {
+                put("labels", "one-hot".into());
+                put("label_weight", number(weight));
+                put("label_classes", classes.to_string());
+            }
+        }
+        if let Some(shape) = self.source_shape {
+            put("source_shape", list(&shape));
+        }
+        put("noise_seed", word_of(&self.noise_seed));
+        put("width", self.width.to_string());
+        put("records", self.records.to_string());
+        texts
+    }
+
+    /// The header that these texts are, checked.
+    pub(super) fn of_texts(file: &str, texts: Texts) -> Result<Self, DataError> {
+        let mut entries = Entries { file, texts };
+        let format = entries.take("format", "a text")?;
+        if format != FORMAT {
+            return Err(entries.refuse("format", FORMAT, &format));
+        }
+        let version = entries.take("version", VERSION)?;
+        if version != VERSION {
+            let expected = format!("{VERSION}, the only version that is known here");
+            return Err(entries.refuse("version", &expected, &version));
+        }
+        let mechanism = entries.word("mechanism", "laplace or gaussian")?;
+        let norm = entries.take("norm", "l1 or l2")?;
+        let expected = match mechanism {
+            Mechanism::Laplace => "l1",
+            Mechanism::Gaussian => "l2",
+        };
+        if norm != expected {
+            let expected = format!("{expected}, the norm of the mechanism");
+            return Err(entries.refuse("norm", &expected, &norm));
+        }
+        let transform = match entries.take("transform", "none or dct")?.as_str() {
+            "none" => Transform::None,
+            "dct" => Transform::Dct {
+                side: entries.parse("dct_side", "a number of pixels")?,
+                channels: entries.parse("dct_channels", "a number of channels")?,
+                kept: entries.pairs("dct_kept")?,
+            },
+            other => return Err(entries.refuse("transform", "none or dct", other)),
+        };
+        let labels = match entries.take("labels", "dropped or one-hot")?.as_str() {
+            "dropped" => Labels::Dropped,
+            "one-hot" => Labels::OneHot {
+                weight: entries.parse("label_weight", "a number")?,
+                classes: entries.parse("label_classes", "a number of classes")?,
+            },
+            other => return Err(entries.refuse("labels", "dropped or one-hot", other)),
+        };
+        let source_shape =
+            match entries.texts.remove("source_shape") {
+                None => None,
+                Some(text) => Some(numbers(&text).ok_or_else(|| {
+                    entries.refuse("source_shape", "channels,height,width", &text)
+                })?),
+            };
+        let header = Self {
+            mechanism,
+            calibration: entries.word("calibration", "exact or paper")?,
+            epsilon: entries.parse("epsilon", "a number")?,
+            delta: entries.parse("delta", "a number")?,
+            radius: entries.parse("radius", "a number")?,
+            noise_scale: entries.parse("noise_scale", "a number")?,
+            transform,
+            labels,
+            source_shape,
+            noise_seed: entries.word("noise_seed", "secret or insecure")?,
+            width: entries.parse("width", "a number of values")?,
+            records: entries.parse("records", "a number of records")?,
+        };
+        // What is not understood may change what the rest means.
+        if let Some((key, value)) = entries.texts.first_key_value() {
+            return Err(entries.refuse(key, "no such entry in version 1", value));
+        }
+        header.check(file)?;
+        Ok(header)
+    }
+}
+
+/// Entries that are not read yet.
+struct Entries<'a> {
+    file: &'a str,
+    texts: Texts,
+}
+
+impl Entries<'_> {
+    fn refuse(&self, key: &str, expected: &str, found: &str) -> DataError {
+        // Headers come from others: as much of them as a line holds.
+        let found: String = found.chars().take(40).collect();
+        DataError::from(PrivatisedError::Header {
+            file: self.file.into(),
+            key: key.into(),
+            expected: expected.into(),
+            found: found.escape_default().to_string(),
+        })
+    }
+
+    fn take(&mut self, key: &str, expected: &str) -> Result<String, DataError> {
+        let text = self.texts.remove(key);
+        text.ok_or_else(|| self.refuse(key, expected, "nothing"))
+    }
+
+    fn parse<T: FromStr>(&mut self, key: &str, expected: &str) -> Result<T, DataError> {
+        let text = self.take(key, expected)?;
+        text.parse().map_err(|_| self.refuse(key, expected, &text))
+    }
+
+    /// One of the words of an enum.
+    fn word<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Result<T, DataError> {
+        let text = self.take(key, expected)?;
+        serde_json::from_value(text.clone().into()).map_err(|_| self.refuse(key, expected, &text))
+    }
+
+    fn pairs(&mut self, key: &str) -> Result<Vec<[usize; 2]>, DataError> {
+        let text = self.take(key, "pairs of numbers")?;
+        let pairs: Option<Vec<[usize; 2]>> = text.split(' ').map(numbers).collect();
+        pairs.ok_or_else(|| self.refuse(key, "pairs of numbers", &text))
+    }
+}
+
+/// As few digits as read back to the same number.
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+fn word_of(word: &impl Serialize) -> String {
+    match serde_json::to_value(word) {
+        Ok(serde_json::Value::String(word)) => word,
+        // Enums without fields are texts.
+        _ => String::new(),
+    }
+}
+
+fn list(numbers: &[impl Display]) -> String {
+    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|part| part.parse().ok()).collect();
+    numbers?.try_into().ok()
+}

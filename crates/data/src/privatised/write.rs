@@ -1,0 +1,257 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use super::{Header, TENSOR, beside, is_npy};
+use crate::atomic::{sync_folder, temporary};
+use crate::{DataError, PrivatisedError, npy};
+
+/// How the values are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Safetensors, with the header in it.
+    #[default]
+    Safetensors,
+    /// NPY, with the header beside it.
+    Npy,
+}
+
+/// What a writer leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// How the values are stored.
+    pub format: Format,
+    /// Whether a file of this name is replaced.
+    pub replace: bool,
+}
+
+/// Writes a file, record by record.
+///
+/// Memory does not grow with the records. The file has its name, and for NPY its header, only once
+/// [`finish`](Writer::finish) has written all of it to the disk; before, and after any error, there is nothing.
+pub struct Writer {
+    path: PathBuf,
+    name: String,
+    folder: PathBuf,
+    header: Header,
+    target: Target,
+    body: BufWriter<NamedTempFile>,
+    /// Bytes that are kept free for the header, whose number of records is known last.
+    reserved: usize,
+}
+
+impl Writer {
+    /// Begins a file; `header.records` does not count.
+    ///
+    /// # Errors
+    /// [`PrivatisedError::Exists`] for a file that may not be replaced, [`PrivatisedError::Name`] for an ending of another
+    /// format, [`PrivatisedError::Header`] for a header that
+    /// contradicts itself, [`DataError::Io`].
+    pub fn create(path: &Path, header: &Header, target: Target) -> Result<Self, DataError> {
+        let name = path.display().to_string();
+        header.check(&name)?;
+        let expected = match (target.format, is_npy(path)) {
+            (Format::Safetensors, true) => Some("does not end in .npy"),
+            (Format::Npy, false) => Some("ends in .npy"),
+            _ => None,
+        };
+        if let Some(expected) = expected {
+            return Err(DataError::from(PrivatisedError::Name {
+                file: name,
+                expected,
+            }));
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let file = temporary(&folder, ".privatised-").map_err(|source| DataError::Io {
+            path: folder.clone(),
+            action: "write in the folder",
+            source,
+        })?;
+        let mut writer = Self {
+            path: path.into(),
+            name,
+            folder,
+            header: header.clone(),
+            target,
+            body: BufWriter::new(file),
+            reserved: 0,
+        };
+        writer.refuse_existing()?;
+        writer.header.records = u64::MAX / header.width.max(1) as u64 / 4;
+        writer.reserved = writer.head(0)?.len();
+        writer.header.records = 0;
+        let zeros = vec![0; writer.reserved];
+        let written = writer.body.write_all(&zeros);
+        written.map_err(|source| writer.io(source))?;
+        Ok(writer)
+    }
+
+    /// Adds a record of [`Header::width`] values.
+    ///
+    /// # Errors
+    /// [`PrivatisedError::Record`] for another number of values, and for one that is not finite; [`DataError::Io`].
+    pub fn push(&mut self, record: &[f32]) -> Result<(), DataError> {
+        let refuse = |found: String| {
+            DataError::from(PrivatisedError::Record {
+                file: self.name.clone(),
+                record: self.header.records,
+                expected: self.header.width,
+                found,
+            })
+        };
+        if record.len() != self.header.width {
+            return Err(refuse(record.len().to_string()));
+        }
+        if !record.iter().all(|value| value.is_finite()) {
+            return Err(refuse("one that is not finite".into()));
+        }
+        let bytes: Vec<u8> = record.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let written = self.body.write_all(&bytes);
+        written.map_err(|source| self.io(source))?;
+        self.header.records += 1;
+        Ok(())
+    }
+
+    /// The number of records so far.
+    pub fn records(&self) -> u64 {
+        self.header.records
+    }
+
+    /// Ends the file and gives it its name, and says what its header is.
+    ///
+    /// # Errors
+    /// [`DataError::Empty`] without a record, [`PrivatisedError::Exists`], [`DataError::Io`]; there is no file then.
+    pub fn finish(mut self) -> Result<Header, DataError> {
+        if self.header.records == 0 {
+            return Err(DataError::Empty {
+                what: self.name,
+                expected: "record",
+            });
+        }
+        let head = self.head(self.reserved)?;
+        let sealed = self.body.flush().and_then(|()| {
+            let file = self.body.get_mut().as_file_mut();
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&head)?;
+            file.sync_all()
+        });
+        sealed.map_err(|source| self.io(source))?;
+        self.refuse_existing()?;
+        if self.target.format == Format::Npy {
+            self.write_beside()?;
+        }
+        let Self {
+            path,
+            name,
+            folder,
+            header,
+            target,
+            body,
+            ..
+        } = self;
+        let io = |source| DataError::Io {
+            path: path.clone(),
+            action: "write the file",
+            source,
+        };
+        let part = body.into_inner().map_err(|error| io(error.into_error()))?;
+        persist(part, &path, target.replace).map_err(|source| {
+            if target.format == Format::Npy {
+                // Best effort: a header alone is readable as nothing.
+                let _ = fs::remove_file(beside(&path));
+            }
+            match source.kind() {
+                ErrorKind::AlreadyExists => PrivatisedError::Exists { file: name }.into(),
+                _ => io(source),
+            }
+        })?;
+        sync_folder(&folder).map_err(io)?;
+        Ok(header)
+    }
+
+    /// The header of an NPY file, in place before the values: these are never there without.
+    fn write_beside(&self) -> Result<(), DataError> {
+        let path = beside(&self.path);
+        let io = |source| DataError::Io {
+            path: path.clone(),
+            action: "write the file",
+            source,
+        };
+        let text = serde_json::to_string_pretty(&self.header.to_texts());
+        let text = text.map_err(|error| io(error.into()))?;
+        let mut part = temporary(&self.folder, ".privatised-").map_err(io)?;
+        let written = part.write_all(format!("{text}\n").as_bytes());
+        written
+            .and_then(|()| part.as_file().sync_all())
+            .map_err(io)?;
+        if self.target.replace {
+            // Nor with the header of others.
+            match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.io(error)),
+                _ => {}
+            }
+        }
+        persist(part, &path, self.target.replace).map_err(io)
+    }
+
+    fn refuse_existing(&self) -> Result<(), DataError> {
+        let header = beside(&self.path);
+        let taken = match self.target.format {
+            _ if self.target.replace => None,
+            _ if self.path.exists() => Some(&self.path),
+            Format::Npy if header.exists() => Some(&header),
+            _ => None,
+        };
+        match taken {
+            None => Ok(()),
+            Some(path) => Err(DataError::from(PrivatisedError::Exists {
+                file: path.display().to_string(),
+            })),
+        }
+    }
+
+    /// All that stands before the values, at least so many bytes.
+    fn head(&self, least: usize) -> Result<Vec<u8>, DataError> {
+        let (records, width) = (self.header.records, self.header.width);
+        if self.target.format == Format::Npy {
+            let head = npy::header_of(records, Some(width), least);
+            return head.map_err(|source| self.io(source));
+        }
+        let bytes = records * width as u64 * 4;
+        let tensor = json!({"dtype": "F32", "shape": [records, width], "data_offsets": [0, bytes]});
+        let entries = BTreeMap::from([
+            ("__metadata__", json!(self.header.to_texts())),
+            (TENSOR, tensor),
+        ]);
+        let text = serde_json::to_string(&entries).map_err(|e| self.io(e.into()))?;
+        // The values start at a multiple of 8 bytes.
+        let length = (8 + text.len()).next_multiple_of(8).max(least) - 8;
+        let mut head = (length as u64).to_le_bytes().to_vec();
+        head.extend(text.as_bytes());
+        head.resize(8 + length, b' ');
+        Ok(head)
+    }
+
+    fn io(&self, source: io::Error) -> DataError {
+        DataError::Io {
+            path: self.path.clone(),
+            action: "write the file",
+            source,
+        }
+    }
+}
+
+fn persist(part: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
+    let named = match replace {
+        true => part.persist(path),
+        false => part.persist_noclobber(path),
+    };
+    named.map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,474 @@
+//! Files of privatised records: what is written is read, and nothing else is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use data::privatised::{
+    Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
+    Wanted, Writer, beside,
+};
+use data::transform::Dct;
+use data::{DataError, NpyArray, npy};
+use proptest::prelude::*;
+use test_support::says;
+
+/// 3 of 4 coefficients of each of two channels, and two classes.
+fn header() -> Header {
+    Header {
+        mechanism: Mechanism::Gaussian,
+        calibration: Calibration::Paper,
+        epsilon: 0.1 + 0.2,
+        delta: 1e-5,
+        radius: 2.5,
+        noise_scale: 17.125,
+        transform: Transform::Dct {
+            side: 2,
+            channels: 2,
+            kept: Dct::new(2, 2, 3).unwrap().kept().to_vec(),
+        },
+        labels: Labels::OneHot {
+            weight: 0.5,
+            classes: 2,
+        },
+        source_shape: Some([2, 2, 2]),
+        noise_seed: NoiseSeed::Secret,
+        width: 8,
+        records: 0,
+    }
+}
+
+fn plain(width: usize) -> Header {
+    Header {
+        mechanism: Mechanism::Laplace,
+        calibration: Calibration::Exact,
+        delta: 0.0,
+        transform: Transform::None,
+        labels: Labels::Dropped,
+        source_shape: None,
+        width,
+        ..header()
+    }
+}
+
+const NPY: Target = Target {
+    format: Format::Npy,
+    replace: false,
+};
+
+fn write(path: &Path, header: &Header, values: &[f32], target: Target) -> Header {
+    let mut writer = Writer::create(path, header, target).unwrap();
+    for record in values.chunks_exact(header.width) {
+        writer.push(record).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noisy.safetensors");
+    (folder, path)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn refused(path: &Path) -> DataError {
+    Privatised::load(path).unwrap_err()
+}
+
+#[test]
+fn what_is_written_is_read_in_either_format() {
+    let (keep, path) = folder();
+    let values: Vec<f32> = (0_i16..24).map(|i| f32::from(i) * 1.1e-3 - 7.0).collect();
+    for header in [header(), plain(8)] {
+        for (path, target) in [
+            (path.clone(), Target::default()),
+            (keep.path().join("noisy.npy"), NPY),
+        ] {
+            let target = Target {
+                replace: true,
+                ..target
+            };
+            let written = write(&path, &header, &values, target);
+            assert_eq!(written.records, 3);
+            let read = Privatised::load(&path).unwrap();
+            assert_eq!((read.header.clone(), &read.values), (written, &values));
+            assert_eq!(Header::read(&path).unwrap(), Some(read.header));
+        }
+    }
+    assert_eq!(
+        names(keep.path()),
+        ["noisy.npy", "noisy.npy.json", "noisy.safetensors"]
+    );
+    let array = npy::read(&keep.path().join("noisy.npy")).unwrap();
+    assert_eq!(
+        (array.rows, array.width, array.values),
+        (3, Some(8), values)
+    );
+}
+
+/// What a reader in another language relies on: aligned values, entries that are texts.
+#[test]
+fn the_file_is_a_safetensors_file() {
+    let (_keep, path) = folder();
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    let bytes = fs::read(&path).unwrap();
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    assert_eq!((length % 8, bytes[8]), (0, b'{'));
+    let json: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let tensor = &json["records"];
+    assert_eq!(tensor["dtype"], "F32");
+    assert_eq!(tensor["shape"], serde_json::json!([2, 2]));
+    assert_eq!(tensor["data_offsets"], serde_json::json!([0, 16]));
+    let metadata = json["__metadata__"].as_object().unwrap();
+    assert!(metadata.values().all(serde_json::Value::is_string));
+    assert_eq!(metadata["mechanism"], "laplace");
+    assert_eq!(metadata["norm"], "l1");
+    assert_eq!(bytes[8 + length..8 + length + 4], 1.0_f32.to_le_bytes());
+}
+
+/// Cut anywhere, or with something behind it, a file is refused with what was expected and found.
+#[test]
+fn a_file_of_any_other_length_is_refused() {
+    let (keep, path) = folder();
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    let whole = fs::read(&path).unwrap();
+    let cut = keep.path().join("cut");
+    for length in 0..whole.len() {
+        fs::write(&cut, &whole[..length]).unwrap();
+        let error = refused(&cut);
+        if length >= 8 {
+            says(&error, &["cut: expected", &format!("found {length};")]);
+        }
+    }
+    fs::write(&cut, [&whole[..], &[0]].concat()).unwrap();
+    let expected = format!("expected {} bytes", whole.len());
+    says(
+        &refused(&cut),
+        &[&expected, &format!("found {}", whole.len() + 1)],
+    );
+    // A header that was never written.
+    let mut zeroed = whole.clone();
+    zeroed[..100].fill(0);
+    fs::write(&cut, zeroed).unwrap();
+    says(&refused(&cut), &["its header is empty"]);
+}
+
+#[test]
+fn nothing_appears_before_a_writer_is_done() {
+    let (keep, path) = folder();
+    for target in [Target::default(), NPY] {
+        let path = match target.format {
+            Format::Npy => path.with_extension("npy"),
+            Format::Safetensors => path.clone(),
+        };
+        let mut writer = Writer::create(&path, &plain(2), target).unwrap();
+        writer.push(&[1.0, 2.0]).unwrap();
+        // As after a kill at this moment: a part, and it is no file of records.
+        let part = names(keep.path());
+        assert_eq!(part.len(), 1, "{part:?}");
+        assert!(part[0].ends_with(".part"), "{part:?}");
+        assert!(Privatised::load(&keep.path().join(&part[0])).is_err());
+        drop(writer);
+        assert_eq!(names(keep.path()), [""; 0]);
+        let empty = Writer::create(&path, &plain(2), target).unwrap();
+        says(&empty.finish().unwrap_err(), &["is empty"]);
+        assert_eq!(names(keep.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn files_are_replaced_only_where_that_is_asked_for() {
+    let (keep, path) = folder();
+    let npy_path = keep.path().join("noisy.npy");
+    for (path, target) in [(&path, Target::default()), (&npy_path, NPY)] {
+        write(path, &plain(2), &[1.0, 2.0], target);
+        let error = Writer::create(path, &plain(2), target).err().unwrap();
+        says(&error, &["exists already", "--force"]);
+        // One that comes while another is written.
+        let replace = Target {
+            replace: true,
+            ..target
+        };
+        write(path, &plain(1), &[5.0, 6.0, 7.0], replace);
+        let read = Privatised::load(path).unwrap();
+        assert_eq!(read.values, [5.0, 6.0, 7.0]);
+        fs::remove_file(path).unwrap();
+        let late = match target.format {
+            Format::Safetensors => path.clone(),
+            Format::Npy => beside(path),
+        };
+        let _ = fs::remove_file(&late);
+        let mut writer = Writer::create(path, &plain(2), target).unwrap();
+        writer.push(&[1.0, 2.0]).unwrap();
+        fs::write(&late, "somebody else's").unwrap();
+        says(&writer.finish().unwrap_err(), &["exists already"]);
+        assert_eq!(fs::read_to_string(&late).unwrap(), "somebody else's");
+    }
+    assert_eq!(names(keep.path()), ["noisy.npy.json", "noisy.safetensors"]);
+}
+
+#[test]
+fn records_and_names_that_do_not_fit_are_refused() {
+    let (keep, path) = folder();
+    let mut writer = Writer::create(&path, &plain(2), Target::default()).unwrap();
+    says(
+        &writer.push(&[1.0]).unwrap_err(),
+        &["record 0", "expected 2", "found 1"],
+    );
+    writer.push(&[1.0, 2.0]).unwrap();
+    for odd in [f32::NAN, f32::INFINITY] {
+        says(
+            &writer.push(&[1.0, odd]).unwrap_err(),
+            &["record 1", "finite"],
+        );
+    }
+    let create = |name: &str, target| Writer::create(&keep.path().join(name), &plain(2), target);
+    says(
+        &create("a.npy", Target::default()).err().unwrap(),
+        &["does not end in .npy"],
+    );
+    says(
+        &create("a.safetensors", NPY).err().unwrap(),
+        &["ends in .npy"],
+    );
+    says(
+        &create("none/a", Target::default()).err().unwrap(),
+        &["cannot write in the folder"],
+    );
+}
+
+/// A file with entries of the header replaced.
+fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
+    let bytes = fs::read(path).unwrap();
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let text = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
+    assert!(text.contains(from), "{from}: {text}");
+    let text = text.replace(from, to);
+    let altered = path.with_extension("altered");
+    let length = (text.len() as u64).to_le_bytes();
+    let body = &bytes[bytes.len() - 64..];
+    fs::write(&altered, [&length[..], text.as_bytes(), body].concat()).unwrap();
+    altered
+}
+
+#[test]
+fn entries_that_no_file_can_have_are_refused_by_name() {
+    let (_keep, path) = folder();
+    write(&path, &header(), &[0.5; 16], Target::default());
+    let text = |key: &str, value: &str| format!("\"{key}\":\"{value}\"");
+    for (key, from, to, words) in [
+        ("version", "1", "2", "the only version that is known"),
+        ("mechanism", "gaussian", "uniform", "laplace or gaussian"),
+        ("mechanism", "gaussian", "laplace", "l1"),
+        ("calibration", "paper", "guess", "exact or paper"),
+        ("epsilon", "0.30000000000000004", "NaN", "positive, finite"),
+        ("epsilon", "0.30000000000000004", "-1", "positive, finite"),
+        ("epsilon", "0.30000000000000004", "much", "a number"),
+        ("delta", "1e-5", "0", "between 0 and 1"),
+        ("radius", "2.5", "inf", "positive, finite"),
+        ("noise_scale", "17.125", "0", "positive, finite"),
+        ("norm", "l2", "l1", "the norm of the mechanism"),
+        ("transform", "dct", "fft", "none or dct"),
+        ("dct_kept", "0,0 0,1 1,0", "0,0 0,1 0,1", "(0, 1) once"),
+        ("dct_kept", "0,0 0,1 1,0", "0,0 0,1 2,0", "below 2"),
+        (
+            "dct_kept",
+            "0,0 0,1 1,0",
+            "0,0 0,1",
+            "coefficients that are kept",
+        ),
+        ("dct_side", "2", "9999999", "1 to 512"),
+        ("dct_channels", "2", "3", "coefficients that are kept"),
+        ("labels", "one-hot", "plain", "dropped or one-hot"),
+        ("label_weight", "0.5", "0", "positive, finite"),
+        ("label_classes", "2", "8", "below the width"),
+        ("source_shape", "2,2,2", "2,2", "channels,height,width"),
+        ("source_shape", "2,2,2", "2,4,1", "2,2,2"),
+        ("noise_seed", "secret", "dice", "secret or insecure"),
+        ("records", "2", "3", "as the array has"),
+        ("width", "8", "4", "coefficients that are kept"),
+    ] {
+        let altered = altered(&path, &text(key, from), &text(key, to));
+        says(&refused(&altered), &["header", words]);
+        assert!(Header::read(&altered).is_err(), "{key}");
+    }
+    for (from, to, words) in [
+        ("\"epsilon\":\"0.30000000000000004\",", "", "found nothing"),
+        (
+            "\"epsilon\":",
+            "\"more\":\"1\",\"epsilon\":",
+            "no such entry",
+        ),
+        ("\"dtype\":\"F32\"", "\"dtype\":\"F64\"", "F64"),
+        ("\"shape\":[2,8]", "\"shape\":[16]", "two dimensions"),
+        ("\"shape\":[2,8]", "\"shape\":[8,2]", "as the array has"),
+        (
+            "\"data_offsets\":[0,64]",
+            "\"data_offsets\":[4,64]",
+            "from 0 on",
+        ),
+        ("\"records\":{", "\"other\":{", "nothing"),
+        (
+            "\"format\":\"sliver-privatised\",",
+            "",
+            "no privatised records",
+        ),
+        ("{\"__metadata__\"", "[\"__metadata__\"", "no JSON"),
+    ] {
+        says(&refused(&altered(&path, from, to)), &[words]);
+    }
+    // Somebody's safetensors, and no error.
+    let other = altered(&path, "sliver-privatised", "pt");
+    assert_eq!(Header::read(&other).unwrap(), None);
+}
+
+/// A header of a few bytes that claims a terabyte is known by the size of its file, before memory is asked for.
+#[test]
+fn what_a_header_claims_is_held_against_the_file_first() {
+    let (_keep, path) = folder();
+    write(&path, &plain(4), &[0.5; 16], Target::default());
+    let claims = |records: u64| {
+        let path = altered(
+            &path,
+            "\"records\":\"4\"",
+            &format!("\"records\":\"{records}\""),
+        );
+        let shape = format!("\"shape\":[{records},4]");
+        let path = altered(&path, "\"shape\":[4,4]", &shape);
+        let offsets = format!("\"data_offsets\":[0,{}]", u128::from(records) * 16);
+        altered(&path, "\"data_offsets\":[0,64]", &offsets)
+    };
+    says(&refused(&claims(1 << 36)), &["expected 10995116", "bytes"]);
+    assert!(Privatised::load(&claims(u64::MAX / 2)).is_err());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[..8].copy_from_slice(&(1_u64 << 23).to_le_bytes());
+    fs::write(&path, &bytes).unwrap();
+    says(&refused(&path), &["expected 8388616 bytes"]);
+}
+
+#[test]
+fn values_that_are_not_finite_are_refused_by_their_place() {
+    let (_keep, path) = folder();
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(&path, &bytes).unwrap();
+    says(&refused(&path), &["record 1, value 1", "finite"]);
+}
+
+#[test]
+fn an_array_alone_or_of_another_size_is_no_privatised_file() {
+    let (keep, _) = folder();
+    let path = keep.path().join("noisy.npy");
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], NPY);
+    let array = NpyArray {
+        rows: 1,
+        width: Some(2),
+        values: vec![1.0, 2.0],
+    };
+    let whole = fs::read(&path).unwrap();
+    npy::write(fs::File::create(&path).unwrap(), &array).unwrap();
+    says(
+        &refused(&path),
+        &["noisy.npy.json", "records", "expected 1", "found 2"],
+    );
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    says(
+        &refused(&path),
+        &["noisy.npy: expected 144 bytes", "found 143"],
+    );
+    fs::write(&path, &whole).unwrap();
+    fs::write(beside(&path), "{\"somebody\": \"else\"}").unwrap();
+    assert_eq!(Header::read(&path).unwrap(), None);
+    says(&refused(&path), &["there is no header in"]);
+    fs::remove_file(beside(&path)).unwrap();
+    assert_eq!(Header::read(&path).unwrap(), None);
+}
+
+#[test]
+fn a_request_that_differs_is_refused_with_both_values() {
+    let header = header();
+    assert!(header.check_request("f", &Wanted::default()).is_ok());
+    let same = Wanted {
+        mechanism: Some(Mechanism::Gaussian),
+        epsilon: Some(header.epsilon),
+        transform: Some(header.transform.clone()),
+        ..Wanted::default()
+    };
+    assert!(header.check_request("f", &same).is_ok());
+    let other = |wanted: Wanted, words: &[&str]| {
+        says(&header.check_request("noisy", &wanted).unwrap_err(), words);
+    };
+    let any = Wanted::default;
+    let epsilon = Some(3.0);
+    other(
+        Wanted { epsilon, ..any() },
+        &["noisy: epsilon: 0.3", "3.0 is asked for"],
+    );
+    let mechanism = Some(Mechanism::Laplace);
+    other(
+        Wanted { mechanism, ..any() },
+        &["\"gaussian\"", "\"laplace\" is asked for"],
+    );
+    let transform = Some(Transform::None);
+    other(Wanted { transform, ..any() }, &["transform", "dct"]);
+    let source_shape = Some([1, 28, 28]);
+    other(
+        Wanted {
+            source_shape,
+            ..any()
+        },
+        &["source_shape: [2,2,2]", "[1,28,28]"],
+    );
+}
+
+proptest! {
+    // Each case writes to the disk.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Numbers come back to the last bit.
+    #[test]
+    fn headers_come_back(
+        numbers in prop::array::uniform4(1e-300_f64..1e300), delta in 1e-300_f64..1.0,
+        classes in 0_usize..4, known in any::<bool>(),
+    ) {
+        let (_keep, path) = folder();
+        let [epsilon, radius, noise_scale, weight] = numbers;
+        let given = Header {
+            epsilon,
+            delta,
+            radius,
+            noise_scale,
+            labels: match classes {
+                0 => Labels::Dropped,
+                classes => Labels::OneHot { weight, classes },
+            },
+            noise_seed: if known { NoiseSeed::Insecure } else { NoiseSeed::Secret },
+            width: 6 + classes,
+            ..header()
+        };
+        let written = write(&path, &given, &vec![0.25; 6 + classes], Target::default());
+        prop_assert_eq!(Header { records: 1, ..given }, written.clone());
+        prop_assert_eq!(Privatised::load(&path).unwrap().header, written);
+    }
+
+    /// No bytes behind a plausible start end in anything but an answer.
+    #[test]
+    fn arbitrary_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), small in any::<bool>()) {
+        let (_keep, path) = folder();
+        let mut bytes = bytes;
+        if small && bytes.len() >= 8 {
+            bytes[1..8].fill(0);
+        }
+        fs::write(&path, bytes).unwrap();
+        prop_assert!(Privatised::load(&path).is_err());
+    }
+}

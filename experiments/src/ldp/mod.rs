@@ -1,0 +1,19 @@
+//! Local privacy: each record is privatised once, before anything else sees it, and a generator learns the law that the
+//! records had before (Reshetova, Chen and Ozgur 2023, arXiv 2306.09547).
+//!
+//! The loss knows the law of the noise, so that what it learns is denoised: entropic transport with a regularisation
+//! matched to the noise, or sliced transport to generated records that got noise of the same law. Beside them stand
+//! losses that learn the noise too, and records that wavelets denoised first.
+
+mod baseline;
+mod loss;
+mod plan;
+mod private;
+mod report;
+mod settings;
+mod sources;
+mod train;
+mod wavelet;
+
+pub use settings::{Calibration, Flags, Loss, Mechanism, Network, Settings};
+pub use train::Ldp;

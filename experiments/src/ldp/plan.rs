@@ -1,0 +1,68 @@
+//! What is promised to each record.
+
+use dp_core::local::LocalMechanism;
+use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::FixedSizeSampler;
+use lab::diagnostic::Failure;
+use lab::session::refused_plan;
+
+use super::settings::{Calibration, Mechanism, Settings};
+
+/// The one release of a record, by its name in the plan.
+pub const RELEASE: &str = "privatised";
+
+/// The delta at which pure Laplace noise is composed with nothing.
+const PURE: f64 = 1e-12;
+
+/// The mechanism that every record passes; none without noise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a budget or a radius out of bounds.
+pub fn mechanism(settings: &Settings) -> Result<Option<LocalMechanism>, Failure> {
+    let Some(epsilon) = settings.epsilon else {
+        return Ok(None);
+    };
+    let (delta, radius) = (settings.delta, settings.radius);
+    let mechanism = match (settings.mechanism, settings.calibration) {
+        (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
+        (Mechanism::Gaussian, Calibration::Exact) => {
+            LocalMechanism::gaussian(epsilon, delta, radius)
+        }
+        (Mechanism::Gaussian, Calibration::Paper) => {
+            LocalMechanism::gaussian_published(epsilon, delta, radius)
+        }
+    };
+    mechanism.map(Some).map_err(refused_plan)
+}
+
+/// The checked plan of one record: it is a data set of its own, whatever the others are.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a request that cannot be met.
+pub fn plan(settings: &Settings, mechanism: &LocalMechanism) -> Result<CheckedPlan, Failure> {
+    let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
+    let delta = match settings.mechanism {
+        Mechanism::Gaussian => settings.delta,
+        Mechanism::Laplace => PURE,
+    };
+    let plan = TrainingPlan::within(mechanism.epsilon(), delta, 0, alone);
+    let plan = match settings.mechanism {
+        Mechanism::Laplace => plan.and(
+            RELEASE,
+            ReleaseNoise::Laplace {
+                epsilon: mechanism.epsilon(),
+            },
+        ),
+        Mechanism::Gaussian => {
+            let noise_multiplier = mechanism.noise_multiplier();
+            TrainingPlan {
+                noise: Noise::Multiplier(noise_multiplier),
+                ..plan
+            }
+            .and(RELEASE, ReleaseNoise::Gaussian { noise_multiplier })
+        }
+    };
+    plan.check().map_err(refused_plan)
+}

@@ -1,0 +1,250 @@
+//! What is shown of a run: generated images or points, their scores, and how far they are from clean records.
+
+use lab::diagnostic::Failure;
+use lab::evaluate::transport::exact_w2_squared;
+use lab::figures::{Format, Grid, Particles, Snapshot};
+use lab::report::{Better, Metric};
+use lab::session::{Report, Session, floats_to_bytes};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::{Value, json};
+
+use super::sources::Rows;
+use super::train::{Ldp, Learned};
+use crate::scores::{metrics, score, warnings};
+
+/// Images of each class in the picture, and of a picture without classes in a row.
+const COLUMNS: usize = 10;
+/// Points on each side of the exact distance, and in a panel.
+const EXACT: usize = 1000;
+const POINTS: usize = 1500;
+
+/// Samples, their scores on public test records, and pictures.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
+pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
+    let learned = run.learned.take();
+    let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
+    // Of its own, so that the number of samples changes nothing else.
+    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
+    rng.set_stream(5);
+    let count = run.score.scored as usize;
+    let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let weights = floats_to_bytes(&run.model.weights()?);
+    session.folder.write("weights.f32", &weights)?;
+
+    let mut report = Report {
+        warnings: warnings(&run.score),
+        ..Report::default()
+    };
+    if run.unconverged > 0 {
+        let (off, steps) = (run.unconverged, run.settings.steps);
+        let most = run.settings.iterations;
+        report.warnings.push(format!(
+            "{off} of {steps} steps took a plan of {most} iterations that had not converged."
+        ));
+    }
+    let distance = distance(run, &rows, &groups)?;
+    let name = format!(
+        "Squared 2-Wasserstein distance to {} public records in the ball",
+        distance.1
+    );
+    report.metrics = vec![Metric::new(name, distance.0).better(Better::Lower)];
+    report.metrics.push(Metric::new(
+        "Noise on each value of a record: deviation, or scale",
+        learned.private.scale,
+    ));
+    let mut test = json!({"w2_squared": distance.0, "noise_scale": learned.private.scale});
+    match &run.clean.test {
+        Rows::Images(images) => {
+            let bright = brightened(&rows, images.image_size());
+            let labels = (run.layout.classes > 0).then_some(&groups[..]);
+            if !run.score.quick_scores {
+                let private = match &run.clean.private {
+                    Rows::Images(private) => private,
+                    Rows::Points { .. } => images,
+                };
+                let scored = score(images, &bright, labels, private, &run.score, session)?;
+                report.metrics.extend(metrics(&scored));
+                report.more.push(("images", json!(scored)));
+            }
+            report.pictures = pictures(run, &learned, &bright, &groups)?;
+        }
+        Rows::Points { dim, values } => {
+            let [moments, clean, noisy] =
+                [&rows, values, &learned.private.rows].map(|rows| variances(rows, *dim));
+            for (name, value) in [
+                ("generated", &moments),
+                ("clean", &clean),
+                ("privatised", &noisy),
+            ] {
+                for (place, variance) in value.iter().enumerate() {
+                    let name = format!("Variance of coordinate {}, {name}", place + 1);
+                    report.metrics.push(Metric::new(name, *variance));
+                }
+            }
+            test["variances"] = json!({"generated": moments, "clean": clean, "privatised": noisy});
+            if *dim == 2 {
+                report.pictures = vec![panels(&rows, values, &learned)?];
+            }
+        }
+    }
+    if let Some(denoised) = &learned.denoised {
+        report.warnings.push(format!(
+            "Wavelets chosen on clean public records of the same law, as optimistic as the published baseline: {denoised}."
+        ));
+        report.more.push(("wavelets", json!(denoised)));
+    }
+    if let Value::Object(test) = test {
+        report.test = test;
+    }
+    run.learned = Some(learned);
+    Ok(report)
+}
+
+/// Samples and public records, both in the ball that private ones are scaled into: what the loss is about.
+fn distance(run: &Ldp, rows: &[f32], groups: &[usize]) -> Result<(f64, usize), Failure> {
+    let width = run.clean.test.width();
+    let n = EXACT.min(run.clean.test.len()).min(groups.len());
+    // Samples come class after class.
+    let stride = groups.len() / n;
+    let made: Vec<f32> = (0..n)
+        .flat_map(|i| rows[i * stride * width..][..width].iter().copied())
+        .collect();
+    let test = run.clean.test.first(n);
+    let inside = |rows: &[f32]| match &run.mechanism {
+        None => Ok(rows.to_vec()),
+        Some(mechanism) => {
+            let mut inside = Vec::with_capacity(rows.len());
+            for row in rows.chunks_exact(width) {
+                let row = mechanism.before_noise(row).map_err(Failure::failed)?;
+                inside.extend(row.values.iter().map(|&v| v as f32));
+            }
+            Ok::<_, Failure>(inside)
+        }
+    };
+    let found = exact_w2_squared(&inside(&made)?, &inside(&test)?, width);
+    Ok((found.map_err(Failure::failed)?, n))
+}
+
+/// Images whose brightest pixel is 1: those that were scaled into a small ball are dark.
+fn brightened(rows: &[f32], size: usize) -> Vec<f32> {
+    let bright = |row: &[f32]| {
+        let most = row.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        row.iter()
+            .map(move |x| (x / most).clamp(0.0, 1.0))
+            .collect::<Vec<_>>()
+    };
+    rows.chunks_exact(size).flat_map(bright).collect()
+}
+
+/// The variance of each coordinate.
+fn variances(rows: &[f32], dim: usize) -> Vec<f64> {
+    let n = (rows.len() / dim) as f64;
+    let of = |place: usize| {
+        let values = || rows.iter().skip(place).step_by(dim).map(|&x| f64::from(x));
+        let mean = values().sum::<f64>() / n;
+        values().map(|x| (x - mean).powi(2)).sum::<f64>() / n
+    };
+    (0..dim).map(of).collect()
+}
+
+type Picture = (&'static str, String, Vec<u8>);
+
+fn pictures(
+    run: &Ldp,
+    learned: &Learned,
+    rows: &[f32],
+    groups: &[usize],
+) -> Result<Vec<Picture>, Failure> {
+    let Some(shape) = run.clean.test.shape() else {
+        return Ok(Vec::new());
+    };
+    let size = shape.values();
+    let grid = |images: &[f32]| {
+        let grid = Grid {
+            images,
+            width: shape.side,
+            height: shape.side,
+            channels: 1,
+            columns: COLUMNS,
+            group: 0,
+            zoom: 2,
+        };
+        grid.draw().map(|drawn| drawn.bytes)
+    };
+    let each = if run.layout.classes > 0 {
+        COLUMNS
+    } else {
+        COLUMNS * COLUMNS
+    };
+    let mut images = Vec::new();
+    for group in 0..run.model.groups() {
+        let of_group = (0..groups.len()).filter(|&i| groups[i] == group).take(each);
+        images.extend(of_group.flat_map(|i| &rows[i * size..][..size]).copied());
+    }
+    // What has left is public.
+    let noisy = learned
+        .private
+        .rows
+        .chunks_exact(learned.private.width)
+        .take(20);
+    let noisy: Vec<f32> = noisy.flat_map(|row| scaled(&row[..size])).collect();
+    let caption = match run.layout.classes {
+        0 => "Samples",
+        _ => "Samples, a row a class",
+    };
+    let after = match learned.denoised {
+        Some(_) => "Privatised records after the wavelets, each on a scale of its own",
+        None => "Privatised records, each on a scale of its own",
+    };
+    Ok(vec![
+        ("samples.png", caption.into(), grid(&images)?),
+        ("privatised.png", after.into(), grid(&noisy)?),
+    ])
+}
+
+/// From its lowest value to its highest.
+fn scaled(row: &[f32]) -> impl Iterator<Item = f32> {
+    let (low, high) = row.iter().fold((f32::MAX, f32::MIN), |(low, high), &x| {
+        (low.min(x), high.max(x))
+    });
+    row.iter()
+        .map(move |x| (x - low) / (high - low).max(f32::MIN_POSITIVE))
+}
+
+fn panels(rows: &[f32], clean: &[f32], learned: &Learned) -> Result<Picture, Failure> {
+    let plane = |rows: &[f32]| -> Vec<(f64, f64)> {
+        let step = (rows.len() / 2 / POINTS).max(1);
+        let points = rows.chunks_exact(2).step_by(step).take(POINTS);
+        points.map(|p| (f64::from(p[0]), f64::from(p[1]))).collect()
+    };
+    let all = [
+        ("clean", clean),
+        ("privatised", &learned.private.rows[..]),
+        ("generated", rows),
+    ];
+    let side = clean.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    let side = f64::from(side) * 1.5;
+    let snapshots = all.map(|(title, rows)| Snapshot {
+        title: title.into(),
+        groups: vec![plane(rows)],
+    });
+    let panels = Particles {
+        snapshots: snapshots.into(),
+        names: Vec::new(),
+        density: None,
+        levels: Vec::new(),
+        x: -side..side,
+        y: -side..side,
+        columns: 3,
+    };
+    let caption = "Clean public points, privatised points, and generated ones";
+    Ok((
+        "points.png",
+        caption.into(),
+        panels.draw(Format::Png)?.bytes,
+    ))
+}

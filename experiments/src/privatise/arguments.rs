@@ -1,0 +1,411 @@
+//! The program `privatise`.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, Parser, ValueEnum};
+use data::privatised::{Calibration, Format, Header, Mechanism, Target, Wanted, Writer};
+use data::stream::Form;
+use data::transform::Dct;
+use dp_core::DpError;
+use dp_core::local::LocalMechanism;
+use dp_core::mechanism::NoiseSource;
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::progress::Progress;
+use lab::session::positive;
+
+use super::{Log, Recipe, input, mechanism_of, privatise, promise};
+
+/// Gives noise to each record of a data set by itself, once, and writes what may leave with what was promised.
+#[derive(Debug, Parser)]
+#[command(name = "privatise", version)]
+pub struct Arguments {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    noise: Noise,
+    /// The file to write.
+    #[arg(long, required_unless_present = "show")]
+    out: Option<PathBuf>,
+    /// How the values are stored; an NPY file has its header beside it, in NAME.npy.json.
+    #[arg(long, value_enum, default_value_t = Stored::Safetensors)]
+    format: Stored,
+    /// Replace a file of this name.
+    #[arg(long)]
+    force: bool,
+    /// The private side's own log: how many records were scaled into the ball, and how many were not finite. PRIVATE:
+    /// without this flag nobody learns it.
+    #[arg(long)]
+    log: Option<PathBuf>,
+    /// Instead: check a privatised file, against the other flags where they are given, and say what it promises.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "out", "log", "force"])]
+    show: Option<PathBuf>,
+    /// Stop as on a SIGINT after so many records, for tests.
+    #[arg(long, hide = true)]
+    stop_after_record: Option<u64>,
+}
+
+/// What is privatised.
+#[derive(Debug, Args)]
+pub(super) struct Source {
+    /// Idx images (gzip or not), .npy, .csv with --schema, a folder of images, or mnist, fashion-mnist, usps, glyphs.
+    #[arg(long, required_unless_present = "show")]
+    pub input: Option<PathBuf>,
+    /// A folder of published data files.
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// The seed of glyphs.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Only the first so many records.
+    #[arg(long)]
+    pub records: Option<u64>,
+    /// What the columns of a CSV file are (docs/schemas.md). The sensitive column is left out.
+    #[arg(long)]
+    pub schema: Option<PathBuf>,
+    /// The labels of idx images (an idx file) or of an NPY array (an NPY file).
+    #[arg(long)]
+    pub label_file: Option<PathBuf>,
+    /// The number of classes of an NPY file of labels.
+    #[arg(long)]
+    pub classes: Option<usize>,
+    /// Pixels along a side of the images of a folder.
+    #[arg(long, default_value_t = 64)]
+    pub side: usize,
+    /// What records are as images, CHANNELSxHEIGHTxWIDTH: needed to transform those of NPY, checked elsewhere.
+    #[arg(long)]
+    pub shape: Option<Shape>,
+}
+
+/// What is promised.
+#[derive(Debug, Args)]
+struct Noise {
+    /// Laplace noise on records of an l1 ball, or Gaussian noise on records of an l2 ball.
+    #[arg(long, value_enum)]
+    mechanism: Option<Kind>,
+    /// The least Gaussian noise, or that of equation 4 of Reshetova et al. (2023).
+    #[arg(long, value_enum)]
+    calibration: Option<Calibrated>,
+    /// Epsilon, for each record by itself.
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// Delta, of Gaussian noise.
+    #[arg(long)]
+    delta: Option<f64>,
+    /// The public bound on the norm of a record, after the transform and with its label. Longer records are scaled down
+    /// to it. It must not be fitted to the records.
+    #[arg(long)]
+    radius: Option<f64>,
+    /// A public transform of images before the ball.
+    #[arg(long, value_enum)]
+    transform: Option<Transformed>,
+    /// Coefficients of each channel that --transform dct keeps, of the lowest frequencies.
+    #[arg(long)]
+    keep: Option<usize>,
+    /// What becomes of labels: one-hot puts them into the record, under its promise.
+    #[arg(long, value_enum)]
+    labels: Option<LabelRule>,
+    /// What the one-hot label is multiplied by, in units of the record.
+    #[arg(long, default_value_t = 1.0)]
+    label_weight: f64,
+    /// NOT PRIVATE: noise from a known seed, to repeat an experiment.
+    #[arg(long)]
+    insecure_noise_seed: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Stored {
+    Safetensors,
+    Npy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Laplace,
+    Gaussian,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Calibrated {
+    Exact,
+    Paper,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Transformed {
+    None,
+    Dct,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LabelRule {
+    Drop,
+    OneHot,
+}
+
+/// Channels, height and width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape(pub [usize; 3]);
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Option<Vec<usize>> = text.split('x').map(|n| n.parse().ok()).collect();
+        let shape = numbers.and_then(|numbers| numbers.try_into().ok());
+        let shape = shape.filter(|shape: &[usize; 3]| shape.iter().all(|&n| n > 0));
+        shape
+            .map(Self)
+            .ok_or_else(|| "expected CHANNELSxHEIGHTxWIDTH, such as 1x28x28".into())
+    }
+}
+
+/// Does what the flags say.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for flags, files and headers that are refused; [`Failure::Failed`] for what cannot be written;
+/// [`Failure::Interrupted`] after a signal. Nothing is written then.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.show {
+        return show(file, &arguments.noise);
+    }
+    let (Some(from), Some(out)) = (&arguments.source.input, &arguments.out) else {
+        let message = "--input and --out: a file for each is needed";
+        return Err(Failure::input(message, "say --input FILE --out FILE"));
+    };
+    let asked = &arguments.noise;
+    let mechanism = asked.mechanism()?;
+    let labels = asked.labels == Some(LabelRule::OneHot);
+    let target = arguments.target(out)?;
+    let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
+    let recipe = asked.recipe(mechanism, &input.form)?;
+    let mut noise = match asked.insecure_noise_seed {
+        None => NoiseSource::secret().map_err(Failure::failed)?,
+        Some(seed) => NoiseSource::insecure(seed),
+    };
+    let header = recipe.header(&input.form, &noise)?;
+    let refuse = |e: data::DataError| Failure::input(e.to_string(), "nothing was written");
+    let writer = Writer::create(out, &header, target).map_err(refuse)?;
+    let count = input
+        .form
+        .count
+        .map_or("records".into(), |n| format!("{n} records"));
+    println!("data      {}: {count}", from.display());
+    promise(&header)?.iter().for_each(|line| println!("{line}"));
+    if !noise.is_secret() {
+        eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
+    }
+    let header = arguments.write(input, &recipe, &mut noise, writer, out)?;
+    println!("written   {}: {} records", out.display(), header.records);
+    Ok(())
+}
+
+impl Arguments {
+    fn target(&self, out: &Path) -> Result<Target, Failure> {
+        let log = self.log.as_deref();
+        if log == Some(out) {
+            return Err(Failure::input(
+                "--log and --out name the same file",
+                "keep the log, which is private, where the records do not go",
+            ));
+        }
+        let folder = log.and_then(Path::parent);
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::input(
+                format!("--log: there is no folder {}", missing.display()),
+                "make it first, on the private side",
+            ));
+        }
+        Ok(Target {
+            format: match self.format {
+                Stored::Safetensors => Format::Safetensors,
+                Stored::Npy => Format::Npy,
+            },
+            replace: self.force,
+        })
+    }
+
+    /// The records, then the log, and only then the name of the file.
+    fn write(
+        &self,
+        mut input: input::Input,
+        recipe: &Recipe,
+        noise: &mut NoiseSource,
+        mut writer: Writer,
+        out: &Path,
+    ) -> Result<Header, Failure> {
+        let interrupt = Interrupt::listen()?;
+        let bar = Progress::new(input.form.count.unwrap_or(0));
+        let mut before = 0;
+        let counts = privatise(
+            &mut Reshaped(&mut input),
+            recipe,
+            noise,
+            &mut |record| writer.push(record),
+            &mut |done| {
+                (before..done).for_each(|_| bar.step());
+                before = done;
+                if self.stop_after_record.is_some_and(|stop| done >= stop) {
+                    interrupt.ask();
+                }
+                interrupt.check("privatising; nothing was written")
+            },
+        )?;
+        bar.finish();
+        let header = Header {
+            records: counts.records,
+            ..recipe.header(&input.form, noise)?
+        };
+        if let Some(log) = &self.log {
+            Log::new(log).add(out, &header, &counts)?;
+        }
+        writer.finish().map_err(Failure::failed)
+    }
+}
+
+/// The records, with the shape that was asked for.
+struct Reshaped<'a>(&'a mut input::Input);
+
+impl data::stream::RecordStream for Reshaped<'_> {
+    fn form(&self) -> Form {
+        self.0.form.clone()
+    }
+
+    fn next(&mut self, most: usize) -> Result<data::stream::Chunk, data::DataError> {
+        self.0.stream.next(most)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.0.stream.dropped()
+    }
+}
+
+impl Noise {
+    fn mechanism(&self) -> Result<LocalMechanism, Failure> {
+        let given = |flag: &str, value: Option<f64>| -> Result<f64, Failure> {
+            let value = value.ok_or_else(|| {
+                Failure::input(
+                    format!("--{flag}: no value was given"),
+                    "say what is promised",
+                )
+            })?;
+            positive(flag, value)?;
+            Ok(value)
+        };
+        let (epsilon, radius) = (
+            given("epsilon", self.epsilon)?,
+            given("radius", self.radius)?,
+        );
+        let refuse = |e: DpError| Failure::input(e.to_string(), "change the flag");
+        let Some(kind) = self.mechanism else {
+            return Err(Failure::input(
+                "--mechanism: none was given",
+                "say --mechanism laplace, or --mechanism gaussian with --delta",
+            ));
+        };
+        let paper = self.calibration == Some(Calibrated::Paper);
+        match kind {
+            Kind::Laplace if paper || self.delta.is_some_and(|delta| delta != 0.0) => {
+                Err(Failure::input(
+                    "--mechanism laplace: its delta is 0, and its calibration exact",
+                    "leave out --delta and --calibration, or say --mechanism gaussian",
+                ))
+            }
+            Kind::Laplace => LocalMechanism::laplace(epsilon, radius).map_err(refuse),
+            Kind::Gaussian => {
+                let delta = given("delta", self.delta)?;
+                match paper {
+                    false => LocalMechanism::gaussian(epsilon, delta, radius),
+                    true => LocalMechanism::gaussian_published(epsilon, delta, radius),
+                }
+                .map_err(refuse)
+            }
+        }
+    }
+
+    fn recipe(&self, mechanism: LocalMechanism, form: &Form) -> Result<Recipe, Failure> {
+        let calibration = match self.calibration {
+            Some(Calibrated::Paper) => Calibration::Paper,
+            _ => Calibration::Exact,
+        };
+        let weight = (self.labels == Some(LabelRule::OneHot)).then_some(self.label_weight);
+        let recipe = Recipe::new(mechanism, calibration, self.dct(form)?, weight);
+        recipe.check(form)?;
+        Ok(recipe)
+    }
+
+    fn dct(&self, form: &Form) -> Result<Option<Dct>, Failure> {
+        if self.transform != Some(Transformed::Dct) {
+            return match self.keep {
+                None => Ok(None),
+                Some(_) => Err(Failure::input(
+                    "--keep: there is no transform",
+                    "say --transform dct",
+                )),
+            };
+        }
+        let Some([channels, height, width]) = form.shape else {
+            return Err(Failure::input(
+                format!(
+                    "--transform dct: records of {} values, of no known shape",
+                    form.width
+                ),
+                "say --shape CHANNELSxHEIGHTxWIDTH",
+            ));
+        };
+        if height != width {
+            return Err(Failure::input(
+                format!("--transform dct: images of {height} x {width} pixels"),
+                "give square images",
+            ));
+        }
+        let Some(keep) = self.keep else {
+            return Err(Failure::input(
+                "--transform dct: no number of coefficients was given",
+                format!("say --keep, 1 to {}", height * width),
+            ));
+        };
+        let refuse =
+            |e: data::DataError| Failure::input(format!("--keep {keep}: {e}"), "change it");
+        Dct::new(channels, height, keep).map(Some).map_err(refuse)
+    }
+
+    /// What is asked of a file that is there.
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            mechanism: self.mechanism.map(|kind| match kind {
+                Kind::Laplace => Mechanism::Laplace,
+                Kind::Gaussian => Mechanism::Gaussian,
+            }),
+            calibration: self.calibration.map(|calibration| match calibration {
+                Calibrated::Exact => Calibration::Exact,
+                Calibrated::Paper => Calibration::Paper,
+            }),
+            epsilon: self.epsilon,
+            delta: self.delta,
+            radius: self.radius,
+            ..Wanted::default()
+        }
+    }
+}
+
+fn show(file: &Path, noise: &Noise) -> Result<(), Failure> {
+    let name = file.display().to_string();
+    let refuse = |e: data::DataError| Failure::input(e.to_string(), "nothing was changed");
+    let Some(header) = Header::read(file).map_err(refuse)? else {
+        return Err(Failure::input(
+            format!("{name}: it holds no privatised records, or its header is not beside it"),
+            "give a file that `privatise` wrote",
+        ));
+    };
+    header
+        .check_request(&name, &noise.wanted())
+        .map_err(refuse)?;
+    mechanism_of(&name, &header)?;
+    println!("data      {name}: {} records", header.records);
+    promise(&header)?.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}

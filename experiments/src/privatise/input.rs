@@ -1,0 +1,161 @@
+//! What there is to privatise: files, folders, and data sets by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use data::idx::IdxStream;
+use data::npy::NpyStream;
+use data::privatised::Header;
+use data::stream::{DrawnGlyphs, First, Form, InMemory, Labelled, Photographs, RecordStream};
+use data::table::CsvStream;
+use data::{
+    DataError, Dataset, DatasetKind, Glyphs, ImageFolder, ImageFolderOptions, LoadOptions, Schema,
+};
+use lab::diagnostic::Failure;
+
+use super::arguments::Source;
+
+/// Records, and whatever is known of them.
+pub(super) struct Input {
+    pub stream: Box<dyn RecordStream>,
+    pub form: Form,
+}
+
+/// Opens what is asked for.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for what is not there, was privatised already, or is not of the form that was asked for.
+pub(super) fn open(
+    path: &Path,
+    source: &Source,
+    labels: bool,
+    epsilon: f64,
+) -> Result<Input, Failure> {
+    let name = path.display().to_string();
+    let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
+    let stream = stream(path, source, labels, epsilon)?;
+    let stream: Box<dyn RecordStream> = match source.records {
+        None => stream,
+        Some(count) => Box::new(First::new(stream, &name, count).map_err(refuse)?),
+    };
+    let mut form = stream.form();
+    if let Some(asked) = source.shape {
+        let fits = match form.shape {
+            Some(shape) => shape == asked.0,
+            None => asked.0.iter().product::<usize>() == form.width,
+        };
+        if !fits {
+            let found = match form.shape {
+                Some([c, h, w]) => format!("images of {c}x{h}x{w}"),
+                None => format!("{} values a record", form.width),
+            };
+            let [c, h, w] = asked.0;
+            return Err(Failure::input(
+                format!("--shape {c}x{h}x{w}: the header of {name} says {found}"),
+                "ask for what the file has, or give the file that was meant",
+            ));
+        }
+        form.shape = Some(asked.0);
+    }
+    Ok(Input { stream, form })
+}
+
+fn stream(
+    path: &Path,
+    source: &Source,
+    labels: bool,
+    epsilon: f64,
+) -> Result<Box<dyn RecordStream>, Failure> {
+    let name = &path.display().to_string();
+    let refuse = |e: DataError| {
+        Failure::input(
+            e.to_string(),
+            "nothing was written; give idx images, .npy, .csv with --schema, a folder of images, or the name of a \
+             data set: mnist, fashion-mnist, usps, glyphs",
+        )
+    };
+    if let Ok(kind) = name.parse::<DatasetKind>() {
+        return named(kind, source).map_err(refuse);
+    }
+    if path.is_dir() {
+        let options = ImageFolderOptions {
+            side: source.side,
+            ..ImageFolderOptions::default()
+        };
+        let folder = ImageFolder::scan(path, &options).map_err(refuse)?;
+        return Ok(Box::new(Photographs::new(folder)));
+    }
+    if let Some(header) = Header::read(path).map_err(refuse)? {
+        return Err(privatised_already(name, &header, epsilon));
+    }
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    match ending.to_lowercase().as_str() {
+        "npy" => {
+            let records = NpyStream::open(path).map_err(refuse)?;
+            let Some(label_file) = source.label_file.as_deref().filter(|_| labels) else {
+                return Ok(Box::new(records));
+            };
+            let classes = source.classes.ok_or_else(|| {
+                Failure::input(
+                    "--label-file of an NPY array: the number of classes is not known",
+                    "say --classes, a public number: it is not taken from the labels",
+                )
+            })?;
+            let found = NpyStream::open(label_file).map_err(refuse)?;
+            let labelled = Labelled::new(records, name, found, classes).map_err(refuse)?;
+            Ok(Box::new(labelled))
+        }
+        "csv" | "txt" | "tsv" | "data" => {
+            let schema = source.schema.as_deref().ok_or_else(|| {
+                Failure::input(
+                    format!("{name}: a table needs its columns described"),
+                    "say --schema SCHEMA.toml (docs/schemas.md), with public ranges and levels",
+                )
+            })?;
+            let schema = Schema::read(schema).map_err(refuse)?;
+            let records = CsvStream::open(schema, path).map_err(refuse)?;
+            Ok(Box::new(records))
+        }
+        _ => {
+            let label_file = source.label_file.as_deref().filter(|_| labels);
+            let images = IdxStream::open(path, label_file).map_err(refuse)?;
+            Ok(Box::new(images))
+        }
+    }
+}
+
+/// Data sets by name. Those of files have at most 60000 images, and lie in memory as one byte a pixel.
+fn named(kind: DatasetKind, source: &Source) -> Result<Box<dyn RecordStream>, DataError> {
+    if kind == DatasetKind::Glyphs {
+        let count = source.records.unwrap_or(Glyphs::DEFAULT_TRAIN as u64);
+        return Ok(Box::new(DrawnGlyphs::train(source.seed, count)));
+    }
+    let options = LoadOptions {
+        data_dir: source.data_dir.as_deref().map(Path::to_path_buf),
+        test: Some(1),
+        progress: Some(Arc::new(|progress: &data::Progress| {
+            if let data::Progress::MirrorFailed { url, reason } = progress {
+                eprintln!("{url}: {reason}");
+            }
+        })),
+        ..LoadOptions::default()
+    };
+    let images = Dataset::load(kind, &options)?.train;
+    Ok(Box::new(InMemory::images(Arc::new(images))))
+}
+
+fn privatised_already(name: &str, header: &Header, epsilon: f64) -> Failure {
+    let (before, delta) = (header.epsilon, header.delta);
+    Failure::input(
+        format!(
+            "{name}: these records were privatised already, at epsilon {before:?}, delta {delta:?}: their promise \
+             would stay what it is, and they would only get more noise"
+        ),
+        format!(
+            "use the file as it is. Privatising the clean records a second time would cost their owners the sum of \
+             both: epsilon {:?} with the {epsilon:?} asked for, and the sum of both deltas",
+            before + epsilon
+        ),
+    )
+}

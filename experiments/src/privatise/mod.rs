@@ -1,0 +1,107 @@
+//! Local privacy: each record passes its mechanism alone, once, before anything else sees it.
+//!
+//! [`privatise`] takes a stream of records through a [`Recipe`]: the public transform, the one-hot label times a public
+//! weight, the ball, the noise. [`arguments`] is the program that does so with files.
+//!
+//! Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 2 and 5.
+
+pub mod arguments;
+mod input;
+mod log;
+mod promise;
+mod recipe;
+
+pub use log::Log;
+pub use promise::{mechanism_of, promise};
+pub use recipe::Recipe;
+
+use data::DataError;
+use data::stream::RecordStream;
+use dp_core::mechanism::NoiseSource;
+use lab::diagnostic::Failure;
+
+/// The most values, and records, that are read at once.
+const CHUNK_VALUES: usize = 1 << 20;
+const CHUNK_RECORDS: usize = 1024;
+
+/// What became of the records. **Private** but for `records`: for the private side's own log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records that got noise.
+    pub records: u64,
+    /// Of these, how many lay outside of the ball and were scaled into it, or held a value that is not finite.
+    pub projected: u64,
+    /// Of these, how many held a value that is not finite, and so counted as the origin.
+    pub not_finite: u64,
+    /// Records that the source's own rules left out, as `missing = "drop"` of a schema.
+    pub dropped: u64,
+}
+
+/// Takes each record of a stream through a recipe, and gives what may leave to `push`.
+///
+/// A few records are held at a time. `progress` hears, after each chunk, how many are done, and may stop.
+///
+/// ```
+/// use data::privatised::Calibration;
+/// use data::stream::InMemory;
+/// use dp_core::local::LocalMechanism;
+/// use dp_core::mechanism::NoiseSource;
+/// use experiments::privatise::{Recipe, privatise};
+///
+/// let mechanism = LocalMechanism::laplace(4.0, 1.0)?;
+/// let recipe = Recipe::new(mechanism, Calibration::Exact, None, None);
+/// let mut records = InMemory::rows(2, vec![0.1, 0.2, -3.0, 4.0]);
+/// // Reproducible, and so not private: a real one takes `NoiseSource::secret()`.
+/// let mut noise = NoiseSource::insecure(1);
+/// let mut noisy = Vec::new();
+/// let mut push = |record: &[f32]| {
+///     noisy.extend_from_slice(record);
+///     Ok(())
+/// };
+/// let counts = privatise(&mut records, &recipe, &mut noise, &mut push, &mut |_| Ok(()))?;
+/// assert_eq!((counts.records, counts.projected, noisy.len()), (2, 1, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a source that cannot be read, or ends too soon, and for records that the recipe does not
+/// fit; [`Failure::Failed`] for what cannot be written; what `progress` says.
+pub fn privatise(
+    records: &mut dyn RecordStream,
+    recipe: &Recipe,
+    noise: &mut NoiseSource,
+    push: &mut dyn FnMut(&[f32]) -> Result<(), DataError>,
+    progress: &mut dyn FnMut(u64) -> Result<(), Failure>,
+) -> Result<Counts, Failure> {
+    let form = records.form();
+    recipe.check(&form)?;
+    let most = (CHUNK_VALUES / form.width.max(1)).clamp(1, CHUNK_RECORDS);
+    let mut counts = Counts::default();
+    loop {
+        let chunk = records.next(most).map_err(unreadable)?;
+        if chunk.values.is_empty() {
+            counts.dropped = records.dropped();
+            return Ok(counts);
+        }
+        for (place, values) in chunk.values.chunks_exact(form.width).enumerate() {
+            let label = chunk.labels.get(place).copied();
+            let record = recipe.record(&form, values, label)?;
+            let private = recipe.mechanism().privatise(&record, noise);
+            let private = private.map_err(Failure::failed)?;
+            counts.records += 1;
+            counts.projected += u64::from(private.projected);
+            counts.not_finite += u64::from(!values.iter().all(|value| value.is_finite()));
+            let rounded: Vec<f32> = private.values.iter().map(|&x| x as f32).collect();
+            push(&rounded).map_err(Failure::failed)?;
+        }
+        progress(counts.records)?;
+    }
+}
+
+fn unreadable(error: DataError) -> Failure {
+    Failure::input(
+        error.to_string(),
+        "nothing was written; repair the input and privatise all of it: no record has left yet",
+    )
+}

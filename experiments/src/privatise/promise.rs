@@ -1,0 +1,207 @@
+//! What is promised, in words, and whether a header promises what its noise keeps.
+
+use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform};
+use dp_core::accounting::{Accountant, Event, GaussianAccountant};
+use dp_core::decimal::{nearest, upper};
+use dp_core::local::LocalMechanism;
+use lab::diagnostic::Failure;
+
+/// By how much, in shares of itself, the noise of a header may differ from that of its promise: rounding.
+const BELOW: f64 = 1e-9;
+const ABOVE: f64 = 1e-4;
+
+/// The mechanism of a header, calibrated anew from its promise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a header whose noise is not that of its promise: less would break it, and more would not be
+/// the noise that a loss has to take away.
+pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failure> {
+    let (epsilon, delta, radius) = (header.epsilon, header.delta, header.radius);
+    let mechanism = match (header.mechanism, header.calibration) {
+        (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
+        (Mechanism::Gaussian, Calibration::Exact) => {
+            LocalMechanism::gaussian(epsilon, delta, radius)
+        }
+        (Mechanism::Gaussian, Calibration::Paper) => {
+            LocalMechanism::gaussian_published(epsilon, delta, radius)
+        }
+    };
+    let advice = "get the file again: its header is not what `privatise` writes";
+    let mechanism = mechanism.map_err(|e| Failure::input(format!("{file}: {e}"), advice))?;
+    let share = header.noise_scale / mechanism.scale() - 1.0;
+    if !(-BELOW..=ABOVE).contains(&share) {
+        return Err(Failure::input(
+            format!(
+                "{file}, header, noise_scale: expected {:?}, which its promise needs, found {:?}",
+                mechanism.scale(),
+                header.noise_scale
+            ),
+            advice,
+        ));
+    }
+    Ok(mechanism)
+}
+
+/// What a file of this header promises, a line a statement. Upper bounds are rounded up.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the accountant has no answer.
+pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
+    let values = match &header.transform {
+        Transform::None => format!("{} values", header.features()),
+        Transform::Dct {
+            side,
+            channels,
+            kept,
+        } => format!(
+            "{} of {} cosine coefficients (the same of all records, public)",
+            channels * kept.len(),
+            channels * side * side
+        ),
+    };
+    let label = match header.labels {
+        Labels::Dropped => ", without its label".into(),
+        Labels::OneHot { weight, classes } => format!(
+            " and its class, one of {classes}, one-hot times {}",
+            nearest(weight, 5)
+        ),
+    };
+    let norm = match header.norm() {
+        Norm::L1 => "sum of absolute values",
+        Norm::L2 => "Euclidean norm",
+    };
+    let radius = nearest(header.radius, 5);
+    let mut lines = vec![format!(
+        "record    {values}{label}; scaled to a {norm} of at most {radius}"
+    )];
+    lines.push(format!(
+        "noise     {} in each value",
+        match header.mechanism {
+            Mechanism::Laplace => format!("Laplace of scale {}", nearest(header.noise_scale, 5)),
+            Mechanism::Gaussian => {
+                format!(
+                    "Gaussian of standard deviation {}",
+                    nearest(header.noise_scale, 5)
+                )
+            }
+        }
+    ));
+    if header.noise_seed == NoiseSeed::Insecure {
+        lines.push(
+            "privacy   NONE: the noise comes from a known seed, and whoever knows it has the records"
+                .into(),
+        );
+        return Ok(lines);
+    }
+    let (epsilon, delta) = (upper(header.epsilon), upper(header.delta));
+    lines.push(format!(
+        "privacy   epsilon {epsilon} at delta {delta}, local: for each record, by itself, whatever all others are"
+    ));
+    lines.push(
+        "          neighbours: any two records, values and label; not hidden is that somebody gave one".into(),
+    );
+    lines.push(format!("          {}", calibration(header)?));
+    lines.push(
+        "          who gives m records, or one record m times, spends m times this; what is computed from the \
+         file costs nothing more"
+            .into(),
+    );
+    Ok(lines)
+}
+
+fn calibration(header: &Header) -> Result<String, Failure> {
+    if header.mechanism == Mechanism::Laplace {
+        return Ok("calibration: exact, 2 radius / epsilon".into());
+    }
+    let event = Event::Gaussian {
+        noise_multiplier: header.noise_scale / (2.0 * header.radius),
+    };
+    let epsilon = GaussianAccountant.epsilon(&event, header.delta);
+    let epsilon = upper(epsilon.map_err(Failure::failed)?);
+    Ok(match header.calibration {
+        Calibration::Exact => {
+            format!("calibration: exact; by the exact accountant this noise has epsilon {epsilon}")
+        }
+        Calibration::Paper => format!(
+            "calibration: equation 4 of Reshetova et al. (2023); by the exact accountant this noise has epsilon {epsilon}"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privatise::Recipe;
+    use data::stream::Form;
+    use dp_core::mechanism::NoiseSource;
+
+    fn header(mechanism: LocalMechanism, calibration: Calibration) -> Header {
+        let form = Form {
+            width: 3,
+            shape: None,
+            classes: None,
+            count: None,
+        };
+        let recipe = Recipe::new(mechanism, calibration, None, None);
+        recipe
+            .header(&form, &NoiseSource::secret().unwrap())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_header_whose_noise_is_not_that_of_its_promise_is_refused() {
+        let cases = [
+            header(
+                LocalMechanism::laplace(2.0, 0.7).unwrap(),
+                Calibration::Exact,
+            ),
+            header(
+                LocalMechanism::gaussian(2.0, 1e-5, 0.7).unwrap(),
+                Calibration::Exact,
+            ),
+            header(
+                LocalMechanism::gaussian_published(2.0, 1e-5, 0.7).unwrap(),
+                Calibration::Paper,
+            ),
+        ];
+        for header in cases {
+            let mechanism = mechanism_of("f", &header).unwrap();
+            assert_eq!(mechanism.scale(), header.noise_scale);
+            for share in [1.0 - 1e-6, 1.001] {
+                let noise_scale = header.noise_scale * share;
+                let changed = Header {
+                    noise_scale,
+                    ..header.clone()
+                };
+                let message = mechanism_of("f", &changed).unwrap_err().to_string();
+                assert!(message.contains("noise_scale"), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_promised_is_rounded_up_and_a_known_seed_promises_nothing() {
+        let exact = header(
+            LocalMechanism::gaussian(2.0, 1e-5, 0.7).unwrap(),
+            Calibration::Exact,
+        );
+        let lines = promise(&exact).unwrap().join("\n");
+        assert!(lines.contains("epsilon 2 at delta 1e-5, local"), "{lines}");
+        let published = LocalMechanism::gaussian_published(2.0, 1e-5, 0.7).unwrap();
+        let lines = promise(&header(published, Calibration::Paper)).unwrap();
+        let lines = lines.join("\n");
+        assert!(lines.contains("epsilon 2 at delta 1e-5, local"), "{lines}");
+        assert!(lines.contains("this noise has epsilon 1."), "{lines}");
+        let known = Header {
+            noise_seed: NoiseSeed::Insecure,
+            ..exact
+        };
+        let lines = promise(&known).unwrap().join("\n");
+        assert!(
+            lines.contains("NONE") && !lines.contains("epsilon 2"),
+            "{lines}"
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! What happens to a record, before and with its noise.
+
+use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Transform};
+use data::stream::Form;
+use data::transform::Dct;
+use dp_core::local::{LocalMechanism, LocalNoise};
+use dp_core::mechanism::NoiseSource;
+use lab::diagnostic::Failure;
+
+/// Scales of noise beyond the ball within which a 32-bit number has to reach: a draw beyond has a probability below
+/// `e^-1000`.
+const REACH: f64 = 1000.0;
+
+/// A mechanism with what comes before it. All of it is public, and none of it may be fitted to private records.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    mechanism: LocalMechanism,
+    calibration: Calibration,
+    dct: Option<Dct>,
+    label_weight: Option<f64>,
+}
+
+impl Recipe {
+    /// - `calibration`: how the mechanism's noise was found, for the header;
+    /// - `dct`: the transform of images before the ball;
+    /// - `label_weight`: what the one-hot code of the class is multiplied by, at the end of the record; `None` leaves
+    ///   labels out.
+    pub fn new(
+        mechanism: LocalMechanism,
+        calibration: Calibration,
+        dct: Option<Dct>,
+        label_weight: Option<f64>,
+    ) -> Self {
+        Self {
+            mechanism,
+            calibration,
+            dct,
+            label_weight,
+        }
+    }
+
+    /// The mechanism.
+    pub fn mechanism(&self) -> &LocalMechanism {
+        &self.mechanism
+    }
+
+    /// Whether records of this form can be taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for images of another shape than the transform's, for labels where there are none, and for a
+    /// weight or a noise that 32 bits cannot hold.
+    pub fn check(&self, form: &Form) -> Result<(), Failure> {
+        if let Some(dct) = &self.dct {
+            let [channels, side] = [dct.channels(), dct.side()];
+            if form.shape != Some([channels, side, side]) {
+                let found = match form.shape {
+                    Some([c, h, w]) => format!("images of {c} x {h} x {w}"),
+                    None => format!("{} values, of no known shape", form.width),
+                };
+                return Err(Failure::input(
+                    format!(
+                        "--transform dct of images of {channels} x {side} x {side}: the records are {found}"
+                    ),
+                    "give square images, or leave the transform out",
+                ));
+            }
+        }
+        if let Some(weight) = self.label_weight {
+            if !(weight > 0.0 && weight.is_finite()) {
+                return Err(Failure::input(
+                    format!("--label-weight {weight}: expected a positive, finite number"),
+                    "say --label-weight 1, or leave the labels out: --labels drop",
+                ));
+            }
+            if form.classes.is_none() {
+                return Err(Failure::input(
+                    "--labels one-hot: the records have no classes",
+                    "give a file of labels (--label-file), or leave the labels out: --labels drop",
+                ));
+            }
+        }
+        let reach = self.mechanism.radius() + REACH * self.mechanism.scale();
+        if reach > f64::from(f32::MAX) {
+            return Err(Failure::input(
+                format!(
+                    "noise of scale {:e}: 32 bits cannot hold it",
+                    self.mechanism.scale()
+                ),
+                "give a smaller --radius, in smaller units",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The header of records of this form.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recipe::check`].
+    pub fn header(&self, form: &Form, noise: &NoiseSource) -> Result<Header, Failure> {
+        self.check(form)?;
+        let features = self.dct.as_ref().map_or(form.width, Dct::width);
+        let classes = form.classes.unwrap_or(0);
+        let (labels, width) = match self.label_weight {
+            None => (Labels::Dropped, features),
+            Some(weight) => (Labels::OneHot { weight, classes }, features + classes),
+        };
+        Ok(Header {
+            mechanism: match self.mechanism.noise() {
+                LocalNoise::Laplace => Mechanism::Laplace,
+                LocalNoise::Gaussian => Mechanism::Gaussian,
+            },
+            calibration: self.calibration,
+            epsilon: self.mechanism.epsilon(),
+            delta: self.mechanism.delta(),
+            radius: self.mechanism.radius(),
+            noise_scale: self.mechanism.scale(),
+            transform: match &self.dct {
+                None => Transform::None,
+                Some(dct) => Transform::Dct {
+                    side: dct.side(),
+                    channels: dct.channels(),
+                    kept: dct.kept().to_vec(),
+                },
+            },
+            labels,
+            source_shape: form.shape,
+            noise_seed: match noise.is_secret() {
+                true => NoiseSeed::Secret,
+                false => NoiseSeed::Insecure,
+            },
+            width,
+            records: 0,
+        })
+    }
+
+    /// What the mechanism gets of a record: its coefficients, or itself, and then its class.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a record of another form.
+    pub fn record(
+        &self,
+        form: &Form,
+        values: &[f32],
+        label: Option<usize>,
+    ) -> Result<Vec<f32>, Failure> {
+        let mut record = match &self.dct {
+            None => values.to_vec(),
+            Some(dct) => dct.forward(values).map_err(super::unreadable)?,
+        };
+        if let Some(weight) = self.label_weight {
+            let classes = form.classes.unwrap_or(0);
+            let Some(label) = label.filter(|&label| label < classes) else {
+                return Err(Failure::input(
+                    format!("a record without a class below {classes}"),
+                    "repair the labels, or leave them out: --labels drop",
+                ));
+            };
+            let start = record.len();
+            record.resize(start + classes, 0.0);
+            record[start + label] = weight as f32;
+        }
+        Ok(record)
+    }
+}
