@@ -126,7 +126,7 @@ fn same(a: &Path, b: &Path) {
     assert!(a.len() > 4, "{:?}", a.keys());
     assert!(a.keys().eq(b.keys()), "{:?} {:?}", a.keys(), b.keys());
     for (name, bytes) in &a {
-        assert_eq!(bytes == &b[name], true, "{}", name.display());
+        assert!(bytes == &b[name], "{}", name.display());
     }
 }
 

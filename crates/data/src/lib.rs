@@ -8,8 +8,8 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`Shapes`] are drawn by random processes and show no class of anything. [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
-//! in the plane.
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are drawn by random processes and
+//! show no class of anything. [`Gaussians`] are points in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
@@ -17,8 +17,9 @@
 //! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
 //! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
-//! [`export`] writes images as others read them. [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
-//! what was promised; [`transform`] is the cosine transform that may come before.
+//! [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
+//! what was promised; [`transform`] is the cosine transform that may come before. [`export`] writes images as others
+//! read them.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
