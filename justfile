@@ -27,6 +27,11 @@ export run *flags:
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
 
+# Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
+# `just run-ldp glyphs --input PRIVATISED.safetensors`.
+run-ldp dataset="glyphs" *flags="":
+    cargo run --release --locked --bin ldp -- --dataset {{dataset}} {{flags}}
+
 # Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
     cargo run --release --locked --bin circle -- --method {{method}} {{flags}}
@@ -52,9 +57,10 @@ run-adapt source="mnist" target="usps" *flags="":
     cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
-# D.2 (`just figures circle`). Runs what is not done of the sweeps, then draws.
+# D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
+# ldp`). Runs what is not done of the sweeps, then draws.
 figures experiment="fair" *flags="":
-    for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml; do \
+    for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
     @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
 

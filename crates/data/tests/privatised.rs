@@ -320,10 +320,14 @@ fn entries_that_no_file_can_have_are_refused_by_name() {
             "",
             "no privatised records",
         ),
-        ("{\"__metadata__\"", "[\"__metadata__\"", "no JSON"),
+        ("{\"__metadata__\":", "{\"__metadata__\"", "no JSON"),
     ] {
         says(&refused(&altered(&path, from, to)), &[words]);
     }
+    // A gzip file without a time, whose first bytes are a small number.
+    let zipped = path.with_extension("gz");
+    fs::write(&zipped, [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2]).unwrap();
+    assert_eq!(Header::read(&zipped).unwrap(), None);
     // Somebody's safetensors, and no error.
     let other = altered(&path, "sliver-privatised", "pt");
     assert_eq!(Header::read(&other).unwrap(), None);

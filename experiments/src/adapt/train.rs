@@ -138,7 +138,8 @@ impl Experiment for Adapt {
                 "Not private: --normalise leaky-batch-maximum lets one record scale all others."
             } else {
                 "Not private: --no-privacy adds no noise that anything is promised of."
-            },
+            }
+            .into(),
             reads_nothing,
             ..Wording::default()
         }

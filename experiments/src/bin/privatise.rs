@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use experiments::privatise::arguments::{Arguments, run};
+use experiments::privatise::{Arguments, run};
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {

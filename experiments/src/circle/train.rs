@@ -204,7 +204,7 @@ impl Experiment for Circle {
                 true => "the points that the network is fed, and fresh ones of the circle".into(),
                 false => "fresh points of both sides".into(),
             },
-            without_noise: "Not private: --no-privacy clips nothing and adds no noise.",
+            without_noise: "Not private: --no-privacy clips nothing and adds no noise.".into(),
             ..Wording::default()
         }
     }

@@ -261,7 +261,7 @@ impl Experiment for Distance {
             groups: "the rows of A, and those of B",
             releases: "all that is read of private rows".into(),
             public: public.into(),
-            without_noise: "Not private: --no-privacy adds no noise.",
+            without_noise: "Not private: --no-privacy adds no noise.".into(),
             ..Wording::default()
         }
     }

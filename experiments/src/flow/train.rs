@@ -164,7 +164,8 @@ impl Experiment for Flow {
                 "Nothing private is read: public records through the public autoencoder."
             } else {
                 "Not private: --no-privacy adds no noise."
-            },
+            }
+            .into(),
             reads_nothing,
         }
     }

@@ -302,7 +302,7 @@ impl Experiment for Generate {
     fn wording(&self) -> Wording {
         Wording {
             releases: "all that is read of the private records and their labels".into(),
-            without_noise: "Not private: --no-privacy adds no noise.",
+            without_noise: "Not private: --no-privacy adds no noise.".into(),
             ..Wording::default()
         }
     }

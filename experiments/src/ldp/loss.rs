@@ -3,18 +3,19 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::local::LocalNoise;
 use lab::diagnostic::Failure;
+use lab::evaluate::transport::assignment;
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
-use swd::sinkhorn::Sinkhorn;
+use rayon::prelude::*;
+use swd::sinkhorn::{Cost, Sinkhorn};
+use swd::smoothed::deconvolved_distance_and_gradient;
 use swd::transport::host::sliced_cotangents_and_distance;
 use swd::{Cells, Slices};
 
+use super::law::Law;
 use super::private::Privatised;
 use super::settings::{Loss, Settings};
-
-/// The regularisation of `w2` over the mean of `|y|_p^p`.
-const SMALL: f64 = 0.01;
 
 /// The rows of a plan are this far from equal weights, together, where a transport counts as converged.
 const TOLERANCE: f64 = 1e-4;
@@ -25,7 +26,9 @@ const FAMILIES: usize = 10;
 /// A loss, with what it has computed of the privatised records beforehand.
 pub enum Objective {
     /// Entropic transport.
-    Transport(Sinkhorn),
+    Entropic(Sinkhorn),
+    /// Transport by an exact assignment: what a vanishing regularisation tends to.
+    Exact(Cost),
     /// The same without its bias.
     Divergence(Sinkhorn),
     /// Sliced transport to generated records with noise.
@@ -48,44 +51,40 @@ pub struct Found {
 impl Objective {
     /// The loss that the settings name.
     ///
-    /// - `directions`: draws slices in the space of privatised records.
+    /// - `points`: generated records in a step.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`].
     pub fn new(
         settings: &Settings,
-        private: &Privatised,
+        (law, private): (&Law, &Privatised),
         points: usize,
-        directions: &mut dyn FnMut() -> Result<Slices, Failure>,
+        rng: &mut ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let cost = private.cost();
+        let cost = law.cost();
         let limited = |sinkhorn: Sinkhorn| {
             sinkhorn
                 .iterations(settings.iterations)
                 .tolerance(TOLERANCE)
         };
         let denoising = |cost| {
-            Sinkhorn::denoising(cost, private.scale)
+            Sinkhorn::denoising(cost, law.scale)
                 .map(limited)
                 .map_err(Failure::failed)
         };
         Ok(match settings.loss {
-            Loss::Entropic => Self::Transport(denoising(cost)?),
+            Loss::Entropic => Self::Entropic(denoising(cost)?),
             Loss::Divergence => Self::Divergence(denoising(cost)?),
-            Loss::W2 => {
-                let regularisation = SMALL * private.mean_power();
-                let sinkhorn = Sinkhorn::new(cost, regularisation).map_err(Failure::failed)?;
-                Self::Transport(limited(sinkhorn))
-            }
+            Loss::W2 => Self::Exact(cost),
             Loss::Sliced => {
                 let mut families = Vec::with_capacity(FAMILIES);
                 for _ in 0..FAMILIES {
-                    let slices = directions()?;
+                    let slices = law.directions(settings.slices, rng)?;
                     let cells = Cells::of_sample(&private.rows, &slices, points);
                     families.push((slices, cells.map_err(Failure::failed)?));
                 }
-                let noise = (private.noise, private.scale);
+                let noise = (law.noise(), law.scale);
                 Self::Sliced { families, noise }
             }
         })
@@ -109,13 +108,27 @@ impl Objective {
             Tensor::<2>::from_data(TensorData::new(values, [rows, width]), device)
         };
         match self {
-            Self::Transport(sinkhorn) => {
+            Self::Entropic(sinkhorn) => {
                 let found = sinkhorn
                     .forward(made, tensor(noisy))
                     .map_err(Failure::failed)?;
                 Ok(Found {
                     loss: found.loss,
                     converged: found.converged,
+                })
+            }
+            Self::Exact(cost) => {
+                let values = made.clone().inner().into_data();
+                let values: Vec<f32> = values.iter::<f32>().collect();
+                let near = nearest(&values, &noisy, width, *cost)?;
+                let apart = made - tensor(near);
+                let sum = match cost {
+                    Cost::SquaredEuclidean => apart.square().sum(),
+                    Cost::Manhattan => apart.abs().sum(),
+                };
+                Ok(Found {
+                    loss: sum / n as f64,
+                    converged: true,
                 })
             }
             Self::Divergence(sinkhorn) => {
@@ -128,16 +141,23 @@ impl Objective {
             }
             Self::Sliced { families, noise } => {
                 let (slices, cells) = &families[rng.random_range(0..families.len())];
-                let fresh = (0..n * width).map(|_| standard(noise.0, rng) * noise.1);
-                let fresh: Vec<f32> = fresh.map(|x| x as f32).collect();
                 let values = made.clone().inner().into_data();
-                let seen: Vec<f32> = values
-                    .iter::<f32>()
-                    .zip(&fresh)
-                    .map(|(x, e)| x + e)
-                    .collect();
-                let (cotangent, distance) = sliced_cotangents_and_distance(&seen, slices, cells)
-                    .map_err(Failure::failed)?;
+                let values: Vec<f32> = values.iter::<f32>().collect();
+                let (cotangent, distance) = match noise {
+                    (LocalNoise::Gaussian, scale) => {
+                        deconvolved_distance_and_gradient(&values, slices, *scale, cells)
+                    }
+                    // The projection of Laplace noise has another law in each slice: noise is drawn.
+                    (LocalNoise::Laplace, scale) => {
+                        let noisy = values.iter().map(|x| {
+                            let drawn = standard(LocalNoise::Laplace, rng) * scale;
+                            x + drawn as f32
+                        });
+                        let noisy: Vec<f32> = noisy.collect();
+                        sliced_cotangents_and_distance(&noisy, slices, cells)
+                    }
+                }
+                .map_err(Failure::failed)?;
                 let data = TensorData::new(cotangent, [n, width]);
                 let along = (made.clone() * Tensor::from_data(data, &made.device())).sum();
                 Ok(Found {
@@ -147,6 +167,24 @@ impl Objective {
             }
         }
     }
+}
+
+/// The privatised records in the order of the generated ones that they are assigned to.
+fn nearest(made: &[f32], noisy: &[f32], width: usize, cost: Cost) -> Result<Vec<f32>, Failure> {
+    let between = |x: &[f32], y: &[f32]| -> f64 {
+        let parts = x.iter().zip(y).map(|(a, b)| a - b);
+        let power: f32 = match cost {
+            Cost::SquaredEuclidean => parts.map(|apart| apart * apart).sum(),
+            Cost::Manhattan => parts.map(f32::abs).sum(),
+        };
+        power.into()
+    };
+    let rows = made.par_chunks_exact(width);
+    let costs = rows.flat_map_iter(|x| noisy.chunks_exact(width).map(move |y| between(x, y)));
+    let costs: Vec<f64> = costs.collect();
+    let places = assignment(&costs, made.len() / width).map_err(Failure::failed)?;
+    let row = |place: usize| &noisy[place * width..][..width];
+    Ok(places.into_iter().flat_map(row).copied().collect())
 }
 
 /// Noise of scale 1.

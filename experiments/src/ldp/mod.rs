@@ -6,6 +6,7 @@
 //! losses that learn the noise too, and records that wavelets denoised first.
 
 mod baseline;
+mod law;
 mod loss;
 mod plan;
 mod private;

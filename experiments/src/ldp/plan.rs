@@ -1,10 +1,14 @@
 //! What is promised to each record.
 
+use data::stream::Form;
+use data::transform::Dct;
 use dp_core::local::LocalMechanism;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
+
+use crate::privatise::Recipe;
 
 use super::settings::{Calibration, Mechanism, Settings};
 
@@ -14,15 +18,13 @@ pub const RELEASE: &str = "privatised";
 /// The delta at which pure Laplace noise is composed with nothing.
 const PURE: f64 = 1e-12;
 
-/// The mechanism that every record passes; none without noise.
+/// The mechanism that every record passes. Where no noise is asked for it is one of epsilon 1 that nothing passes.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a budget or a radius out of bounds.
-pub fn mechanism(settings: &Settings) -> Result<Option<LocalMechanism>, Failure> {
-    let Some(epsilon) = settings.epsilon else {
-        return Ok(None);
-    };
+pub fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
+    let epsilon = settings.epsilon.unwrap_or(1.0);
     let (delta, radius) = (settings.delta, settings.radius);
     let mechanism = match (settings.mechanism, settings.calibration) {
         (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
@@ -33,7 +35,34 @@ pub fn mechanism(settings: &Settings) -> Result<Option<LocalMechanism>, Failure>
             LocalMechanism::gaussian_published(epsilon, delta, radius)
         }
     };
-    mechanism.map(Some).map_err(refused_plan)
+    mechanism.map_err(refused_plan)
+}
+
+/// What happens to a record of this form, before and with its noise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for coefficients that images of this size do not have.
+pub fn recipe(
+    settings: &Settings,
+    form: &Form,
+    mechanism: LocalMechanism,
+) -> Result<Recipe, Failure> {
+    let dct = match (settings.keep, form.shape) {
+        (Some(keep), Some([channels, side, _])) => {
+            let refuse = |e| Failure::input(format!("--keep {keep}: {e}"), "keep fewer");
+            Some(Dct::new(channels, side, keep).map_err(refuse)?)
+        }
+        _ => None,
+    };
+    let labels = settings.label_weight > 0.0 && form.classes.is_some();
+    let weight = labels.then_some(settings.label_weight);
+    Ok(Recipe::new(
+        mechanism,
+        settings.calibration.in_header(),
+        dct,
+        weight,
+    ))
 }
 
 /// The checked plan of one record: it is a data set of its own, whatever the others are.

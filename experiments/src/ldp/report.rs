@@ -32,6 +32,7 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     rng.set_stream(5);
     let count = run.score.scored as usize;
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let rows = run.law.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
@@ -54,17 +55,21 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     report.metrics = vec![Metric::new(name, distance.0).better(Better::Lower)];
     report.metrics.push(Metric::new(
         "Noise on each value of a record: deviation, or scale",
-        learned.private.scale,
+        run.law.scale,
     ));
-    let mut test = json!({"w2_squared": distance.0, "noise_scale": learned.private.scale});
+    let mut test = json!({
+        "w2_squared": distance.0,
+        "noise_scale": run.law.scale,
+        "privatised_records": learned.private.len(),
+    });
     match &run.clean.test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
-            let labels = (run.layout.classes > 0).then_some(&groups[..]);
+            let labels = (run.law.classes() > 0).then_some(&groups[..]);
             if !run.score.quick_scores {
                 let private = match &run.clean.private {
-                    Rows::Images(private) => private,
-                    Rows::Points { .. } => images,
+                    Some(Rows::Images(private)) => private,
+                    _ => images,
                 };
                 let scored = score(images, &bright, labels, private, &run.score, session)?;
                 report.metrics.extend(metrics(&scored));
@@ -104,28 +109,23 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Samples and public records, both in the ball that private ones are scaled into: what the loss is about.
+/// Samples, and public records scaled into the ball as private ones were: what the loss is about.
 fn distance(run: &Ldp, rows: &[f32], groups: &[usize]) -> Result<(f64, usize), Failure> {
-    let width = run.clean.test.width();
-    let n = EXACT.min(run.clean.test.len()).min(groups.len());
+    let (test, width) = (&run.clean.test, run.clean.test.width());
+    let n = EXACT.min(test.len()).min(groups.len());
     // Samples come class after class.
     let stride = groups.len() / n;
     let made: Vec<f32> = (0..n)
         .flat_map(|i| rows[i * stride * width..][..width].iter().copied())
         .collect();
-    let test = run.clean.test.first(n);
-    let inside = |rows: &[f32]| match &run.mechanism {
-        None => Ok(rows.to_vec()),
-        Some(mechanism) => {
-            let mut inside = Vec::with_capacity(rows.len());
-            for row in rows.chunks_exact(width) {
-                let row = mechanism.before_noise(row).map_err(Failure::failed)?;
-                inside.extend(row.values.iter().map(|&v| v as f32));
-            }
-            Ok::<_, Failure>(inside)
+    let mut inside = Vec::with_capacity(n * width);
+    for (place, row) in test.first(n).chunks_exact(width).enumerate() {
+        match run.settings.epsilon {
+            None => inside.extend_from_slice(row),
+            Some(_) => inside.extend(run.law.in_the_ball(&run.recipe, row, test.label(place))?),
         }
-    };
-    let found = exact_w2_squared(&inside(&made)?, &inside(&test)?, width);
+    }
+    let found = exact_w2_squared(&made, &inside, width);
     Ok((found.map_err(Failure::failed)?, n))
 }
 
@@ -175,7 +175,7 @@ fn pictures(
         };
         grid.draw().map(|drawn| drawn.bytes)
     };
-    let each = if run.layout.classes > 0 {
+    let each = if run.law.classes() > 0 {
         COLUMNS
     } else {
         COLUMNS * COLUMNS
@@ -186,13 +186,11 @@ fn pictures(
         images.extend(of_group.flat_map(|i| &rows[i * size..][..size]).copied());
     }
     // What has left is public.
-    let noisy = learned
-        .private
-        .rows
-        .chunks_exact(learned.private.width)
-        .take(20);
-    let noisy: Vec<f32> = noisy.flat_map(|row| scaled(&row[..size])).collect();
-    let caption = match run.layout.classes {
+    let mut noisy = Vec::new();
+    for row in learned.private.rows.chunks_exact(run.law.width()).take(20) {
+        noisy.extend(scaled(&run.law.pixels_of(row)?));
+    }
+    let caption = match run.law.classes() {
         0 => "Samples",
         _ => "Samples, a row a class",
     };

@@ -1,13 +1,18 @@
 //! A run's settings: the preset of the data set, then flags, then checks.
 
+use std::path::{Path, PathBuf};
+
 use data::DatasetKind;
+use data::privatised::{self, Header, Labels, Transform, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
     self, Arguments, Ends, bounded, budget_name, name_of, positive, text_in, within,
 };
 use serde::{Deserialize, Serialize};
 
+use super::private::refused;
 use super::sources::Points;
+use crate::privatise::mechanism_of;
 use crate::scores::ScoreFlags;
 
 /// What the generator is trained to be near to.
@@ -16,7 +21,7 @@ use crate::scores::ScoreFlags;
 pub enum Loss {
     /// Entropic transport with the regularisation `p sigma^p`: its minimiser is the law before the noise.
     Entropic,
-    /// Transport with a small regularisation: its minimiser is the law of the noisy records.
+    /// Transport without regularisation: its minimiser is the law of the noisy records.
     W2,
     /// The Sinkhorn divergence with the regularisation of `entropic`: that of the noisy records too.
     Divergence,
@@ -108,6 +113,9 @@ lab::settings! {
         ema: f64,
         /// Keep so many coefficients of lowest frequency of each image's cosine transform, and privatise those.
         keep: usize,
+        /// A file that `just privatise` made. No private record is read then: --dataset names public records that the
+        /// result is judged by, and the file's header says what was done.
+        input: PathBuf,
     }
     switches {
         /// Take noise off each record by wavelets first: the published baseline, for the loss `w2`.
@@ -143,6 +151,96 @@ impl Settings {
     }
 }
 
+/// The header of privatised records, which has to be what the flags ask for.
+fn header(input: &Path, arguments: &Arguments<Flags>) -> Result<Header, Failure> {
+    let (own, common) = (&arguments.own, &arguments.common);
+    for (flag, given) in [
+        ("records", common.records.is_some()),
+        ("no-privacy", common.no_privacy),
+        ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
+        ("keep", own.keep.is_some()),
+        ("label-weight", own.label_weight.is_some()),
+    ] {
+        if given {
+            return Err(Failure::input(
+                format!("--{flag}: the records of --input were privatised already"),
+                "leave it out",
+            ));
+        }
+    }
+    let header = Header::read(input).map_err(refused)?;
+    let header = header.ok_or_else(|| {
+        Failure::input(
+            format!(
+                "--input {}: these records are not privatised",
+                input.display()
+            ),
+            "privatise them first: `just privatise`",
+        )
+    })?;
+    let wanted = Wanted {
+        mechanism: own.mechanism.map(Mechanism::in_header),
+        calibration: own.calibration.map(Calibration::in_header),
+        epsilon: common.epsilon,
+        delta: common.delta,
+        radius: own.radius,
+        ..Wanted::default()
+    };
+    let name = format!("--input {}", input.display());
+    header.check_request(&name, &wanted).map_err(refused)?;
+    mechanism_of(&name, &header)?;
+    Ok(header)
+}
+
+impl Settings {
+    /// The values that a header has decided.
+    fn take(&mut self, header: &Header) {
+        self.records = None;
+        self.epsilon = Some(header.epsilon);
+        self.delta = if header.delta > 0.0 {
+            header.delta
+        } else {
+            self.delta
+        };
+        self.radius = header.radius;
+        self.mechanism = match header.mechanism {
+            privatised::Mechanism::Gaussian => Mechanism::Gaussian,
+            privatised::Mechanism::Laplace => Mechanism::Laplace,
+        };
+        self.calibration = match header.calibration {
+            privatised::Calibration::Exact => Calibration::Exact,
+            privatised::Calibration::Paper => Calibration::Paper,
+        };
+        self.label_weight = match header.labels {
+            Labels::Dropped => 0.0,
+            Labels::OneHot { weight, .. } => weight,
+        };
+        self.keep = match &header.transform {
+            Transform::None => None,
+            Transform::Dct { kept, .. } => Some(kept.len()),
+        };
+    }
+}
+
+impl Mechanism {
+    fn in_header(self) -> privatised::Mechanism {
+        match self {
+            Self::Gaussian => privatised::Mechanism::Gaussian,
+            Self::Laplace => privatised::Mechanism::Laplace,
+        }
+    }
+}
+
+impl Calibration {
+    /// As a header has it.
+    pub fn in_header(self) -> privatised::Calibration {
+        match self {
+            Self::Exact => privatised::Calibration::Exact,
+            Self::Paper => privatised::Calibration::Paper,
+        }
+    }
+}
+
 impl session::Settings for Settings {
     type Flags = Flags;
 
@@ -161,6 +259,9 @@ impl session::Settings for Settings {
             denoise: own.denoise,
             ..arguments.over(preset)?
         };
+        if let Some(input) = &own.input {
+            settings.take(&header(input, arguments)?);
+        }
         if settings.points().is_none() {
             settings.dataset = settings.kind()?.name().to_string();
         }

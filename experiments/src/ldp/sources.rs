@@ -1,6 +1,10 @@
 //! Clean records: images of a data set, or points that are drawn.
 
-use data::{Gaussians, LabelledImages};
+use std::path::Path;
+use std::sync::Arc;
+
+use data::stream::InMemory;
+use data::{Dataset, Gaussians, LabelledImages};
 use lab::diagnostic::Failure;
 use lab::session::Used;
 use model::latent::ImageShape;
@@ -13,8 +17,6 @@ use crate::records::load_private;
 
 /// Points that the result is judged by.
 const JUDGED: usize = 10_000;
-/// Records in memory as numbers at once.
-const PART: usize = 10_000;
 
 /// Points of few coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,22 +69,10 @@ impl Points {
     }
 }
 
-/// Clean records, with public ones that a result is judged by.
-pub struct Clean {
-    /// Their name.
-    pub name: String,
-    /// The private records.
-    pub private: Rows,
-    /// Public records of the same law.
-    pub test: Rows,
-    /// The data sets that they come from.
-    pub used: Vec<Used>,
-}
-
-/// Records of one width.
+/// Clean records.
 pub enum Rows {
     /// Images with classes.
-    Images(LabelledImages),
+    Images(Arc<LabelledImages>),
     /// Points.
     Points {
         /// `[n, dim]`.
@@ -92,21 +82,41 @@ pub enum Rows {
     },
 }
 
+/// What a run is about: private records, where it reads any, and public ones of the same law.
+pub struct Clean {
+    /// Their name.
+    pub name: String,
+    /// The private records.
+    pub private: Option<Rows>,
+    /// Public records, which a result is judged by.
+    pub test: Rows,
+    /// The data sets that private ones come from.
+    pub used: Vec<Used>,
+}
+
 impl Clean {
-    /// What the settings name.
+    /// What the settings name; without private records where the input was privatised before.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
-    pub fn load(settings: &Settings, data_dir: Option<&std::path::Path>) -> Result<Self, Failure> {
+    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+        let reads = settings.input.is_none();
         let Some(points) = settings.points() else {
             let (kind, seed) = (settings.kind()?, settings.seed);
-            let (data, used) = load_private(kind, seed, settings.records, data_dir)?;
+            // The test records come with the others, of which one is the least that there can be.
+            let records = if reads { settings.records } else { Some(1) };
+            let (
+                Dataset {
+                    name, train, test, ..
+                },
+                used,
+            ) = load_private(kind, seed, records, data_dir)?;
             return Ok(Self {
-                name: data.name,
-                private: Rows::Images(data.train),
-                test: Rows::Images(data.test),
-                used: vec![used],
+                name,
+                private: reads.then(|| Rows::Images(Arc::new(train))),
+                test: Rows::Images(Arc::new(test)),
+                used: if reads { vec![used] } else { Vec::new() },
             });
         };
         // The data of a task, whatever the seed of a run.
@@ -117,9 +127,10 @@ impl Clean {
             let dim = points.dim();
             Ok::<_, Failure>(Rows::Points { values, dim })
         };
+        let private = reads.then(|| draw(settings.records.unwrap_or(JUDGED), 0));
         Ok(Self {
             name: format!("drawn points, `{}`", settings.dataset),
-            private: draw(settings.records.unwrap_or(JUDGED), 0)?,
+            private: private.transpose()?,
             test: draw(JUDGED, 1)?,
             used: Vec::new(),
         })
@@ -154,37 +165,31 @@ impl Rows {
         }
     }
 
-    /// Classes; 0 where there are none.
-    pub fn classes(&self) -> usize {
+    /// All of them, in order.
+    pub fn stream(&self) -> InMemory {
         match self {
-            Self::Images(images) => images.classes(),
-            Self::Points { .. } => 0,
+            Self::Images(images) => InMemory::images(images.clone()),
+            Self::Points { values, dim } => InMemory::rows(*dim, values.clone()),
         }
     }
 
-    /// The first records, at most `most`, row by row.
-    pub fn first(&self, most: usize) -> Vec<f32> {
-        self.parts(most).next().unwrap_or_default().0
+    /// The first records, row by row.
+    pub fn first(&self, count: usize) -> Vec<f32> {
+        match self {
+            Self::Images(images) => {
+                let places: Vec<usize> = (0..count.min(images.len())).collect();
+                images.gather(&places).unwrap_or_default()
+            }
+            Self::Points { values, dim } => values[..count.min(self.len()) * dim].to_vec(),
+        }
     }
 
-    /// All records with their classes, some at a time.
-    pub fn parts(&self, size: usize) -> impl Iterator<Item = (Vec<f32>, Vec<usize>)> {
-        let all: Vec<usize> = (0..self.len()).collect();
-        let size = size.max(1);
-        let starts: Vec<usize> = (0..all.len()).step_by(size).collect();
-        starts.into_iter().map(move |start| {
-            let places = &all[start..all.len().min(start + size)];
-            match self {
-                Self::Images(images) => {
-                    let labels = places.iter().map(|&i| usize::from(images.labels()[i]));
-                    (images.gather(places).unwrap_or_default(), labels.collect())
-                }
-                Self::Points { values, dim } => {
-                    let rows = &values[places[0] * dim..][..places.len() * dim];
-                    (rows.to_vec(), Vec::new())
-                }
-            }
-        })
+    /// The class of a record, where there are classes.
+    pub fn label(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::Images(images) => images.label(place),
+            Self::Points { .. } => None,
+        }
     }
 
     /// A checksum of all of them.
@@ -197,10 +202,8 @@ impl Rows {
                 }
                 bytes.extend_from_slice(images.labels());
             }
-            Self::Points { .. } => {
-                for (rows, _) in self.parts(PART) {
-                    bytes.extend(rows.iter().flat_map(|v| v.to_le_bytes()));
-                }
+            Self::Points { values, .. } => {
+                bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()))
             }
         }
         lab::checkpoint::hex(&bytes)

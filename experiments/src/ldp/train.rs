@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
-use burn::tensor::{Tensor, TensorData};
-use dp_core::local::{LocalMechanism, LocalNoise};
+use data::privatised::{Header, NoiseSeed};
+use data::stream::RecordStream;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
@@ -12,23 +12,23 @@ use lab::checkpoint::{Checkpoint, GeneratorState};
 use lab::diagnostic::Failure;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, releaser,
+    Wording, bounded, name_of, releaser,
 };
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use swd::Slices;
 
 use super::baseline::{choose, denoise};
+use super::law::Law;
 use super::loss::Objective;
-use super::plan::{RELEASE, mechanism, plan};
-use super::private::{Layout, Privatised};
+use super::plan::{mechanism, plan, recipe};
+use super::private::{Privatised, refused};
 use super::report;
 use super::settings::{Flags, Loss, Network, Settings};
-use super::sources::Clean;
+use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
+use crate::privatise::{Recipe, promise};
 use crate::scores::ScoreFlags;
 
 const STATE: &str = "state.json";
@@ -37,12 +37,12 @@ const STATE: &str = "state.json";
 pub struct Ldp {
     pub(super) settings: Settings,
     pub(super) clean: Clean,
-    pub(super) mechanism: Option<LocalMechanism>,
-    pub(super) layout: Layout,
+    pub(super) recipe: Recipe,
+    pub(super) law: Law,
     pub(super) model: Generator,
     pub(super) score: ScoreFlags,
     releaser: Option<Releaser>,
-    /// After the first look at the private records.
+    /// After the first look at the records.
     pub(super) learned: Option<Learned>,
     /// Public randomness.
     public: ChaCha20Rng,
@@ -77,56 +77,30 @@ impl Ldp {
         (self.settings.batch / self.model.groups()).max(2)
     }
 
-    /// Generated rows as privatised records are laid out: their classes behind them.
-    fn laid_out(&self, rows: Tensor<2>) -> Tensor<2> {
-        let (each, groups) = (self.each(), self.model.groups());
-        if self.layout.classes == 0 {
-            return rows;
+    /// Reads the private records for the only time, or a file that was privatised before.
+    fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
+        if let Some(input) = &self.settings.input {
+            return Privatised::load(input);
         }
-        let classes = (0..groups).flat_map(|g| std::iter::repeat_n(g, each));
-        let classes: Vec<f32> = classes.flat_map(|g| self.layout.class(g)).collect();
-        let data = TensorData::new(classes, [each * groups, self.layout.classes]);
-        let classes = Tensor::from_data(data, &rows.device());
-        Tensor::cat(vec![rows, classes], 1)
+        let missing = || Failure::failed("no records to privatise");
+        let records = self.clean.private.as_ref().ok_or_else(missing)?.stream();
+        match &mut self.releaser {
+            Some(releaser) => {
+                let how = (&self.recipe, &self.law.header);
+                Privatised::of(records, how, releaser, session)
+            }
+            None => Privatised::without_noise(records, &self.recipe),
+        }
     }
 
-    /// Slices of privatised records: smooth over an image, with a share of its class.
-    fn directions(&self, rng: &mut ChaCha20Rng) -> Result<Slices, Failure> {
-        let (count, width) = (self.settings.slices, self.layout.width());
-        let Some(shape) = self.clean.test.shape() else {
-            return Slices::iid(width, count, rng).map_err(Failure::failed);
-        };
-        let smooth = Slices::smooth([shape.channels, shape.side, shape.side], count, rng);
-        let smooth = smooth.map_err(Failure::failed)?;
-        if self.layout.classes == 0 {
-            return Ok(smooth);
-        }
-        let mut directions = Vec::with_capacity(count * width);
-        for l in 0..count {
-            // From almost all image to almost all class.
-            let share: f64 = rng.random_range(0.0..1.0);
-            let class: Vec<f64> = (0..self.layout.classes)
-                .map(|_| StandardNormal.sample(rng))
-                .collect();
-            let norm = class.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
-            directions.extend(smooth.direction(l).iter().map(|x| (1.0 - share).sqrt() * x));
-            directions.extend(class.iter().map(|x| share.sqrt() * x / norm));
-        }
-        Slices::from_directions(width, &directions).map_err(Failure::failed)
-    }
-
-    /// Reads the private records for the only time.
     fn learn(&mut self, session: &mut Session) -> Result<Learned, Failure> {
-        let (layout, mechanism) = (self.layout, self.mechanism);
-        let records = &self.clean.private;
-        let mut private = Privatised::of(records, layout, mechanism, &mut self.releaser, session)?;
+        let mut private = self.privatised(session)?;
         let mut denoised = None;
         if self.settings.denoise {
-            let shape = self.clean.test.shape();
-            let side = shape.map_or(0, |shape| shape.side);
-            let mut rng = self.stream(2);
-            let law = (private.noise, private.scale);
-            let (denoiser, distance) = choose(&self.clean.test.first(1000), side, law, &mut rng);
+            let side = self.clean.test.shape().map_or(0, |shape| shape.side);
+            let law = (self.law.noise(), self.law.scale);
+            let public = self.clean.test.first(1000);
+            let (denoiser, distance) = choose(&public, side, law, &mut self.stream(2));
             denoise(&mut private, side, denoiser);
             let words = format!(
                 "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
@@ -137,15 +111,30 @@ impl Ldp {
             println!("wavelets  {words}");
             denoised = Some(words);
         }
-        let mut rng = self.stream(3);
         let points = self.each() * self.model.groups();
-        let mut directions = || self.directions(&mut rng);
-        let objective = Objective::new(&self.settings, &private, points, &mut directions)?;
+        let (law, rng) = (&self.law, &mut self.stream(3));
+        let objective = Objective::new(&self.settings, (law, &private), points, rng)?;
         Ok(Learned {
             private,
             objective,
             denoised,
         })
+    }
+
+    /// What a file's header promises, where the records were privatised before.
+    fn promised_before(&self) -> Result<Option<String>, Failure> {
+        let header = &self.law.header;
+        let lines = self.settings.input.as_ref().map(|_| promise(header));
+        Ok(lines.transpose()?.map(|lines| {
+            let lines: Vec<String> = lines
+                .iter()
+                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect();
+            format!(
+                "No private record is read; the input says: {}",
+                lines.join("; ")
+            )
+        }))
     }
 }
 
@@ -154,7 +143,6 @@ impl Experiment for Ldp {
     const ABOUT: &'static str = "Privatise every record alone, then learn from what is left the law that the records \
                                  had before. Values come from the data set's preset, and a flag wins over the preset.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
-    const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
 
     fn load(
@@ -164,49 +152,74 @@ impl Experiment for Ldp {
     ) -> Result<Self, Failure> {
         let clean = Clean::load(settings, arguments.running.data_dir.as_deref())?;
         let mechanism = mechanism(settings)?;
-        let plan = mechanism.map(|m| plan(settings, &m)).transpose()?;
-        let classes = match settings.label_weight > 0.0 {
-            true => clean.private.classes(),
-            false => 0,
+        let form = clean.test.stream().form();
+        let recipe = recipe(settings, &form, mechanism)?;
+        let (header, releaser) = match &settings.input {
+            Some(input) => {
+                let header = Header::read(input).map_err(refused)?;
+                let header = header.ok_or_else(|| {
+                    Failure::input(
+                        format!("--input {}: it is not privatised", input.display()),
+                        "give the file that the run began with",
+                    )
+                })?;
+                (header, None)
+            }
+            None => {
+                let noisy = settings.epsilon.is_some();
+                let plan = noisy.then(|| plan(settings, &mechanism)).transpose()?;
+                let mut releaser = releaser(plan, settings.insecure_noise_seed)?;
+                let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
+                (recipe.header(&form, secret)?, releaser)
+            }
         };
-        let layout = Layout {
-            values: clean.private.width(),
-            classes,
-            weight: settings.label_weight,
-        };
-        let architecture = match (clean.private.shape(), settings.network) {
+        let law = Law::new(header, settings.epsilon.is_some())?;
+        let (found, expected) = (clean.test.width(), law.pixels());
+        let bound = format!("of records of {expected} values, as the input has");
+        let holds = found == expected;
+        bounded("dataset", &settings.dataset, holds, &bound)?;
+        let architecture = match (clean.test.shape(), settings.network) {
             (Some(shape), Network::Dcgan) => Architecture::Dcgan(shape),
             (Some(shape), Network::Perceptron) => Architecture::Perceptron(shape),
-            (None, _) => Architecture::Points(layout.values),
+            (None, _) => Architecture::Points(expected),
         };
         let size = Size {
             code: Code::Uniform(settings.latent),
-            classes,
+            classes: law.classes(),
         };
-        let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-        rng.set_stream(1);
-        let model = Generator::new(architecture, size, settings.ema, &mut rng, &chosen.device)?;
-        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
-        public.set_stream(4);
+        let stream = |stream| {
+            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+            rng.set_stream(stream);
+            rng
+        };
+        let (ema, device) = (settings.ema, &chosen.device);
+        let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
         Ok(Self {
-            releaser: releaser(plan, settings.insecure_noise_seed)?,
             settings: settings.clone(),
             clean,
-            mechanism,
-            layout,
+            recipe,
+            law,
             model,
             score: arguments.own.score.clone(),
+            releaser,
             learned: None,
-            public,
+            public: stream(4),
             loss: f64::NAN,
             unconverged: 0,
         })
     }
 
     fn data(&self) -> DataSummary {
+        let name = match &self.settings.input {
+            None => self.clean.name.clone(),
+            Some(input) => {
+                let records = self.law.header.records;
+                format!("{}: {records} privatised records", input.display())
+            }
+        };
         DataSummary {
-            name: self.clean.name.clone(),
-            private: self.clean.private.len(),
+            name,
+            private: self.clean.private.as_ref().map_or(0, Rows::len),
             test: self.clean.test.len(),
             used: self.clean.used.clone(),
         }
@@ -217,30 +230,26 @@ impl Experiment for Ldp {
     }
 
     fn wording(&self) -> Wording {
+        let before = self.promised_before().ok().flatten();
+        let secret = self.law.header.noise_seed == NoiseSeed::Secret;
         Wording {
             releases: "each record with its class, privatised alone before anything else reads it: local privacy, \
                        against whoever holds all other records and sees every privatised one"
                 .into(),
-            without_noise: "Not private: --no-privacy adds no noise.",
+            reads_nothing: before.is_some() && secret,
+            without_noise: before.unwrap_or("Not private: --no-privacy adds no noise.".into()),
             ..Wording::default()
         }
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let mut lines = Vec::new();
-        if let Some(mechanism) = &self.mechanism {
-            let (noise, norm) = match mechanism.noise() {
-                LocalNoise::Gaussian => ("Gaussian noise of deviation", "Euclidean norm"),
-                LocalNoise::Laplace => ("Laplace noise of scale", "sum of absolute values"),
-            };
-            lines.push(format!(
-                "local     {noise} {:.4} on each value; {norm} at most {}",
-                mechanism.scale(),
-                mechanism.radius()
-            ));
-        }
+        let mut lines = match self.settings.epsilon {
+            // The session says what is promised.
+            Some(_) => promise(&self.law.header)?.into_iter().take(2).collect(),
+            None => Vec::new(),
+        };
         let Settings { loss, steps, .. } = &self.settings;
-        let (loss, batch) = (lab::session::name_of(*loss), self.settings.batch);
+        let (loss, batch) = (name_of(*loss), self.settings.batch);
         lines.push(format!(
             "loss      {loss}, {steps} steps of {batch} records"
         ));
@@ -254,7 +263,13 @@ impl Experiment for Ldp {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         Ok(Fingerprint {
-            records: self.clean.private.fingerprint(),
+            records: match (&self.clean.private, &self.settings.input) {
+                (Some(private), _) => private.fingerprint(),
+                (None, input) => {
+                    let bytes = input.as_deref().map(std::fs::read).transpose();
+                    lab::checkpoint::hex(&bytes.map_err(Failure::failed)?.unwrap_or_default())
+                }
+            },
             encoded: None,
         })
     }
@@ -270,8 +285,9 @@ impl Experiment for Ldp {
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let progress = session.step as f64 / self.settings.steps as f64;
         let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
+        let points = self.each() * self.model.groups();
         let made = self.model.make(self.each(), &mut self.public);
-        let made = self.laid_out(made.rows);
+        let made = self.law.laid_out(made.rows, self.each());
         let learned = self.learned.as_ref();
         let learned = learned.ok_or_else(|| Failure::failed("a step before the records"))?;
         let noisy = match self.settings.loss {

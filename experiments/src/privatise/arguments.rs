@@ -1,49 +1,46 @@
-//! The program `privatise`.
+//! What `privatise` can be asked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, ValueEnum};
-use data::privatised::{Calibration, Format, Header, Mechanism, Target, Wanted, Writer};
+use data::privatised::{Calibration, Format, Mechanism, Wanted};
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::DpError;
 use dp_core::local::LocalMechanism;
-use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
 use lab::session::positive;
 
-use super::{Log, Recipe, input, mechanism_of, privatise, promise};
+use super::Recipe;
 
 /// Gives noise to each record of a data set by itself, once, and writes what may leave with what was promised.
 #[derive(Debug, Parser)]
 #[command(name = "privatise", version)]
 pub struct Arguments {
     #[command(flatten)]
-    source: Source,
+    pub(super) source: Source,
     #[command(flatten)]
-    noise: Noise,
+    pub(super) noise: Noise,
     /// The file to write.
     #[arg(long, required_unless_present = "show")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// How the values are stored; an NPY file has its header beside it, in NAME.npy.json.
     #[arg(long, value_enum, default_value_t = Stored::Safetensors)]
-    format: Stored,
+    pub(super) format: Stored,
     /// Replace a file of this name.
     #[arg(long)]
-    force: bool,
+    pub(super) force: bool,
     /// The private side's own log: how many records were scaled into the ball, and how many were not finite. PRIVATE:
     /// without this flag nobody learns it.
     #[arg(long)]
-    log: Option<PathBuf>,
+    pub(super) log: Option<PathBuf>,
     /// Instead: check a privatised file, against the other flags where they are given, and say what it promises.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "out", "log", "force"])]
-    show: Option<PathBuf>,
+    pub(super) show: Option<PathBuf>,
     /// Stop as on a SIGINT after so many records, for tests.
     #[arg(long, hide = true)]
-    stop_after_record: Option<u64>,
+    pub(super) stop_after_record: Option<u64>,
 }
 
 /// What is privatised.
@@ -80,7 +77,7 @@ pub(super) struct Source {
 
 /// What is promised.
 #[derive(Debug, Args)]
-struct Noise {
+pub(super) struct Noise {
     /// Laplace noise on records of an l1 ball, or Gaussian noise on records of an l2 ball.
     #[arg(long, value_enum)]
     mechanism: Option<Kind>,
@@ -111,11 +108,11 @@ struct Noise {
     label_weight: f64,
     /// NOT PRIVATE: noise from a known seed, to repeat an experiment.
     #[arg(long)]
-    insecure_noise_seed: Option<u64>,
+    pub(super) insecure_noise_seed: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Stored {
+pub(super) enum Stored {
     Safetensors,
     Npy,
 }
@@ -161,130 +158,22 @@ impl FromStr for Shape {
     }
 }
 
-/// Does what the flags say.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for flags, files and headers that are refused; [`Failure::Failed`] for what cannot be written;
-/// [`Failure::Interrupted`] after a signal. Nothing is written then.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(file) = &arguments.show {
-        return show(file, &arguments.noise);
-    }
-    let (Some(from), Some(out)) = (&arguments.source.input, &arguments.out) else {
-        let message = "--input and --out: a file for each is needed";
-        return Err(Failure::input(message, "say --input FILE --out FILE"));
-    };
-    let asked = &arguments.noise;
-    let mechanism = asked.mechanism()?;
-    let labels = asked.labels == Some(LabelRule::OneHot);
-    let target = arguments.target(out)?;
-    let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
-    let recipe = asked.recipe(mechanism, &input.form)?;
-    let mut noise = match asked.insecure_noise_seed {
-        None => NoiseSource::secret().map_err(Failure::failed)?,
-        Some(seed) => NoiseSource::insecure(seed),
-    };
-    let header = recipe.header(&input.form, &noise)?;
-    let refuse = |e: data::DataError| Failure::input(e.to_string(), "nothing was written");
-    let writer = Writer::create(out, &header, target).map_err(refuse)?;
-    let count = input
-        .form
-        .count
-        .map_or("records".into(), |n| format!("{n} records"));
-    println!("data      {}: {count}", from.display());
-    promise(&header)?.iter().for_each(|line| println!("{line}"));
-    if !noise.is_secret() {
-        eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
-    }
-    let header = arguments.write(input, &recipe, &mut noise, writer, out)?;
-    println!("written   {}: {} records", out.display(), header.records);
-    Ok(())
-}
-
-impl Arguments {
-    fn target(&self, out: &Path) -> Result<Target, Failure> {
-        let log = self.log.as_deref();
-        if log == Some(out) {
-            return Err(Failure::input(
-                "--log and --out name the same file",
-                "keep the log, which is private, where the records do not go",
-            ));
+impl Stored {
+    pub(super) fn format(self) -> Format {
+        match self {
+            Self::Safetensors => Format::Safetensors,
+            Self::Npy => Format::Npy,
         }
-        let folder = log.and_then(Path::parent);
-        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Failure::input(
-                format!("--log: there is no folder {}", missing.display()),
-                "make it first, on the private side",
-            ));
-        }
-        Ok(Target {
-            format: match self.format {
-                Stored::Safetensors => Format::Safetensors,
-                Stored::Npy => Format::Npy,
-            },
-            replace: self.force,
-        })
-    }
-
-    /// The records, then the log, and only then the name of the file.
-    fn write(
-        &self,
-        mut input: input::Input,
-        recipe: &Recipe,
-        noise: &mut NoiseSource,
-        mut writer: Writer,
-        out: &Path,
-    ) -> Result<Header, Failure> {
-        let interrupt = Interrupt::listen()?;
-        let bar = Progress::new(input.form.count.unwrap_or(0));
-        let mut before = 0;
-        let counts = privatise(
-            &mut Reshaped(&mut input),
-            recipe,
-            noise,
-            &mut |record| writer.push(record),
-            &mut |done| {
-                (before..done).for_each(|_| bar.step());
-                before = done;
-                if self.stop_after_record.is_some_and(|stop| done >= stop) {
-                    interrupt.ask();
-                }
-                interrupt.check("privatising; nothing was written")
-            },
-        )?;
-        bar.finish();
-        let header = Header {
-            records: counts.records,
-            ..recipe.header(&input.form, noise)?
-        };
-        if let Some(log) = &self.log {
-            Log::new(log).add(out, &header, &counts)?;
-        }
-        writer.finish().map_err(Failure::failed)
-    }
-}
-
-/// The records, with the shape that was asked for.
-struct Reshaped<'a>(&'a mut input::Input);
-
-impl data::stream::RecordStream for Reshaped<'_> {
-    fn form(&self) -> Form {
-        self.0.form.clone()
-    }
-
-    fn next(&mut self, most: usize) -> Result<data::stream::Chunk, data::DataError> {
-        self.0.stream.next(most)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.0.stream.dropped()
     }
 }
 
 impl Noise {
-    fn mechanism(&self) -> Result<LocalMechanism, Failure> {
+    /// Whether the class goes into the record.
+    pub(super) fn takes_labels(&self) -> bool {
+        self.labels == Some(LabelRule::OneHot)
+    }
+
+    pub(super) fn mechanism(&self) -> Result<LocalMechanism, Failure> {
         let given = |flag: &str, value: Option<f64>| -> Result<f64, Failure> {
             let value = value.ok_or_else(|| {
                 Failure::input(
@@ -326,12 +215,12 @@ impl Noise {
         }
     }
 
-    fn recipe(&self, mechanism: LocalMechanism, form: &Form) -> Result<Recipe, Failure> {
+    pub(super) fn recipe(&self, mechanism: LocalMechanism, form: &Form) -> Result<Recipe, Failure> {
         let calibration = match self.calibration {
             Some(Calibrated::Paper) => Calibration::Paper,
             _ => Calibration::Exact,
         };
-        let weight = (self.labels == Some(LabelRule::OneHot)).then_some(self.label_weight);
+        let weight = self.takes_labels().then_some(self.label_weight);
         let recipe = Recipe::new(mechanism, calibration, self.dct(form)?, weight);
         recipe.check(form)?;
         Ok(recipe)
@@ -374,7 +263,7 @@ impl Noise {
     }
 
     /// What is asked of a file that is there.
-    fn wanted(&self) -> Wanted {
+    pub(super) fn wanted(&self) -> Wanted {
         Wanted {
             mechanism: self.mechanism.map(|kind| match kind {
                 Kind::Laplace => Mechanism::Laplace,
@@ -390,22 +279,4 @@ impl Noise {
             ..Wanted::default()
         }
     }
-}
-
-fn show(file: &Path, noise: &Noise) -> Result<(), Failure> {
-    let name = file.display().to_string();
-    let refuse = |e: data::DataError| Failure::input(e.to_string(), "nothing was changed");
-    let Some(header) = Header::read(file).map_err(refuse)? else {
-        return Err(Failure::input(
-            format!("{name}: it holds no privatised records, or its header is not beside it"),
-            "give a file that `privatise` wrote",
-        ));
-    };
-    header
-        .check_request(&name, &noise.wanted())
-        .map_err(refuse)?;
-    mechanism_of(&name, &header)?;
-    println!("data      {name}: {} records", header.records);
-    promise(&header)?.iter().for_each(|line| println!("{line}"));
-    Ok(())
 }

@@ -1,19 +1,22 @@
 //! Local privacy: each record passes its mechanism alone, once, before anything else sees it.
 //!
 //! [`privatise`] takes a stream of records through a [`Recipe`]: the public transform, the one-hot label times a public
-//! weight, the ball, the noise. [`arguments`] is the program that does so with files.
+//! weight, the ball, the noise. [`run()`] is the program that does so with files.
 //!
 //! Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 2 and 5.
 
-pub mod arguments;
+mod arguments;
 mod input;
 mod log;
 mod promise;
 mod recipe;
+mod run;
 
+pub use arguments::Arguments;
 pub use log::Log;
 pub use promise::{mechanism_of, promise};
 pub use recipe::Recipe;
+pub use run::run;
 
 use data::DataError;
 use data::stream::RecordStream;

@@ -103,6 +103,7 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
         "          neighbours: any two records, values and label; not hidden is that somebody gave one".into(),
     );
     lines.push(format!("          {}", calibration(header)?));
+    lines.extend(open_by_delta(header));
     lines.push(
         "          who gives m records, or one record m times, spends m times this; what is computed from the \
          file costs nothing more"
@@ -111,12 +112,26 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
+/// What a delta that is not small against one over the number of records leaves open, where that number is known.
+fn open_by_delta(header: &Header) -> Option<String> {
+    let share = header.delta * header.records as f64;
+    (share > 0.1).then(|| {
+        format!(
+            "          delta: such a delta alone would let a mechanism publish each record outright with that \
+             probability, of {} records about {}",
+            header.records,
+            nearest(share, 2)
+        )
+    })
+}
+
 fn calibration(header: &Header) -> Result<String, Failure> {
     if header.mechanism == Mechanism::Laplace {
         return Ok("calibration: exact, 2 radius / epsilon".into());
     }
     let event = Event::Gaussian {
-        noise_multiplier: header.noise_scale / (2.0 * header.radius),
+        // Norms are rounded: `dp_core::local` has the same share for it.
+        noise_multiplier: header.noise_scale / (2.0 * header.radius * (1.0 + BELOW)),
     };
     let epsilon = GaussianAccountant.epsilon(&event, header.delta);
     let epsilon = upper(epsilon.map_err(Failure::failed)?);
@@ -135,7 +150,6 @@ mod tests {
     use super::*;
     use crate::privatise::Recipe;
     use data::stream::Form;
-    use dp_core::mechanism::NoiseSource;
 
     fn header(mechanism: LocalMechanism, calibration: Calibration) -> Header {
         let form = Form {
@@ -145,9 +159,7 @@ mod tests {
             count: None,
         };
         let recipe = Recipe::new(mechanism, calibration, None, None);
-        recipe
-            .header(&form, &NoiseSource::secret().unwrap())
-            .unwrap()
+        recipe.header(&form, true).unwrap()
     }
 
     #[test]
@@ -194,6 +206,16 @@ mod tests {
         let lines = lines.join("\n");
         assert!(lines.contains("epsilon 2 at delta 1e-5, local"), "{lines}");
         assert!(lines.contains("this noise has epsilon 1."), "{lines}");
+        assert!(!lines.contains("outright"), "{lines}");
+        let many = Header {
+            records: 60_000,
+            ..exact.clone()
+        };
+        let lines = promise(&many).unwrap().join("\n");
+        assert!(
+            lines.contains("outright with that probability, of 60000 records about 0.6"),
+            "{lines}"
+        );
         let known = Header {
             noise_seed: NoiseSeed::Insecure,
             ..exact

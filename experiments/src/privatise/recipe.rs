@@ -4,7 +4,6 @@ use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Transf
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
-use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::Failure;
 
 /// Scales of noise beyond the ball within which a 32-bit number has to reach: a draw beyond has a probability below
@@ -95,10 +94,12 @@ impl Recipe {
 
     /// The header of records of this form.
     ///
+    /// - `secret`: whether nobody knows the seed of the noise.
+    ///
     /// # Errors
     ///
     /// As [`Recipe::check`].
-    pub fn header(&self, form: &Form, noise: &NoiseSource) -> Result<Header, Failure> {
+    pub fn header(&self, form: &Form, secret: bool) -> Result<Header, Failure> {
         self.check(form)?;
         let features = self.dct.as_ref().map_or(form.width, Dct::width);
         let classes = form.classes.unwrap_or(0);
@@ -126,7 +127,7 @@ impl Recipe {
             },
             labels,
             source_shape: form.shape,
-            noise_seed: match noise.is_secret() {
+            noise_seed: match secret {
                 true => NoiseSeed::Secret,
                 false => NoiseSeed::Insecure,
             },

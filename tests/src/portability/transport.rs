@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::device::{stable_order, stable_ranks};
+use swd::sinkhorn::{Cost, Sinkhorn};
 use swd::sort::{ranks, stable_orders};
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, transport_residual};
 use swd::transport::tensor;
@@ -384,6 +385,7 @@ pub(super) fn cases() -> Vec<Case> {
             std::iter::once(distance).chain(wide(in_u)).collect()
         },
     ));
+    cases.extend([Cost::Manhattan, Cost::SquaredEuclidean].map(sinkhorn));
     let samples = || Samples::new(300, 1, 12);
     let ball = || {
         UniformBall::new(3)
@@ -416,4 +418,36 @@ pub(super) fn cases() -> Vec<Case> {
         },
     ));
     cases
+}
+
+/// Entropic transport of 60 points to 50, with its gradient, after as many iterations as it takes.
+fn sinkhorn(cost: Cost) -> Case {
+    let samples = || Samples::new(60, 50, 3);
+    let transport = move |tolerance: f64| {
+        let sinkhorn = Sinkhorn::new(cost, 1.0).expect("a regularisation");
+        sinkhorn.iterations(200).tolerance(tolerance)
+    };
+    Case::new(
+        GROUP,
+        format!("Sinkhorn::forward and gradient, {cost:?}"),
+        Tolerance::Operation,
+        move |test_device: &TestDevice| {
+            let (samples, device) = (samples(), test_device.device.clone().autodiff());
+            let x = matrix(&samples.x, Samples::D, &device).require_grad();
+            let y = matrix(&samples.y, Samples::D, &device);
+            let found = transport(1e-6).forward(x.clone(), y).expect("a transport");
+            let gradients = found.loss.backward();
+            let mut all = numbers(found.loss);
+            all.extend(x.grad(&gradients).map(numbers).unwrap_or_default());
+            all
+        },
+        move || {
+            let samples = samples();
+            let found = transport(1e-12).solve(&samples.x, &samples.y, Samples::D);
+            let found = found.expect("a transport");
+            std::iter::once(found.value())
+                .chain(wide(found.gradient()))
+                .collect()
+        },
+    )
 }

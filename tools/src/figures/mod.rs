@@ -1,5 +1,6 @@
 //! Figures over many finished runs: those of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and
-//! appendix C, and appendix D.2 ([`Arguments::experiment`] `circle`).
+//! appendix C, and appendix D.2 ([`Arguments::experiment`] `circle`); those of Reshetova, Chen and Ozgur 2023, arXiv
+//! 2306.09547, sections 5.6 and 5.7 (`ldp`).
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
@@ -8,6 +9,7 @@
 
 mod charts;
 mod circle;
+mod ldp;
 mod page;
 mod runs;
 
@@ -22,7 +24,7 @@ use reporting::run_folder::write_file;
 #[command(name = "figures", version)]
 pub struct Arguments {
     /// The experiment.
-    #[arg(value_parser = ["fair", "circle"])]
+    #[arg(value_parser = ["fair", "circle", "ldp"])]
     pub experiment: String,
     /// Folders of runs; every run below them is read (default: those of the experiment's sweeps, such as
     /// `runs/sweeps/circle`).
@@ -41,6 +43,7 @@ impl Arguments {
         }
         let endings: &[&str] = match self.experiment.as_str() {
             "fair" => &["", "-line", "-adult"],
+            "ldp" => &["", "-records"],
             _ => &[""],
         };
         let folder =
@@ -65,13 +68,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (title, sections) = match arguments.experiment.as_str() {
         "circle" => {
             let drawn = circle::charts(&folders)?;
-            for chart in &drawn {
-                save(&out, &chart.file, &chart.bytes)?;
-            }
-            (
-                "Generating a circle under privacy",
-                vec![page::charts(&drawn)],
-            )
+            ("Generating a circle under privacy", one(&out, &drawn)?)
+        }
+        "ldp" => {
+            let drawn = ldp::charts(&folders)?;
+            ("Learning from privatised records", one(&out, &drawn)?)
         }
         _ => ("Fair learning under privacy", fair(&folders, &out)?),
     };
@@ -79,6 +80,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     write_file(&path, page::page(title, &sections).as_bytes())?;
     println!("figures   {}", path.display());
     Ok(())
+}
+
+/// Saves some charts, and makes one section of them.
+fn one(out: &Path, drawn: &[charts::Chart]) -> Result<Vec<String>, Failure> {
+    for chart in drawn {
+        save(out, &chart.file, &chart.bytes)?;
+    }
+    Ok(vec![page::charts(drawn)])
 }
 
 /// The sections of the fair experiment's page.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -124,8 +124,9 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     }
     file.read_exact(&mut length).map_err(|e| unread(path, e))?;
     let length = u64::from_le_bytes(length);
-    // Text, images and archives begin with larger numbers.
-    if length > MAX_HEADER {
+    // What else there is begins with a larger number, or goes on with no JSON, as gzip files do.
+    let brace = file.fill_buf().map_err(|e| unread(path, e))?.first() == Some(&b'{');
+    if length > MAX_HEADER || (length > 0 && size > 8 && !brace) {
         return Ok(None);
     }
     if length == 0 {

@@ -48,14 +48,28 @@ pub fn exact_w2_squared(a: &[f32], b: &[f32], d: usize) -> Result<f64, EvaluateE
         .par_chunks(d)
         .flat_map_iter(|x| b.chunks_exact(d).map(|y| squared_distance(x, y)))
         .collect();
-    let (rows, columns) = lsap::solve(n, n, &costs, false).map_err(|_| EvaluateError::Shape {
+    let pairs = assignment(&costs, n)?.into_iter().enumerate();
+    let total: f64 = pairs.map(|(i, j)| costs[i * n + j]).sum();
+    Ok(total / n as f64)
+}
+
+/// The permutation `p` of least cost `sum_i costs[i n + p(i)]`, of any `n` by `n` costs.
+///
+/// # Errors
+///
+/// Costs that are not `n` by `n`, or not finite.
+pub fn assignment(costs: &[f64], n: usize) -> Result<Vec<usize>, EvaluateError> {
+    let shape = |_| EvaluateError::Shape {
         what: "costs of an assignment",
         expected: format!("{n} x {n} finite values"),
         found: costs.len(),
-    })?;
-    let pairs = rows.iter().zip(&columns);
-    let total: f64 = pairs.map(|(&i, &j)| costs[i * n + j]).sum();
-    Ok(total / n as f64)
+    };
+    let (rows, columns) = lsap::solve(n, n, costs, false).map_err(shape)?;
+    let mut places = vec![0; n];
+    for (&row, &column) in rows.iter().zip(&columns) {
+        places[row] = column;
+    }
+    Ok(places)
 }
 
 fn squared_distance(x: &[f32], y: &[f32]) -> f64 {

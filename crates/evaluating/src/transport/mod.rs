@@ -3,5 +3,5 @@
 mod exact;
 mod sliced;
 
-pub use exact::{MOST_POINTS, exact_w2_squared};
+pub use exact::{MOST_POINTS, assignment, exact_w2_squared};
 pub use sliced::sliced_w2_squared;

@@ -22,7 +22,7 @@ pub struct Wording {
     /// What is public, other than group sizes, such as `the test records`.
     pub public: String,
     /// The sentence of a run that adds no noise.
-    pub without_noise: &'static str,
+    pub without_noise: String,
     /// Whether such a run reads no private record.
     pub reads_nothing: bool,
 }
@@ -33,7 +33,8 @@ impl Default for Wording {
             groups: "classes",
             releases: "the training gradients".into(),
             public: "the test records".into(),
-            without_noise: "Not private: --no-privacy trains without clipping and without noise.",
+            without_noise: "Not private: --no-privacy trains without clipping and without noise."
+                .into(),
             reads_nothing: false,
         }
     }
@@ -85,7 +86,7 @@ impl Promise<'_> {
     /// The promise in a sentence, with what is not covered, by a ledger that cost `spent`.
     pub fn sentence(&self, ledger: &Ledger, spent: Option<f64>) -> String {
         let Some((plan, spent)) = self.plan.zip(spent) else {
-            return self.wording.without_noise.to_string();
+            return self.wording.without_noise.clone();
         };
         let counted = counted(plan, ledger);
         let parts = if plan.failure_probability() > 0.0 {

@@ -43,11 +43,13 @@
 //! ```
 
 mod combine;
+mod deconvolution;
 mod distance;
 mod noisy;
 pub mod paper;
 
 pub use combine::combine;
+pub use deconvolution::deconvolved_distance_and_gradient;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;
 

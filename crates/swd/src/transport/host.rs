@@ -155,7 +155,7 @@ fn sliced_residuals(
 }
 
 /// `(2/(n k)) Theta rho`, transposed to one row a record.
-fn average(residuals: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
+pub(crate) fn average(residuals: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
     let (d, k) = (slices.dim(), slices.count());
     let scale = 2.0 / (n as f64 * k as f64);
     let mut cotangents = vec![0.0; n * d];

@@ -1,0 +1,203 @@
+//! What is public of privatised records: how they are laid out, and the law of their noise.
+
+use burn::tensor::{Tensor, TensorData};
+use data::privatised::{Header, Labels, Mechanism};
+use data::transform::Dct;
+use dp_core::local::{LocalMechanism, LocalNoise};
+use lab::diagnostic::Failure;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+use swd::Slices;
+use swd::sinkhorn::Cost;
+
+use crate::privatise::Recipe;
+
+/// How a record was made from clean values and their class, and its noise.
+pub struct Law {
+    /// What stands in the file.
+    pub header: Header,
+    /// The standard deviation of Gaussian noise, the scale of Laplace noise, 0 for none, in units of the records.
+    pub scale: f64,
+    dct: Option<Dct>,
+}
+
+impl Law {
+    /// That of a header, or without its noise.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a transform that is none.
+    pub fn new(header: Header, noisy: bool) -> Result<Self, Failure> {
+        let dct = header.dct();
+        let refuse = |e: data::DataError| Failure::input(e.to_string(), "privatise anew");
+        Ok(Self {
+            scale: if noisy { header.noise_scale } else { 0.0 },
+            dct: dct.map_err(refuse)?,
+            header,
+        })
+    }
+
+    /// Values of a record, its class included.
+    pub fn width(&self) -> usize {
+        self.header.width
+    }
+
+    /// Classes that stand behind a record; 0 for none.
+    pub fn classes(&self) -> usize {
+        self.header.classes()
+    }
+
+    /// Values of a clean record.
+    pub fn pixels(&self) -> usize {
+        self.dct
+            .as_ref()
+            .map_or(self.header.features(), Dct::pixels)
+    }
+
+    /// Which noise.
+    pub fn noise(&self) -> LocalNoise {
+        match self.header.mechanism {
+            Mechanism::Gaussian => LocalNoise::Gaussian,
+            Mechanism::Laplace => LocalNoise::Laplace,
+        }
+    }
+
+    /// The cost whose entropic transport takes this noise away.
+    pub fn cost(&self) -> Cost {
+        match self.noise() {
+            LocalNoise::Gaussian => Cost::SquaredEuclidean,
+            LocalNoise::Laplace => Cost::Manhattan,
+        }
+    }
+
+    /// The values of an image, or their coefficients, in the numbers of a privatised record.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a record of another length.
+    pub fn pixels_of(&self, row: &[f32]) -> Result<Vec<f32>, Failure> {
+        let features = &row[..self.header.features()];
+        match &self.dct {
+            None => Ok(features.to_vec()),
+            Some(dct) => dct.inverse(features).map_err(Failure::failed),
+        }
+    }
+
+    /// Generated images without the frequencies that no privatised record has: nothing is known of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for rows of another length.
+    pub fn without_unseen(&self, rows: Vec<f32>) -> Result<Vec<f32>, Failure> {
+        let Some(dct) = &self.dct else {
+            return Ok(rows);
+        };
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in rows.chunks_exact(dct.pixels()) {
+            let row = dct.forward(row).and_then(|row| dct.inverse(&row));
+            seen.extend(row.map_err(Failure::failed)?);
+        }
+        Ok(seen)
+    }
+
+    /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
+    pub fn laid_out(&self, rows: Tensor<2>, each: usize) -> Tensor<2> {
+        let place = rows.device();
+        let constant = |values: Vec<f32>, shape: [usize; 2]| {
+            Tensor::<2>::from_data(TensorData::new(values, shape), &place)
+        };
+        let rows = match &self.dct {
+            None => rows,
+            Some(dct) => {
+                let matrix = constant(dct.matrix(), [dct.width(), dct.pixels()]);
+                rows.matmul(matrix.transpose())
+            }
+        };
+        let Labels::OneHot { weight, classes } = self.header.labels else {
+            return rows;
+        };
+        let mut behind = vec![0.0; classes * each * classes];
+        for (place, row) in behind.chunks_exact_mut(classes).enumerate() {
+            row[place / each] = weight as f32;
+        }
+        Tensor::cat(vec![rows, constant(behind, [classes * each, classes])], 1)
+    }
+
+    /// A clean record scaled as the mechanism scales it, into the ball with its class.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a record of another length.
+    pub fn in_the_ball(
+        &self,
+        recipe: &Recipe,
+        row: &[f32],
+        label: Option<usize>,
+    ) -> Result<Vec<f32>, Failure> {
+        let form = data::stream::Form {
+            width: row.len(),
+            shape: self.header.source_shape,
+            classes: (self.classes() > 0).then(|| self.classes()),
+            count: None,
+        };
+        let record = recipe.record(&form, row, label)?;
+        let share = share(recipe.mechanism(), &record)?;
+        Ok(row.iter().map(|x| x * share).collect())
+    }
+
+    /// Slices of privatised records: smooth over an image, with a share of its class.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    pub fn directions(&self, count: usize, rng: &mut ChaCha20Rng) -> Result<Slices, Failure> {
+        let width = self.width();
+        let Some(shape) = self.header.source_shape else {
+            return Slices::iid(width, count, rng).map_err(Failure::failed);
+        };
+        let smooth = Slices::smooth(shape, count, rng).map_err(Failure::failed)?;
+        let mut directions = Vec::with_capacity(count * width);
+        for l in 0..count {
+            let image: Vec<f32> = smooth.direction(l).iter().map(|&x| x as f32).collect();
+            let image = match &self.dct {
+                None => image,
+                Some(dct) => dct.forward(&image).map_err(Failure::failed)?,
+            };
+            // From all image to all class.
+            let share = match self.classes() {
+                0 => 0.0,
+                _ => rng.random_range(0.0..1.0),
+            };
+            let class = (0..self.classes()).map(|_| {
+                let x: f64 = StandardNormal.sample(rng);
+                x
+            });
+            let class: Vec<f64> = class.collect();
+            let norm = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let image: Vec<f64> = image.into_iter().map(f64::from).collect();
+            let (of_image, of_class) = (norm(&image), norm(&class));
+            directions.extend(
+                image
+                    .iter()
+                    .map(|x| (1.0_f64 - share).sqrt() * x / of_image),
+            );
+            directions.extend(class.iter().map(|x| share.sqrt() * x / of_class));
+        }
+        Slices::from_directions(width, &directions).map_err(Failure::failed)
+    }
+}
+
+/// What a record is multiplied by to lie in the ball.
+fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
+    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
+    let largest =
+        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0_f64, |a, x| a.max(x.abs()));
+    let before = largest(&mut record.iter().map(|&x| f64::from(x)));
+    let after = largest(&mut inside.values.iter().copied());
+    Ok(if before > 0.0 {
+        (after / before) as f32
+    } else {
+        1.0
+    })
+}

@@ -1,0 +1,190 @@
+//! The program: what is asked, to a file.
+
+use std::path::{Path, PathBuf};
+
+use data::DataError;
+use data::privatised::{Header, Target, Writer, beside};
+use data::stream::{Chunk, Form, RecordStream};
+use dp_core::mechanism::NoiseSource;
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::progress::Progress;
+
+use super::arguments::{Arguments, Noise};
+use super::{Log, Recipe, input, mechanism_of, privatise, promise};
+
+/// Does what the flags say.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for flags, files and headers that are refused; [`Failure::Failed`] for what cannot be written;
+/// [`Failure::Interrupted`] after a signal. Nothing is written then.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.show {
+        return show(file, &arguments.noise);
+    }
+    let (Some(from), Some(out)) = (&arguments.source.input, &arguments.out) else {
+        let message = "--input and --out: a file for each is needed";
+        return Err(Failure::input(message, "say --input FILE --out FILE"));
+    };
+    let asked = &arguments.noise;
+    let mechanism = asked.mechanism()?;
+    let labels = asked.takes_labels();
+    let target = arguments.target(out)?;
+    let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
+    let recipe = asked.recipe(mechanism, &input.form)?;
+    let mut noise = match asked.insecure_noise_seed {
+        None => NoiseSource::secret().map_err(Failure::failed)?,
+        Some(seed) => NoiseSource::insecure(seed),
+    };
+    let header = recipe.header(&input.form, noise.is_secret())?;
+    let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
+    let writer = Writer::create(out, &header, target).map_err(refuse)?;
+    let count = input
+        .form
+        .count
+        .map_or("records".into(), |n| format!("{n} records"));
+    println!("data      {}: {count}", from.display());
+    let announced = Header {
+        records: input.form.count.unwrap_or(0),
+        ..header
+    };
+    promise(&announced)?
+        .iter()
+        .for_each(|line| println!("{line}"));
+    if !noise.is_secret() {
+        eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
+    }
+    let header = arguments.write(input, &recipe, &mut noise, writer, out)?;
+    println!("written   {}: {} records", out.display(), header.records);
+    Ok(())
+}
+
+impl Arguments {
+    fn target(&self, out: &Path) -> Result<Target, Failure> {
+        let log = self.log.as_deref();
+        let source = &self.source;
+        let read = [&source.input, &source.label_file, &source.schema];
+        let mut taken: Vec<_> = read.into_iter().flatten().map(|p| place(p)).collect();
+        // What is written is none of what is read, nor the one file another.
+        for (flag, path) in [
+            ("out", Some(out)),
+            ("out", Some(&beside(out))),
+            ("log", log),
+        ] {
+            let Some(path) = path else { continue };
+            let here = place(path);
+            if taken.contains(&here) {
+                return Err(Failure::input(
+                    format!(
+                        "--{flag} {}: another flag names the same file",
+                        path.display()
+                    ),
+                    "name another one; the log, which is private, belongs where the records do not go",
+                ));
+            }
+            taken.push(here);
+        }
+        let folder = log.and_then(Path::parent);
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::input(
+                format!("--log: there is no folder {}", missing.display()),
+                "make it first, on the private side",
+            ));
+        }
+        Ok(Target {
+            format: self.format.format(),
+            replace: self.force,
+        })
+    }
+
+    /// The records, then the log, and only then the name of the file.
+    fn write(
+        &self,
+        mut input: input::Input,
+        recipe: &Recipe,
+        noise: &mut NoiseSource,
+        mut writer: Writer,
+        out: &Path,
+    ) -> Result<Header, Failure> {
+        let interrupt = Interrupt::listen()?;
+        let bar = Progress::new(input.form.count.unwrap_or(0));
+        let mut before = 0;
+        let counts = privatise(
+            &mut Reshaped(&mut input),
+            recipe,
+            noise,
+            &mut |record| writer.push(record),
+            &mut |done| {
+                (before..done).for_each(|_| bar.step());
+                before = done;
+                if self.stop_after_record.is_some_and(|stop| done >= stop) {
+                    interrupt.ask();
+                }
+                interrupt.check("privatising; nothing was written")
+            },
+        )?;
+        bar.finish();
+        let header = Header {
+            records: counts.records,
+            ..recipe.header(&input.form, noise.is_secret())?
+        };
+        if let Some(log) = &self.log {
+            Log::new(log).add(out, &header, &counts)?;
+        }
+        writer.finish().map_err(Failure::failed)
+    }
+}
+
+/// A path by which two names of one file are the same, be it there or not.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    // A name alone lies here.
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder.unwrap_or(path),
+    };
+    let folder = folder.canonicalize().ok();
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// The records, with the shape that was asked for.
+struct Reshaped<'a>(&'a mut input::Input);
+
+impl RecordStream for Reshaped<'_> {
+    fn form(&self) -> Form {
+        self.0.form.clone()
+    }
+
+    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+        self.0.stream.next(most)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.0.stream.dropped()
+    }
+}
+
+fn show(file: &Path, noise: &Noise) -> Result<(), Failure> {
+    let name = file.display().to_string();
+    let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was changed");
+    let Some(header) = Header::read(file).map_err(refuse)? else {
+        return Err(Failure::input(
+            format!("{name}: it holds no privatised records, or its header is not beside it"),
+            "give a file that `privatise` wrote",
+        ));
+    };
+    header
+        .check_request(&name, &noise.wanted())
+        .map_err(refuse)?;
+    mechanism_of(&name, &header)?;
+    println!("data      {name}: {} records", header.records);
+    promise(&header)?.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! `ldp` as a person runs it: through the binary, in a folder of its own.
+
+mod program;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use dp_core::ledger::Entries;
+use program::{folder, json, metrics, refuses, text, whole_and_killed};
+
+fn ldp(out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ldp"));
+    command
+        .args(["--backend", "flex", "--quick-scores", "--scored", "100"])
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache"))
+        .arg("--run")
+        .arg(out);
+    command
+}
+
+/// A run of seconds.
+fn small(loss: &str, out: &Path) -> Command {
+    let mut command = ldp(out);
+    command
+        .args(["--loss", loss, "--records", "300", "--steps", "6"])
+        .args(["--batch", "40", "--slices", "12", "--keep", "30"])
+        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
+    command
+}
+
+fn done(mut command: Command) -> Output {
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+fn weights(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("weights.f32")).expect("weights")
+}
+
+#[test]
+fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
+    for loss in ["entropic", "w2", "divergence", "sliced"] {
+        let [(_keep, whole), (_kept, killed)] = whole_and_killed(|out| small(loss, out), &[3, 5]);
+        assert_eq!(weights(&killed), weights(&whole), "{loss}");
+        assert_eq!(metrics(&killed).0, metrics(&whole).0, "{loss}");
+        for out in [&whole, &killed] {
+            // Privatised once, also by a run that was killed twice.
+            let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+            assert_eq!(Entries::parse(&ledger).expect("a ledger").releases(), 1);
+            assert!(out.join("privatised.safetensors").exists());
+            assert!(out.join("samples.png").exists() && out.join("report.html").exists());
+        }
+        let run = json(&whole.join("run.json"));
+        assert_eq!(run["plan"]["neighbours"], "replace one record");
+        assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 35.0).abs() < 0.01);
+    }
+}
+
+/// The matched loss learns points without their noise, the plain one with it; Laplace noise and the published
+/// calibration too. Seeds are fixed.
+#[test]
+fn points_are_denoised() {
+    let variances = |flags: &[&str]| {
+        let (_keep, out) = folder();
+        let mut command = ldp(&out);
+        command
+            .args([
+                "--dataset",
+                "line",
+                "--insecure-noise-seed",
+                "5",
+                "--records",
+                "20000",
+            ])
+            .args(["--steps", "400", "--batch", "200"])
+            .args(flags);
+        done(command);
+        let run = json(&out.join("run.json"));
+        let of = |name: &str| {
+            run["test"]["variances"][name][0]
+                .as_f64()
+                .expect("a number")
+        };
+        [of("generated"), of("clean"), of("privatised")]
+    };
+    for flags in [
+        &["--epsilon", "20"][..],
+        &["--epsilon", "20", "--calibration", "paper"],
+        &["--epsilon", "6", "--mechanism", "laplace"],
+        &["--epsilon", "20", "--loss", "sliced"],
+    ] {
+        let [generated, clean, privatised] = variances(flags);
+        assert!(privatised > 3.0 * clean, "{flags:?}: {privatised}");
+        assert!((generated - clean).abs() < 0.35, "{flags:?}: {generated}");
+    }
+    let [generated, clean, privatised] = variances(&["--epsilon", "20", "--loss", "w2"]);
+    assert!(
+        (generated / privatised - 1.0).abs() < 0.3,
+        "{generated} {clean} {privatised}"
+    );
+}
+
+#[test]
+fn a_file_that_was_privatised_before_is_all_that_is_read() {
+    let (keep, out) = folder();
+    let file = keep.path().join("private.safetensors");
+    let privatised = Command::new(env!("CARGO_BIN_EXE_privatise"))
+        .args([
+            "--input",
+            "glyphs",
+            "--records",
+            "300",
+            "--mechanism",
+            "laplace",
+        ])
+        .args([
+            "--epsilon",
+            "40",
+            "--radius",
+            "30",
+            "--transform",
+            "dct",
+            "--keep",
+            "25",
+        ])
+        .args(["--labels", "one-hot", "--label-weight", "2", "--out"])
+        .arg(&file)
+        .output()
+        .expect("the binary starts");
+    assert!(privatised.status.success(), "{}", text(&privatised.stderr));
+    let with = |out: &Path, flags: &[&str]| {
+        let mut command = ldp(out);
+        command
+            .args(["--steps", "4", "--batch", "40", "--input"])
+            .arg(&file)
+            .args(flags);
+        command
+    };
+    let said = text(&done(with(&out, &[])).stdout);
+    assert!(said.contains("No private record is read"), "{said}");
+    let run = json(&out.join("run.json"));
+    assert_eq!(run["settings"]["mechanism"], "laplace");
+    assert_eq!(run["settings"]["keep"], 25);
+    assert!(!out.join("privatised.safetensors").exists());
+
+    let refused = |flags: &[&str], words: &str| {
+        let (_keep, out) = folder();
+        let output = with(&out, flags).output().expect("the binary starts");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(words), "{message}");
+        assert!(!out.exists());
+    };
+    refused(&["--epsilon", "30"], "40.0, but 30.0 is asked for");
+    refused(&["--mechanism", "gaussian"], "gaussian");
+    refused(&["--records", "10"], "--records");
+    // A file that was cut off is not taken for a whole one.
+    let whole = std::fs::read(&file).expect("a file");
+    std::fs::write(&file, &whole[..whole.len() - 3]).expect("writable");
+    let (_keep, out) = folder();
+    let output = with(&out, &[]).output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let run =
+        |out: &Path, flags: &[&str]| ldp(out).args(flags).output().expect("the binary starts");
+    let cases = [
+        ("--epsilon 0", "--epsilon 0"),
+        ("--delta 0.7", "--delta 0.7"),
+        ("--radius -1", "--radius -1"),
+        ("--keep 0", "--keep 0"),
+        ("--keep 900", "900"),
+        ("--no-privacy", "--loss entropic"),
+        ("--denoise", "--denoise"),
+        ("--dataset line --network dcgan", "--network dcgan"),
+        ("--dataset nothing", "nothing"),
+        ("--batch 3", "--batch 3"),
+    ];
+    refuses(&cases, run);
+}
+
+#[test]
+fn the_baseline_takes_noise_off_first() {
+    let (_keep, out) = folder();
+    let mut command = ldp(&out);
+    command
+        .args([
+            "--preset",
+            "paper",
+            "--dataset",
+            "glyphs",
+            "--records",
+            "200",
+            "--steps",
+            "2",
+        ])
+        .args([
+            "--network",
+            "perceptron",
+            "--batch",
+            "40",
+            "--loss",
+            "w2",
+            "--denoise",
+        ])
+        .args(["--delta", "1e-4"]);
+    done(command);
+    let run = json(&out.join("run.json"));
+    assert!(
+        run["wavelets"]
+            .as_str()
+            .is_some_and(|words| words.contains("levels"))
+    );
+}

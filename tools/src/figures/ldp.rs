@@ -1,0 +1,140 @@
+//! Figures over runs of `ldp`: the distance of generated records to clean ones over the noise and over the number of
+//! records, for each loss (Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, figures 7 and 8).
+
+use std::path::{Path, PathBuf};
+
+use reporting::diagnostic::Failure;
+use reporting::figures::{Format, LineChart, Scale, Series, mean_and_deviation};
+use serde_json::Value;
+
+use super::charts::Chart;
+use super::runs::distinct;
+
+/// What is read of a run.
+struct Run {
+    loss: String,
+    /// The deviation, or the scale, of the noise.
+    noise: f64,
+    records: f64,
+    /// The 2-Wasserstein distance to clean records.
+    distance: f64,
+}
+
+impl Run {
+    /// A finished run of `ldp`, or nothing.
+    fn read(folder: &Path) -> Result<Option<Self>, Failure> {
+        let file = folder.join("run.json");
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            return Ok(None);
+        };
+        let run: Value = serde_json::from_str(&text).map_err(|e| {
+            let message = format!("{}: {e}", file.display());
+            Failure::input(message, "finish the run, or leave its folder out")
+        })?;
+        if run["experiment"] != "ldp" {
+            return Ok(None);
+        }
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+        let loss = run["settings"]["loss"].as_str().unwrap_or("").to_string();
+        let denoised = run["settings"]["denoise"] == true;
+        Ok(Some(Self {
+            loss: if denoised {
+                format!("wavelets, then {loss}")
+            } else {
+                loss
+            },
+            noise: number(&run["test"]["noise_scale"]),
+            records: number(&run["test"]["privatised_records"]),
+            distance: number(&run["test"]["w2_squared"]).sqrt(),
+        }))
+    }
+}
+
+/// The charts that the runs below some folders allow.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
+pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
+    let mut runs = Vec::new();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for path in reporting::report::find_runs(folder)? {
+            runs.extend(Run::read(&path)?);
+        }
+    }
+    if runs.is_empty() {
+        return Err(Failure::input(
+            "--runs: no finished run of ldp there",
+            "run `just sweep assets/sweeps/ldp.toml` first",
+        ));
+    }
+    let most = runs.iter().map(|run| run.records).fold(0.0, f64::max);
+    let whole: Vec<&Run> = runs.iter().filter(|run| run.records == most).collect();
+    let mut charts = vec![chart(
+        "ldp-noise.svg",
+        "Distance of generated records to clean ones over the noise",
+        Scale::linear("deviation, or scale, of the noise"),
+        &whole,
+        |run| run.noise,
+    )?];
+    if runs.iter().any(|run| run.records < most) {
+        let all: Vec<&Run> = runs.iter().collect();
+        charts.push(chart(
+            "ldp-records.svg",
+            "Distance of generated records to clean ones over the number of privatised records",
+            Scale::logarithmic("privatised records"),
+            &all,
+            |run| run.records,
+        )?);
+    }
+    Ok(charts)
+}
+
+fn chart(
+    file: &str,
+    caption: &str,
+    x: Scale,
+    runs: &[&Run],
+    at: fn(&Run) -> f64,
+) -> Result<Chart, Failure> {
+    let (mut series, mut slopes) = (Vec::new(), Vec::new());
+    for loss in distinct(runs.iter().map(|run| run.loss.clone())) {
+        let of = || runs.iter().filter(|run| run.loss == loss);
+        let mut line = Series::new(loss.clone(), Vec::new());
+        let mut places = distinct(of().map(|run| at(run)));
+        places.sort_by(f64::total_cmp);
+        for place in places {
+            let here = of().filter(|run| at(run) == place);
+            let values: Vec<f64> = here.map(|run| run.distance).collect();
+            let (mean, deviation) = mean_and_deviation(&values);
+            let deviation = deviation.unwrap_or(0.0);
+            line.points.push((place, mean));
+            line.band.push((mean - deviation, mean + deviation));
+        }
+        slopes.push(format!("{loss} {:.3}", slope(&line.points)));
+        series.push(line);
+    }
+    let chart = LineChart {
+        x,
+        y: Scale::linear("2-Wasserstein distance"),
+        series,
+        ..LineChart::default()
+    };
+    let slopes = slopes.join(", ");
+    println!("slopes    {file}: {slopes}");
+    Ok(Chart {
+        file: file.into(),
+        caption: format!("{caption}, mean and deviation over seeds; slopes of the means: {slopes}"),
+        bytes: chart.draw(Format::Svg)?.bytes,
+    })
+}
+
+/// The slope of the line of least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let along: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let spread: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    along / spread
+}
