@@ -64,7 +64,7 @@ pub fn assignment(costs: &[f64], n: usize) -> Result<Vec<usize>, EvaluateError> 
         expected: format!("{n} x {n} finite values"),
         found: costs.len(),
     };
-    let (rows, columns) = lsap::solve(n, n, costs, false).map_err(shape)?;
+    let (rows, columns) = lsap::solve(n, n, &costs.to_vec(), false).map_err(shape)?;
     let mut places = vec![0; n];
     for (&row, &column) in rows.iter().zip(&columns) {
         places[row] = column;
