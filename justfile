@@ -19,6 +19,10 @@ run-flow dataset="glyphs" *flags="":
 run-generator dataset="glyphs" *flags="":
     cargo run --release --locked --bin generator -- --dataset {{dataset}} {{flags}}
 
+# Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
+export run *flags:
+    @cargo run --release --locked --quiet --bin export -- {{run}} {{flags}}
+
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin fair -- --task {{task}} {{flags}}

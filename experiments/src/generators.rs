@@ -230,6 +230,16 @@ impl Generator {
         Ok(to_host(&self.averaged()?))
     }
 
+    /// Takes what [`Generator::weights`] gave.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] for another number of weights.
+    pub fn set_weights(&mut self, weights: &[f32]) -> Result<(), ModelError> {
+        self.network = from_host(self.network.valid(), weights)?.train();
+        Ok(())
+    }
+
     fn averaged(&self) -> Result<Network, Failure> {
         let network = self.network.valid();
         match &self.ema {
@@ -272,10 +282,9 @@ impl Generator {
     ///
     /// [`Failure::BadInput`] names a checkpoint that does not fit.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        let damaged = |e: model::ModelError| checkpoint.damaged(&e);
+        let damaged = |e: ModelError| checkpoint.damaged(&e);
         let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
-        let network = from_host(self.network.valid(), &weights);
-        self.network = network.map_err(damaged)?.train();
+        self.set_weights(&weights).map_err(damaged)?;
         let bytes = checkpoint.file(OPTIMIZER)?;
         self.optimizer = ModuleAdam::from_bytes(bytes, &self.device).map_err(damaged)?;
         if let Some(ema) = &mut self.ema {

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::split::{Records as _, Use};
-use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions, Shapes};
 use lab::diagnostic::Failure;
 use lab::session::Used;
 use model::latent::ImageShape;
+use rayon::prelude::*;
 
 /// A data set whose training records are all private, cut to the first `records`, and how it is used.
 ///
@@ -64,6 +65,8 @@ pub enum Source {
     Labelled(Arc<LabelledImages>),
     /// Photographs, decoded when they are asked for.
     Folder(Arc<ImageFolder>),
+    /// Shapes, drawn when they are asked for.
+    Shapes(Shapes),
 }
 
 /// Some records of a data set.
@@ -103,17 +106,21 @@ impl Records {
                 channels: ImageFolder::CHANNELS,
                 side: folder.side(),
             },
+            Source::Shapes(shapes) => ImageShape {
+                channels: shapes.channels(),
+                side: shapes.side(),
+            },
         }
     }
 
-    /// The labels; empty for photographs.
+    /// The labels; empty for photographs and shapes.
     pub fn labels(&self) -> Vec<usize> {
         match &self.source {
             Source::Labelled(images) => {
                 let label = |&i| images.label(i).unwrap_or(0);
                 self.indices.iter().map(label).collect()
             }
-            Source::Folder(_) => Vec::new(),
+            Source::Folder(_) | Source::Shapes(_) => Vec::new(),
         }
     }
 
@@ -128,10 +135,16 @@ impl Records {
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
             Source::Folder(folder) => folder.gather(&indices).map_err(Failure::failed),
+            Source::Shapes(shapes) => {
+                let images = indices.par_iter().map(|&index| shapes.image(index as u64));
+                let bytes: Vec<Vec<u8>> = images.collect();
+                let unit = |byte: u8| f32::from(byte) / 255.0;
+                Ok(bytes.into_iter().flatten().map(unit).collect())
+            }
         }
     }
 
-    /// These records as a labelled data set of their own; none for photographs.
+    /// These records as a labelled data set of their own; none for photographs and shapes.
     ///
     /// # Errors
     ///
@@ -142,12 +155,17 @@ impl Records {
                 .select(&self.indices)
                 .map(Some)
                 .map_err(Failure::failed),
-            Source::Folder(_) => Ok(None),
+            Source::Folder(_) | Source::Shapes(_) => Ok(None),
         }
     }
 
-    /// A checksum of these records and of no others: of bytes and labels, or of the names and contents
-    /// of files. That of private records is as secret as they are.
+    /// Whether there are as many as are asked for: then each pass over them may have its own.
+    pub fn endless(&self) -> bool {
+        matches!(self.source, Source::Shapes(_))
+    }
+
+    /// A checksum of these records and of no others: of bytes and labels, of the names and contents
+    /// of files, or of what drawings follow from. That of private records is as secret as they are.
     ///
     /// # Errors
     ///
@@ -166,6 +184,10 @@ impl Records {
                 bytes.extend(sum.bytes());
                 let shape = self.shape().side as u64;
                 bytes.extend(shape.to_le_bytes());
+            }
+            Source::Shapes(shapes) => {
+                let which = (Shapes::VERSION, shapes, &self.indices);
+                bytes.extend(format!("{which:?}").into_bytes());
             }
         }
         Ok(lab::checkpoint::hex(&bytes))

@@ -16,6 +16,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
+/// How the names of scores begin that are outside of the guarantee.
+pub const READS_PRIVATE: &str = "Reads private records";
+
 /// Which features the Frechet distance compares, and on how many images.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ScoreFlags {
@@ -225,14 +228,12 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
     }
     if let Some(memory) = &scores.memorisation {
         metrics.push(Metric::new(
-            "Reads private records: share of samples nearer to a training image than 1 % of test \
-             images are",
+            format!("{READS_PRIVATE}: share of samples nearer to a training image than 1 % of test images are"),
             memory.share_nearer,
         ));
         if let Some(ratio) = memory.ratio {
             metrics.push(Metric::new(
-                "Reads private records: median distance to the nearest training image, samples \
-                 over test images",
+                format!("{READS_PRIVATE}: median distance to the nearest training image, samples over test images"),
                 ratio,
             ));
         }

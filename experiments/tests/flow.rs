@@ -115,15 +115,53 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
     }
 }
 
+/// Shapes have no end: more of them than there are private records, and every pass sees others.
+#[test]
+fn shapes_are_public_and_of_no_class() {
+    let (_keep, out) = folder();
+    let more = ["--public", "shapes", "--public-records", "250"];
+    let more = [
+        &more[..],
+        &["--public-epochs", "2", "--steps", "3"],
+        MARGINALS,
+    ]
+    .concat();
+    let mut command = flow(&["--records", "200", "--delta", "1e-4", "--quick-scores"]);
+    let output = command.args(more).arg("--out").arg(&out).output();
+    let output = output.expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("training an autoencoder on 500 records of shapes"),
+        "{printed}"
+    );
+    let run = json(&out.join("run.json"));
+    let knew = run["public_knowledge"].as_str().expect("a sentence");
+    assert!(
+        knew.contains("500 records of shapes") && knew.contains("of no class"),
+        "{knew}"
+    );
+    let promise = run["privacy"].as_str().expect("a promise");
+    assert!(
+        promise.contains("Public: shapes that the program draws"),
+        "{promise}"
+    );
+    let mut none = flow(&["--public", "shapes", "--public-records", "0"]);
+    let refused = text(&none.output().expect("the binary starts").stderr);
+    assert!(refused.contains("--public-records 0"), "{refused}");
+}
+
 /// What the folder of a flow of many releases holds at its end.
 const PUBLISHED: &[&str] = &[
     ".lock",
+    "autoencoder.f32",
     "labels.u8",
     "command.txt",
     "config.toml",
     "ledger.jsonl",
     "metrics.jsonl",
     "latents.f32",
+    "samples.json",
     "samples.png",
     "reconstructions.png",
     "strip.png",
@@ -616,6 +654,11 @@ fn bad_input_is_refused_by_name() {
         ("--delta 0.01", "delta = 0.01"),
         ("--dataset minst", "--dataset minst"),
         ("--public glyphs", "--public glyphs"),
+        (
+            "--public shapes --mechanism public --conditional",
+            "--public shapes",
+        ),
+        ("--public shapes --dataset images", "--public shapes"),
         ("--records 999999", "--records 999999"),
         ("--step-size -1", "--step-size -1"),
         ("--sensitivity paper-clt", "--sensitivity"),

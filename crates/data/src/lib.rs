@@ -8,8 +8,8 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Gaussians`] are points
-//! in the plane.
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are drawn by random processes and
+//! show no class of anything. [`Gaussians`] are points in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
@@ -18,7 +18,8 @@
 //! computed, with labels. [`Rows`] are rows of numbers from any of these files.
 //!
 //! [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
-//! what was promised; [`transform`] is the cosine transform that may come before.
+//! what was promised; [`transform`] is the cosine transform that may come before. [`export`] writes images as others
+//! read them.
 //!
 //! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
 //!
@@ -34,7 +35,9 @@ pub mod biased;
 mod catalogue;
 mod dataset;
 mod download;
+pub mod drawn;
 mod error;
+pub mod export;
 mod features;
 pub mod fetch;
 pub mod folder;
@@ -58,6 +61,7 @@ pub use adult::Adult;
 pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
+pub use drawn::Shapes;
 pub use error::{DataError, NpyError, PrivatisedError, SplitError, TableError, Unavailable};
 pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};

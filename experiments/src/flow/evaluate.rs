@@ -2,14 +2,14 @@
 
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::sliced_w2_squared;
-use lab::figures::Grid;
 use lab::session::Session;
-use model::latent::{ImageShape, LatentSpace};
+use model::latent::LatentSpace;
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
+use crate::pictures::grid;
 use crate::scores::{ScoreFlags, Scored};
 
 use super::mechanisms::{Generated, Snapshot, normalise};
@@ -145,7 +145,7 @@ impl Judge<'_> {
         let mut pictures = vec![(
             "samples.png",
             caption.to_string(),
-            drawn(&samples, shape, 10)?,
+            grid(&samples, shape, 10)?,
         )];
         if !self.strip.is_empty() {
             let mut rows = Vec::new();
@@ -163,7 +163,7 @@ impl Judge<'_> {
                     "The same particles over time, decoded: a row each at steps {}",
                     steps.join(", ")
                 ),
-                drawn(&decoded, shape, columns)?,
+                grid(&decoded, shape, columns)?,
             ));
         }
         let firsts = self.rebuilt()?;
@@ -189,27 +189,8 @@ impl Judge<'_> {
         let originals = first.gather(&(0..first.len()).collect::<Vec<_>>())?;
         let latents = self.encode(&first)?;
         let rebuilt = self.decode(&latents)?;
-        drawn(&[originals, rebuilt].concat(), shape, firsts.len())
+        grid(&[originals, rebuilt].concat(), shape, firsts.len())
     }
-}
-
-/// A grid of images `[n, channels, side, side]`.
-fn drawn(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
-    let (channels, area) = (shape.channels, shape.side * shape.side);
-    let mut last = Vec::with_capacity(images.len());
-    for image in images.chunks_exact(shape.values()) {
-        last.extend((0..area).flat_map(|p| (0..channels).map(move |c| image[c * area + p])));
-    }
-    let grid = Grid {
-        images: &last,
-        width: shape.side,
-        height: shape.side,
-        channels,
-        columns: columns.max(1),
-        group: 0,
-        zoom: if shape.side > 32 { 1 } else { 2 },
-    };
-    Ok(grid.draw()?.bytes)
 }
 
 /// The squared sliced distance between two sets of points, in fixed slices.

@@ -58,9 +58,13 @@ impl Groups {
 
     /// `total` particles shared out as the records are; at least one a group.
     pub fn share(&self, total: usize) -> Vec<usize> {
-        let sizes = self.sizes();
-        let all: usize = sizes.iter().sum();
-        let share = |&size: &usize| (total * size).div_ceil(all.max(1)).max(1);
-        sizes.iter().map(share).collect()
+        share(&self.sizes(), total)
     }
+}
+
+/// `total` particles shared out as groups of these sizes are; at least one a group.
+pub fn share(sizes: &[usize], total: usize) -> Vec<usize> {
+    let all: usize = sizes.iter().sum();
+    let share = |&size: &usize| (total * size).div_ceil(all.max(1)).max(1);
+    sizes.iter().map(share).collect()
 }

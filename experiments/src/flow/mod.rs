@@ -6,11 +6,13 @@ mod groups;
 mod mechanisms;
 mod plan;
 mod report;
+mod samples;
 mod settings;
 mod space;
 mod toy;
 mod train;
 
 pub(crate) use data_split::photographs::load as load_photographs;
+pub(crate) use samples::sampler;
 pub use settings::{Flags, Mechanism, Settings};
 pub use train::Flow;

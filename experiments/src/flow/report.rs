@@ -2,7 +2,7 @@
 
 use lab::diagnostic::Failure;
 use lab::report::{Better, Metric};
-use lab::session::{Report, Session, floats_to_bytes};
+use lab::session::{Report, Session};
 use serde_json::json;
 
 use super::evaluate::look;
@@ -15,12 +15,7 @@ use super::train::Flow;
 ///
 /// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Report, Failure> {
-    let rows = floats_to_bytes(&generated.rows);
-    session.folder.write("latents.f32", &rows)?;
-    if let Some(labels) = &generated.labels {
-        let bytes: Vec<u8> = labels.iter().map(|&l| l as u8).collect();
-        session.folder.write("labels.u8", &bytes)?;
-    }
+    let source = super::samples::keep(run, session, generated)?;
     let outcome = look(run, session, generated)?;
     let sliced = outcome.latent_sliced;
     let name = "Squared sliced distance between generated and test latents";
@@ -35,6 +30,7 @@ pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Re
         more: vec![
             ("latent_sliced_w2_squared", json!(sliced)),
             ("images", json!(images)),
+            ("public_knowledge", json!(source.public_knowledge)),
             ("autoencoder_seconds", json!(run.public_seconds)),
         ],
         ..Report::default()

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use model::ModelError;
 use model::latent::{
     DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
 };
@@ -97,7 +98,35 @@ impl Space {
         }
     }
 
+    /// The dimension of its latents.
+    pub fn dim(&self) -> usize {
+        self.latent()
+    }
+
+    /// That of the settings with weights as [`Space::weights`] gives them.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] for another number of weights.
+    pub fn of_weights(
+        settings: &Settings,
+        weights: &[f32],
+        device: &Device,
+    ) -> Result<Self, ModelError> {
+        Ok(
+            match fresh(settings, &mut ChaCha20Rng::seed_from_u64(SEED), device) {
+                Self::Small(space) => Self::Small(Box::new(from_host(*space, weights)?)),
+                Self::Dcgan(space) => Self::Dcgan(Box::new(from_host(*space, weights)?)),
+            },
+        )
+    }
+
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
+    pub fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        cropped(&self.decode_host(latents, device), self.shape(), shape)
+    }
+
+    /// As [`Space::decode_in`], a part at a time.
     ///
     /// # Errors
     ///
@@ -111,8 +140,7 @@ impl Space {
         let mut images = Vec::new();
         for part in latents.chunks(PART * self.latent()) {
             session.interrupt.check("latents were decoded")?;
-            let decoded = self.decode_host(part, &session.chosen.device);
-            images.extend(cropped(&decoded, self.shape(), shape));
+            images.extend(self.decode_in(part, shape, &session.chosen.device));
         }
         Ok(images)
     }
@@ -131,7 +159,11 @@ pub fn autoencoder(
     session: &Session,
 ) -> Result<Space, Failure> {
     let training = Training {
-        epochs: settings.public_epochs,
+        // What has no end is fresh at each pass: one pass over all of it.
+        epochs: match split.public.endless() {
+            true => 1,
+            false => settings.public_epochs,
+        },
         batch: BATCH,
         learning_rate: LEARNING_RATE,
     };
@@ -145,17 +177,25 @@ pub fn autoencoder(
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
     rng.set_stream(3);
     let autodiff = session.chosen.device.clone().autodiff();
-    let latent = settings.latent;
     if settings.photographs() {
         key["width"] = json!(settings.width);
-        let width = settings.width;
-        let fresh = DcganAutoencoder::new(3, latent, width, &mut rng, &autodiff);
-        trained(fresh, &key, &training, split, cache, &mut rng, session)
-            .map(|space| Space::Dcgan(Box::new(space)))
-    } else {
-        let fresh = SmallAutoencoder::new(1, latent, &mut rng, &autodiff);
-        trained(fresh, &key, &training, split, cache, &mut rng, session)
-            .map(|space| Space::Small(Box::new(space)))
+    }
+    match fresh(settings, &mut rng, &autodiff) {
+        Space::Dcgan(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+            .map(|space| Space::Dcgan(Box::new(space))),
+        Space::Small(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+            .map(|space| Space::Small(Box::new(space))),
+    }
+}
+
+/// The autoencoder of the settings before its training.
+fn fresh(settings: &Settings, rng: &mut ChaCha20Rng, device: &Device) -> Space {
+    let (latent, width) = (settings.latent, settings.width);
+    match settings.photographs() {
+        true => Space::Dcgan(Box::new(DcganAutoencoder::new(
+            3, latent, width, rng, device,
+        ))),
+        false => Space::Small(Box::new(SmallAutoencoder::new(1, latent, rng, device))),
     }
 }
 

@@ -11,6 +11,8 @@ use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::{Checkpoint, GeneratorState};
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
     Wording, releaser,
@@ -82,13 +84,22 @@ impl Experiment for Flow {
     const ABOUT: &'static str = "Generate images by a private flow in the latent space of a public \
                                  autoencoder. Values come from the mechanism's preset, and a flag wins \
                                  over the preset.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
+        &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[MOMENTS, RELEASE];
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let toy = arguments.own.dataset.as_deref() == Some(toy::NAME);
         toy.then(|| toy::run(arguments))
+    }
+
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        arguments.own.export.of(folder, interrupt)
     }
 
     fn load(
@@ -98,7 +109,12 @@ impl Experiment for Flow {
     ) -> Result<Self, Failure> {
         let cache = arguments.running.cache()?;
         let split = DataSplit::load(settings, arguments.running.data_dir.as_deref(), &cache)?;
-        let sampler = sampler(settings, &group_sizes(settings, &split))?;
+        let sizes = group_sizes(settings, &split);
+        let particles = settings.particles.unwrap_or(split.private.len());
+        let most = super::groups::share(&sizes, particles).iter().sum();
+        let export = &arguments.own.export;
+        export.check(split.test.shape(), settings.conditional, Some(most))?;
+        let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone())?;
         let stream = |stream| {
             let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);

@@ -6,9 +6,11 @@
 
 mod plan;
 mod report;
+mod samples;
 mod settings;
 mod targets;
 mod train;
 
+pub(crate) use samples::sampler;
 pub use settings::{Flags, Release, Settings};
 pub use train::Generate;

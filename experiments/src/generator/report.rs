@@ -1,13 +1,14 @@
 //! Scores and pictures of what the generator makes.
 
 use lab::diagnostic::Failure;
-use lab::figures::Grid;
 use lab::session::{Report, Session, floats_to_bytes};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::samples::{WEIGHTS, source};
 use super::train::Generate;
+use crate::pictures::grid;
 use crate::scores::{Scored, metrics, score, score_photographs, warnings};
 
 /// Images of each class in the picture.
@@ -25,7 +26,9 @@ pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
     let count = run.score.scored as usize;
     let (pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let weights = floats_to_bytes(&run.model.weights()?);
-    session.folder.write("weights.f32", &weights)?;
+    session.folder.write(WEIGHTS, &weights)?;
+    let source = source(run);
+    source.write(&session.folder)?;
     let scored = match run.score.quick_scores {
         true => None,
         false => Some(scores(run, session, &pixels, &groups)?),
@@ -42,7 +45,10 @@ pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
         )],
         metrics: scored.as_ref().map(metrics).unwrap_or_default(),
         warnings: warnings(&run.score),
-        more: vec![("images", json!(scored))],
+        more: vec![
+            ("images", json!(scored)),
+            ("public_knowledge", json!(source.public_knowledge)),
+        ],
         ..Report::default()
     })
 }
@@ -70,24 +76,13 @@ fn scores(
 /// The first images of each group, a row each; a square of them without classes.
 fn picture(run: &Generate, pixels: &[f32], groups: &[usize]) -> Result<Vec<u8>, Failure> {
     let shape = run.test.shape();
-    let (channels, area) = (shape.channels, shape.side * shape.side);
     let rows = if run.classes == 0 { COLUMNS } else { 1 };
     let mut images = Vec::new();
     for group in 0..run.model.groups() {
         let of_group = (0..groups.len()).filter(|&i| groups[i] == group);
         for i in of_group.take(rows * COLUMNS) {
-            let image = &pixels[i * shape.values()..][..shape.values()];
-            images.extend((0..area).flat_map(|p| (0..channels).map(move |c| image[c * area + p])));
+            images.extend_from_slice(&pixels[i * shape.values()..][..shape.values()]);
         }
     }
-    let grid = Grid {
-        images: &images,
-        width: shape.side,
-        height: shape.side,
-        channels,
-        columns: COLUMNS,
-        group: 0,
-        zoom: if shape.side > 32 { 1 } else { 2 },
-    };
-    Ok(grid.draw()?.bytes)
+    grid(&images, shape, COLUMNS)
 }

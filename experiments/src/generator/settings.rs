@@ -6,6 +6,7 @@ use lab::session::{self, Arguments, bounded, budget_name, positive};
 use model::generator::Dcgan;
 use serde::{Deserialize, Serialize};
 
+use crate::export::ExportFlags;
 use crate::scores::ScoreFlags;
 
 /// The radius of the ball of photographs, of 12288 pixels, and the images of a step, where no flag says another.
@@ -91,6 +92,9 @@ lab::settings! {
         /// How samples are scored.
         #[command(flatten)]
         score: ScoreFlags,
+        /// The samples to take away.
+        #[command(flatten)]
+        export: ExportFlags,
     }
 }
 

@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
 
+use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -12,10 +13,13 @@ use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::{Checkpoint, GeneratorState};
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
     Wording, bounded, releaser,
 };
+use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
@@ -118,6 +122,30 @@ fn photographs(
     })
 }
 
+/// The generator of the settings before its first step.
+///
+/// # Errors
+///
+/// As [`Generator::new`].
+pub fn untrained(
+    settings: &Settings,
+    classes: usize,
+    shape: ImageShape,
+    ema: Option<f64>,
+    rng: &mut ChaCha20Rng,
+    device: &Device,
+) -> Result<Generator, Failure> {
+    let size = Size {
+        code: Code::Gaussian(settings.noise),
+        classes,
+    };
+    let architecture = match shape.channels {
+        1 => Architecture::Upsampled(shape),
+        _ => Architecture::Dcgan(shape),
+    };
+    Generator::new(architecture, size, ema, rng, device)
+}
+
 impl Generate {
     /// Images of each class at a step.
     pub(super) fn each(&self) -> usize {
@@ -190,9 +218,18 @@ impl Experiment for Generate {
     const ABOUT: &'static str = "Train a class-conditional generator of images on released projections of private \
                                  records. Values come from the preset of what is released, and a flag wins over the \
                                  preset.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
+        &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
+
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        arguments.own.export.of(folder, interrupt)
+    }
 
     fn load(
         settings: &Settings,
@@ -210,7 +247,9 @@ impl Experiment for Generate {
             true => photographs(settings, data_dir, &arguments.running.cache()?)?,
             false => labelled(settings, data_dir)?,
         };
-        let width = records.shape().values();
+        let (shape, export) = (records.shape(), &arguments.own.export);
+        export.check(shape, classes > 0, None)?;
+        let width = shape.values();
         settings.check_slices(
             width
                 + if settings.releases_each_step() {
@@ -226,17 +265,8 @@ impl Experiment for Generate {
             rng.set_stream(stream);
             rng
         };
-        let size = Size {
-            code: Code::Gaussian(settings.noise),
-            classes,
-        };
-        let shape = records.shape();
-        let architecture = match shape.channels {
-            1 => Architecture::Upsampled(shape),
-            _ => Architecture::Dcgan(shape),
-        };
-        let (ema, device) = (settings.ema, &chosen.device);
-        let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
+        let (rng, device) = (&mut stream(1), &chosen.device);
+        let model = untrained(settings, classes, shape, settings.ema, rng, device)?;
         Ok(Self {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             settings: settings.clone(),

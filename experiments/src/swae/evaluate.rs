@@ -13,6 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use swd::{Slices, UniformBall};
 
 use super::latents::{decode, encode, with_labels};
+use super::samples::Sampler;
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 1000;
@@ -36,16 +37,6 @@ pub struct Scores {
 
 /// Pictures, by file name.
 pub type Pictures = Vec<(&'static str, String, Vec<u8>)>;
-
-/// Samples to be scored.
-pub struct Samples {
-    /// `[n, 784]`, in `[0, 1]`.
-    pub pixels: Vec<f32>,
-    /// Where the model knows classes.
-    pub labels: Option<Vec<usize>>,
-    /// `[n, latent]`.
-    pub latents: Vec<f32>,
-}
 
 /// What is looked at during and after a run.
 pub struct Evaluator {
@@ -181,43 +172,6 @@ impl Evaluator {
         Ok(pictures)
     }
 
-    /// `count` samples for scores, with labels where the model is conditional: in equal parts from
-    /// the class Gaussians, or from the prior.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the prior refuses the dimension.
-    pub fn scored(
-        &self,
-        model: &Swae,
-        classes: Option<&ClassLatents>,
-        count: usize,
-        rng: &mut impl Rng,
-    ) -> Result<Samples, Failure> {
-        let Some(classes) = classes else {
-            let prior = UniformBall::new(model.latent).map_err(Failure::failed)?;
-            let latents = prior.sample(count, rng);
-            return Ok(Samples {
-                pixels: self.decode(model, latents.clone()),
-                labels: None,
-                latents,
-            });
-        };
-        let present = classes.present();
-        let (mut latents, mut labels) = (Vec::new(), Vec::new());
-        for &class in &present {
-            let each = count.div_ceil(present.len());
-            latents.extend(classes.sample(class, each, rng));
-            labels.extend(vec![class; each]);
-        }
-        let inputs = with_labels(&latents, model.latent, model.classes, &labels);
-        Ok(Samples {
-            pixels: self.decode(model, inputs),
-            labels: Some(labels),
-            latents,
-        })
-    }
-
     /// The test images as an unconditional model rebuilds them.
     ///
     /// # Errors
@@ -242,32 +196,28 @@ impl Evaluator {
             .map_err(Failure::failed)
     }
 
-    /// One hundred samples: from the class Gaussians, a row a class, or from the prior.
+    /// What `model` samples from.
+    pub fn sampler<'a>(
+        &'a self,
+        model: &'a Swae,
+        classes: Option<&'a ClassLatents>,
+    ) -> Sampler<'a> {
+        Sampler {
+            model,
+            classes,
+            device: &self.device,
+        }
+    }
+
+    /// One hundred samples, or ten of each class, a row each.
     fn samples(
         &self,
         model: &Swae,
         classes: Option<&ClassLatents>,
         rng: &mut impl Rng,
     ) -> Result<Vec<f32>, Failure> {
-        let inputs = match classes {
-            Some(classes) => {
-                let mut inputs = Vec::new();
-                for class in classes.present() {
-                    let latents = classes.sample(class, 10, rng);
-                    inputs.extend(with_labels(
-                        &latents,
-                        model.latent,
-                        model.classes,
-                        &[class; 10],
-                    ));
-                }
-                inputs
-            }
-            None => UniformBall::new(model.latent)
-                .map_err(Failure::failed)?
-                .sample(100, rng),
-        };
-        Ok(self.decode(model, inputs))
+        let count = classes.map_or(100, |classes| 10 * classes.present().len());
+        Ok(self.sampler(model, classes).draw(count, rng)?.pixels)
     }
 
     fn scatter_points(&self, model: &Swae) -> (Vec<f32>, Vec<usize>) {

@@ -7,8 +7,10 @@ mod latents;
 mod moments;
 mod plan;
 mod report;
+mod samples;
 mod settings;
 mod train;
 
+pub(crate) use samples::sampler;
 pub use settings::{Flags, Settings};
 pub use train::Swae;

@@ -5,6 +5,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 
+use super::Settings;
 use super::latents::encode;
 use super::plan::MOMENTS;
 use super::train::Swae;
@@ -21,17 +22,15 @@ impl Swae {
         &mut self,
         session: &mut Session,
     ) -> Result<Option<ClassLatents>, Failure> {
-        if !self.settings.conditional {
-            return Ok(None);
-        }
+        let (settings, sizes) = (self.settings.clone(), self.batches.class_sizes.clone());
+        class_latents(&settings, &sizes, || self.moments(session))
+    }
+
+    /// The latent moments of each class, released once.
+    fn moments(&mut self, session: &mut Session) -> Result<Released, Failure> {
         let (latent, radius) = (self.settings.latent, self.settings.clip_activation);
-        let sizes = &self.batches.class_sizes;
-        if !self.settings.class_moments {
-            let prior = ClassLatents::prior(sizes, latent, radius);
-            return prior.map(Some).map_err(Failure::failed);
-        }
-        let released = match Released::read(&session.folder, MOMENTS)? {
-            Some(released) => released,
+        match Released::read(&session.folder, MOMENTS)? {
+            Some(released) => Ok(released),
             None => {
                 let model = self.training.averaged_weights()?;
                 let mut sums = Vec::new();
@@ -63,11 +62,32 @@ impl Swae {
                     },
                 };
                 released.write(&session.folder, MOMENTS, session.ledger.releases())?;
-                released
+                Ok(released)
             }
-        };
-        ClassLatents::from_released(&released.groups.concat(), sizes, latent, radius)
-            .map(Some)
-            .map_err(Failure::failed)
+        }
     }
+}
+
+/// The distribution that each class of public size is sampled from, from what was released of its latents where the
+/// settings have it so; none in an unconditional run.
+///
+/// # Errors
+///
+/// Those of `released`; [`Failure::Failed`] where it is of another length.
+pub fn class_latents(
+    settings: &Settings,
+    sizes: &[usize],
+    released: impl FnOnce() -> Result<Released, Failure>,
+) -> Result<Option<ClassLatents>, Failure> {
+    let (latent, radius) = (settings.latent, settings.clip_activation);
+    if !settings.conditional {
+        return Ok(None);
+    }
+    if !settings.class_moments {
+        let prior = ClassLatents::prior(sizes, latent, radius);
+        return prior.map(Some).map_err(Failure::failed);
+    }
+    ClassLatents::from_released(&released()?.groups.concat(), sizes, latent, radius)
+        .map(Some)
+        .map_err(Failure::failed)
 }

@@ -10,10 +10,12 @@ use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::scores::{ScoreFlags, Scored};
+use crate::export::ExportFlags;
+use crate::scores::{READS_PRIVATE, ScoreFlags, Scored};
 
 use super::evaluate::Scores;
 use super::latents::encode;
+use super::samples;
 use super::train::Swae;
 
 /// How a finished run is judged.
@@ -22,6 +24,9 @@ pub struct Judging {
     /// The scores.
     #[command(flatten)]
     pub score: ScoreFlags,
+    /// The samples to take away.
+    #[command(flatten)]
+    pub export: ExportFlags,
     /// Label samples by their nearest private images, as Rodriguez-Vitores et al. (2025) do, where the model is
     /// unconditional: the accuracies are then NOT covered by the guarantee.
     #[arg(long)]
@@ -42,6 +47,8 @@ pub fn report(
     classes: Option<&ClassLatents>,
 ) -> Result<Report, Failure> {
     let model = run.training.averaged_weights()?;
+    let source = samples::source(&run.settings, &run.batches.class_sizes);
+    source.write(&session.folder)?;
     let judging = &run.judging;
     let stop = || session.interrupt.check("the run was judged");
     stop()?;
@@ -71,7 +78,10 @@ pub fn report(
         metrics: metrics(&scores, images.as_ref(), rebuilt, run, labels_read_private),
         test: json!(scores).as_object().cloned().unwrap_or_default(),
         warnings,
-        more: vec![("images", images_in_json)],
+        more: vec![
+            ("images", images_in_json),
+            ("public_knowledge", json!(source.public_knowledge)),
+        ],
     })
 }
 
@@ -101,7 +111,9 @@ fn judge(
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(3);
     let count = judging.score.scored as usize;
-    let samples = evaluator.scored(model, classes, count, &mut generator)?;
+    let samples = evaluator
+        .sampler(model, classes)
+        .draw(count, &mut generator)?;
     let unlabelled = samples.labels.is_none();
     let labels = match samples.labels {
         None if judging.paper_labels => Some(paper_labels(run, session, model, &samples.latents)?),
@@ -180,7 +192,7 @@ fn metrics(
 ) -> Vec<Metric> {
     let shown = |mut metric: Metric| {
         if labels_read_private && metric.name.starts_with("Accuracy") {
-            metric.name = format!("Reads private records: {}", metric.name);
+            metric.name = format!("{READS_PRIVATE}: {}", metric.name);
         }
         metric
     };

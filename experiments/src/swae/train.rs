@@ -6,6 +6,8 @@ use data::Dataset;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
     Session, Training, Used, Wording, judge_again,
@@ -22,6 +24,7 @@ use super::batches::Batches;
 use super::evaluate::Evaluator;
 use super::plan::{MOMENTS, plan};
 use super::report::{self, Judging};
+use super::samples::SHAPE;
 use super::settings::{Flags, Initialisation, Settings};
 
 /// Interim evaluations on public test records during a run.
@@ -46,13 +49,14 @@ impl Experiment for Swae {
                                  learned. Values come from the preset, and a flag wins over the preset. \
                                  The run folder holds the resolved configuration, the privacy ledger, \
                                  metrics, weights, pictures and a report.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judging"];
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
+        &["ScoreFlags", "Judging", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[MOMENTS];
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
-        let finished = |folder: &lab::run_folder::RunFolder, settings: &Settings| {
+        let finished = |folder: &RunFolder, settings: &Settings| {
             let released =
                 !settings.releases_moments() || Released::read(folder, MOMENTS)?.is_some();
             Ok(released && folder.file("model.bpk").exists())
@@ -61,11 +65,21 @@ impl Experiment for Swae {
         Some(judge_again::<Self>(path, arguments, finished, weights))
     }
 
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        arguments.own.judging.export.of(folder, interrupt)
+    }
+
     fn load(
         settings: &Settings,
         arguments: &Arguments<Flags>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
+        let export = &arguments.own.judging.export;
+        export.check(SHAPE, settings.conditional, None)?;
         let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let batches = Batches::new(settings, &data)?;

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The folder of published data files; where there is none the running test is skipped.
 ///
@@ -57,6 +58,29 @@ pub fn skipped(need: &str, why: &str) {
         .open(&file)
         .and_then(|mut file| file.write_all(line.as_bytes()))
         .unwrap_or_else(|error| panic!("SLIVER_SKIPPED={}: {error}", file.display()));
+}
+
+/// A Python that has these modules: `SLIVER_PYTHON`, or `python3`. Where there is none the running test, or a part of it,
+/// is skipped.
+///
+/// # Panics
+///
+/// As [`skipped`], for the names of the modules.
+pub fn python(modules: &[&str]) -> Option<Command> {
+    let program = std::env::var_os("SLIVER_PYTHON").filter(|name| !name.is_empty());
+    let program = program.unwrap_or_else(|| "python3".into());
+    let import = format!("import {}", modules.join(", "));
+    let tried = Command::new(&program).args(["-c", &import]).output();
+    if tried.is_ok_and(|output| output.status.success()) {
+        return Some(Command::new(program));
+    }
+    for module in modules {
+        skipped(
+            module,
+            &format!("{} has no {}", program.display(), modules.join(" or ")),
+        );
+    }
+    None
 }
 
 /// Whether a message has all of these words.

@@ -128,6 +128,10 @@ pub enum DataError {
         labels: usize,
     },
 
+    /// Images cannot be written as they were asked for, in words.
+    #[error("{0}")]
+    Export(String),
+
     /// The parts of a set of images do not fit together.
     #[error("labelled images: {what}: expected {expected}, found {found}")]
     Shape {

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// The writer of one digit: a generator, and how loosely this one is written.
-pub(super) struct Hand<'a> {
+pub(crate) struct Hand<'a> {
     generator: &'a mut ChaCha8Rng,
     loose: f32,
 }

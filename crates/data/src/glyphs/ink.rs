@@ -23,7 +23,7 @@ pub(super) fn draw(lines: &[Line], hand: &mut Hand<'_>) -> [u8; SIDE * SIDE] {
             let length = (pair[1].x - pair[0].x).hypot(pair[1].y - pair[0].y);
             phase += rhythm * length;
             let width = half_width * (1.0 + pressure * phase.sin());
-            stamp(&mut depth, pair[0], pair[1], width, edge);
+            stamp(&mut depth, SIDE, pair[0], pair[1], width, edge);
         }
     }
 
@@ -40,10 +40,12 @@ pub(super) fn draw(lines: &[Line], hand: &mut Hand<'_>) -> [u8; SIDE * SIDE] {
     pixels
 }
 
-/// Raises the depth of the pixels near one straight piece.
-fn stamp(depth: &mut [f32; SIDE * SIDE], from: Point, to: Point, width: f32, edge: f32) {
+/// Raises the depth of the pixels of a square image near one straight piece: their distance to the edge of the ink,
+/// positive inside.
+pub(crate) fn stamp(depth: &mut [f32], side: usize, from: Point, to: Point, width: f32, edge: f32) {
     let reach = width + edge;
-    let (columns, rows) = (span(from.x, to.x, reach), span(from.y, to.y, reach));
+    let columns = span(from.x, to.x, reach, side);
+    let rows = span(from.y, to.y, reach, side);
     let (dx, dy) = (to.x - from.x, to.y - from.y);
     let square = (dx * dx + dy * dy).max(f32::MIN_POSITIVE);
     for row in rows {
@@ -53,16 +55,16 @@ fn stamp(depth: &mut [f32; SIDE * SIDE], from: Point, to: Point, width: f32, edg
             // Not `hypot`: its care for overflow would take half of the drawing time.
             let (x, y) = (x - along * dx, y - along * dy);
             let distance = (x * x + y * y).sqrt();
-            let pixel = &mut depth[row * SIDE + column];
+            let pixel = &mut depth[row * side + column];
             *pixel = pixel.max(width - distance);
         }
     }
 }
 
 /// The pixels whose centres can lie within `reach` of a piece, along one axis, inside the image.
-fn span(a: f32, b: f32, reach: f32) -> std::ops::Range<usize> {
+fn span(a: f32, b: f32, reach: f32, side: usize) -> std::ops::Range<usize> {
     // Float-to-integer casts saturate, so a line outside the image gives an empty range.
     let first = (a.min(b) - reach - 0.5).floor().max(0.0) as usize;
     let last = (a.max(b) + reach + 0.5).ceil().max(0.0) as usize;
-    first.min(SIDE)..last.min(SIDE)
+    first.min(side)..last.min(side)
 }

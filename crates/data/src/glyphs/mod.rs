@@ -13,9 +13,9 @@
 //! that are hard to tell apart.
 
 mod distort;
-mod hand;
-mod ink;
-mod path;
+pub(crate) mod hand;
+pub(crate) mod ink;
+pub(crate) mod path;
 mod skeleton;
 
 use rand::SeedableRng;

@@ -1,27 +1,27 @@
 /// A place on the paper: x to the right, y down; a digit is about 1 high before it is placed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub x: f32,
     pub y: f32,
 }
 
 /// A control point of a stroke: the pen turns sharply at a corner, smoothly elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Knot {
+pub(crate) struct Knot {
     pub at: Point,
     pub corner: bool,
 }
 
 /// What the pen writes without being lifted.
-pub(super) type Stroke = Vec<Knot>;
+pub(crate) type Stroke = Vec<Knot>;
 
 /// A stroke as short straight pieces.
-pub(super) type Line = Vec<Point>;
+pub(crate) type Line = Vec<Point>;
 
 const PIECES: usize = 6;
 
 /// Runs a Catmull-Rom spline through the knots of each stroke, from corner to corner.
-pub(super) fn trace(strokes: &[Stroke]) -> Vec<Line> {
+pub(crate) fn trace(strokes: &[Stroke]) -> Vec<Line> {
     strokes.iter().map(|stroke| trace_one(stroke)).collect()
 }
 

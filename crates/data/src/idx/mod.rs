@@ -11,6 +11,7 @@ mod stream;
 mod write;
 
 pub use stream::IdxStream;
+pub(crate) use write::{images_header, labels_header};
 pub use write::{write_images, write_labels};
 
 use std::fs::File;

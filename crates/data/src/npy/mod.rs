@@ -115,11 +115,19 @@ pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
 
 /// All that stands before the values of `<f4`, in version 1.0: at least `least` bytes, and a multiple of 64.
 pub(crate) fn header_of(rows: u64, width: Option<usize>, least: usize) -> io::Result<Vec<u8>> {
-    let shape = match width {
-        Some(width) => format!("({rows}, {width})"),
-        None => format!("({rows},)"),
+    let shape = std::iter::once(rows).chain(width.map(|width| width as u64));
+    header("<f4", &shape.collect::<Vec<_>>(), least)
+}
+
+/// As [`header_of`], before values of the type `descr` in C order.
+pub(crate) fn header(descr: &str, shape: &[u64], least: usize) -> io::Result<Vec<u8>> {
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let lengths = match &lengths[..] {
+        [one] => format!("{one},"),
+        several => several.join(", "),
     };
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // Behind ten bytes, the header, and its line break.
     let fixed = MAGIC.len() + 4;
     let whole = (fixed + header.len() + 1).max(least).next_multiple_of(64);

@@ -12,7 +12,9 @@ use super::{Arguments, Session, Used, Wording};
 use crate::backend::Chosen;
 use crate::checkpoint::Checkpoint;
 use crate::diagnostic::Failure;
+use crate::interrupt::Interrupt;
 use crate::report::Metric;
+use crate::run_folder::RunFolder;
 
 /// Interim evaluations of a run.
 const EVALUATIONS: u64 = 25;
@@ -211,6 +213,19 @@ pub trait Experiment: Sized {
     ///
     /// [`Failure::Failed`].
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure>;
+
+    /// What is asked for of a run that is done, such as samples to take away: it reads the run's folder alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`], [`Failure::Failed`] and [`Failure::Interrupted`]; the run stays done.
+    fn afterwards(
+        _arguments: &Arguments<FlagsOf<Self>>,
+        _folder: &RunFolder,
+        _interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The results of a run whose steps are done, after what is released last.
     ///

@@ -29,7 +29,7 @@ pub use flags::{
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use stored::Released;
-pub use training::{Training, floats_of_bytes, floats_to_bytes, releaser};
+pub use training::{Training, floats_of_bytes, floats_to_bytes, load_weights, releaser};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
 use crate::backend::Chosen;
@@ -87,7 +87,9 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         Ok(settings)
     })?;
     let Some((settings, folder)) = begun else {
-        return Ok(());
+        // Only --run finds a run that is done.
+        let done = RunFolder::open(place.unwrap_or(Path::new("")))?;
+        return E::afterwards(arguments, &done, &Interrupt::default());
     };
     let chosen = running.backend.choose()?;
     let place = place
@@ -134,7 +136,8 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
     session
         .complete(&mut experiment, &settings)
         .map_err(|failure| resumable(failure, &session.folder))?;
-    Checkpoints::of(session.folder.path()).remove()
+    Checkpoints::of(session.folder.path()).remove()?;
+    E::afterwards(arguments, &session.folder, &session.interrupt)
 }
 
 /// A finished run that is judged again: nothing is released, and the ledger must hold what the plan had.
@@ -179,7 +182,8 @@ pub fn judge_again<E: Experiment>(
         elsewhere,
     };
     session.finish(&mut experiment, &settings)?;
-    Checkpoints::of(session.folder.path()).remove()
+    Checkpoints::of(session.folder.path()).remove()?;
+    E::afterwards(arguments, &session.folder, &session.interrupt)
 }
 
 fn read<S: Settings>(folder: &RunFolder) -> Result<S, Failure> {

@@ -271,17 +271,25 @@ impl<M: Module> Training<M> {
     ///
     /// [`Failure::BadInput`] names a file that cannot be read.
     pub fn load_weights(&mut self, folder: &RunFolder) -> Result<(), Failure> {
-        let path = folder.file("model.bpk");
-        let loaded = self.network.clone().try_load_file(&path);
-        self.network = loaded.map_err(|e| {
-            Failure::input(
-                format!("{}: {e}", path.display()),
-                "put the weights of this run back and try again",
-            )
-        })?;
+        self.network = load_weights(self.network.clone(), folder)?;
         self.ema = None;
         Ok(())
     }
+}
+
+/// A network with the weights of `model.bpk`, which are those that are scored.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names a file that cannot be read.
+pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Failure> {
+    let path = folder.file("model.bpk");
+    network.try_load_file(&path).map_err(|e| {
+        Failure::input(
+            format!("{}: {e}", path.display()),
+            "put the weights of this run back and try again",
+        )
+    })
 }
 
 /// What releases for a plan, with secret noise but where its seed is known; none without a plan.

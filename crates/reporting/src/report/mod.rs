@@ -31,7 +31,7 @@ pub use dp_accountant::decimal::{lower, upper};
 pub use ledger::{Group, LedgerSummary, Span};
 pub use markdown::markdown;
 pub use metrics::{Curve, Metrics};
-pub use privacy::{Standing, Statement};
+pub use privacy::{Standing, Statement, epsilon_upper};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};
 pub use settings::Settings;

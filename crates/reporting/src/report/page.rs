@@ -247,6 +247,11 @@ pub(super) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
             "Private records",
             run.and_then(|run| run.records).map(|n| n.to_string()),
         ),
+        (
+            "Public side",
+            run.and_then(|run| run.more.get("public_knowledge")?.as_str())
+                .map(String::from),
+        ),
         ("Device", run.map(|run| run.device.clone())),
         ("Version", version),
         ("Finished", run.and_then(|run| run.finished.clone())),

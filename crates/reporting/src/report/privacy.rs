@@ -179,7 +179,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 /// The epsilon of a finished run. A killed run makes steps again: what it has spent can be more than its plan.
-pub(super) fn epsilon_upper(record: &RunRecord) -> Option<f64> {
+pub fn epsilon_upper(record: &RunRecord) -> Option<f64> {
     let planned = record.run.as_ref()?.plan.as_ref()?.epsilon_upper;
     match (record.more("epsilon_spent_upper"), planned) {
         (Some(spent), Some(planned)) => Some(spent.max(planned)),

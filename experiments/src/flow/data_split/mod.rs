@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::split::{Records as _, Use};
-use data::{Dataset, DatasetKind, LoadOptions, Split, SplitPlan};
+use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
 use crate::records::{Records, Source};
 
-use lab::session::{Used, splits_folder};
+use lab::session::{Used, bounded, splits_folder};
 
 use super::Settings;
 use super::plan::possible;
@@ -20,6 +20,13 @@ use super::plan::possible;
 /// Glyphs on each side, and for the test.
 const GLYPHS: usize = 30_000;
 const GLYPH_TESTS: usize = 2_000;
+
+/// The name of shapes that the program draws, as the public side.
+pub const SHAPES: &str = "shapes";
+/// Shapes of all passes.
+const MOST_SHAPES: usize = 10_000_000;
+/// One set of shapes for all seeds of a flow.
+const SHAPES_SEED: u64 = 0;
 
 /// The records of a run.
 pub struct DataSplit {
@@ -81,9 +88,9 @@ impl DataSplit {
         cache: &Path,
     ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
-        let set = load(kind, data_dir)?;
+        let set = load(kind, data_dir, 0)?;
         // Before the split is written: a run that is refused must leave none.
-        let other = if settings.public == "half" {
+        let other = if ["half", SHAPES].contains(&&*settings.public) {
             None
         } else {
             let other = self::kind("public", &settings.public)?;
@@ -93,7 +100,8 @@ impl DataSplit {
                     "say --public half for its public half, or name another data set",
                 ));
             }
-            Some((other, Arc::new(load(other, data_dir)?.train)))
+            let asked = settings.public_records.unwrap_or(0);
+            Some((other, Arc::new(load(other, data_dir, asked)?.train)))
         };
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
         // Glyphs of any number are one data set: always the same ones are drawn and split. Without
@@ -126,10 +134,26 @@ impl DataSplit {
                     used: Use::AllPublic,
                 });
             }
-            let indices = (0..images.len().min(GLYPHS)).collect();
+            let most = settings.public_records.unwrap_or(GLYPHS);
+            let indices = (0..images.len()).collect();
             let name = other.name().to_string();
             let images = Source::Labelled(images);
-            (Records::new(images, indices, settings.public_records), name)
+            (Records::new(images, indices, Some(most)), name)
+        } else if settings.public == SHAPES {
+            // Fresh ones at each pass.
+            let pass = settings.public_records.unwrap_or(GLYPHS);
+            let all = pass.saturating_mul(settings.public_epochs);
+            let bound = format!("at least 1, and at most {MOST_SHAPES} over all passes");
+            bounded(
+                "public-records",
+                pass,
+                (1..=MOST_SHAPES).contains(&all),
+                &bound,
+            )?;
+            let shapes = Shapes::grey(private.shape().side, SHAPES_SEED);
+            let name = "shapes that the program draws by random processes".to_string();
+            let indices = (0..all).collect();
+            (Records::new(Source::Shapes(shapes), indices, None), name)
         } else {
             let indices = split.public().to_vec();
             let name = format!("the public half of {}", kind.name());
@@ -161,11 +185,12 @@ fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
     })
 }
 
-fn load(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Dataset, Failure> {
+/// A data set; of glyphs at least `least`.
+fn load(kind: DatasetKind, data_dir: Option<&Path>, least: usize) -> Result<Dataset, Failure> {
     let glyphs = kind == DatasetKind::Glyphs;
     let options = LoadOptions {
         data_dir: data_dir.map(Path::to_path_buf),
-        train: glyphs.then_some(2 * GLYPHS),
+        train: glyphs.then_some(least.max(2 * GLYPHS)),
         test: glyphs.then_some(GLYPH_TESTS),
         ..LoadOptions::default()
     };

@@ -5,6 +5,7 @@ use lab::session::{bounded, positive};
 
 use crate::objective::Frame;
 
+use super::super::data_split::SHAPES;
 use super::{Mechanism, Norm, Settings};
 
 impl Settings {
@@ -61,6 +62,11 @@ impl Settings {
                 "leave it out",
             ));
         }
+        let holds =
+            self.public != SHAPES || self.mechanism != Mechanism::Public || !self.conditional;
+        let bound =
+            "a data set for --mechanism public: shapes have no classes; or say --unconditional";
+        bounded("public", &self.public, holds, bound)?;
         let holds = !self.photographs() || self.public == "half";
         bounded("public", &self.public, holds, "half for photographs")?;
         let latent = self.latent;

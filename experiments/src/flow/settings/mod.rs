@@ -7,6 +7,7 @@ mod unused;
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, budget_name, text_in};
 
+use crate::export::ExportFlags;
 use crate::objective::Frame;
 use crate::scores::ScoreFlags;
 
@@ -32,8 +33,8 @@ lab::settings! {
         /// Private data: glyphs, mnist, fashion-mnist, usps, `images` for a folder of photographs
         /// (--data-dir), or gaussians for the toy in the plane.
         dataset: String,
-        /// What the autoencoder is trained on: `half`, the public half of the data set, or another data
-        /// set altogether.
+        /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, drawn by
+        /// random processes and of no class, fresh at each pass; or another data set, such as `glyphs`.
         public: String,
         /// Bins of a marginal, a power of two.
         bins: usize,
@@ -64,7 +65,8 @@ lab::settings! {
         public_epochs: usize,
     }
     optional {
-        /// Public records: the first ones (default: all of them).
+        /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
+        /// many as asked for at each pass.
         public_records: usize,
         /// The noise multiplier instead of a budget: the epsilon is computed.
         #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
@@ -93,6 +95,9 @@ lab::settings! {
         /// How samples are scored.
         #[command(flatten)]
         score: ScoreFlags,
+        /// The samples to take away.
+        #[command(flatten)]
+        export: ExportFlags,
     }
 }
 

@@ -59,6 +59,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
         ("unconditional", own.unconditional),
         ("particles", own.particles.is_some()),
         ("latent", own.latent.is_some()),
+        ("export", own.export.export.is_some()),
         ("public-epochs", own.public_epochs.is_some()),
         ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
     ];

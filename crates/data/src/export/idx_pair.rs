@@ -1,0 +1,101 @@
+use std::fs::{File, create_dir_all};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{Layout, cannot};
+use crate::DataError;
+use crate::idx::{images_header, labels_header};
+
+/// A file as it is, and the same in gzip beside it: PyTorch reads the one, others the other.
+struct Both {
+    path: PathBuf,
+    plain: BufWriter<File>,
+    gzip: GzEncoder<BufWriter<File>>,
+}
+
+impl Both {
+    fn create(path: PathBuf) -> Result<Self, DataError> {
+        let open = |path: &Path| {
+            let file = File::create(path).map_err(cannot(path, "create the file"))?;
+            Ok::<_, DataError>(BufWriter::new(file))
+        };
+        Ok(Self {
+            plain: open(&path)?,
+            gzip: GzEncoder::new(open(&path.with_extension("gz"))?, Compression::default()),
+            path,
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), DataError> {
+        self.plain
+            .write_all(bytes)
+            .and_then(|()| self.gzip.write_all(bytes))
+            .map_err(cannot(&self.path, "write the file"))
+    }
+
+    fn finish(self) -> Result<(), DataError> {
+        let synced = |writer: BufWriter<File>| -> io::Result<()> {
+            writer
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?
+                .sync_all()
+        };
+        synced(self.plain)
+            .and_then(|()| synced(self.gzip.finish()?))
+            .map_err(cannot(&self.path, "write the file"))
+    }
+}
+
+/// Images and labels as MNIST has them.
+pub(super) struct IdxPair {
+    images: Both,
+    labels: Option<Both>,
+}
+
+impl IdxPair {
+    pub fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
+        create_dir_all(folder).map_err(cannot(folder, "create the folder"))?;
+        let mut images = Both::create(folder.join("train-images-idx3-ubyte"))?;
+        let [height, width] = layout.sides;
+        let mut header = Vec::new();
+        images_header(&mut header, [layout.count, height, width])
+            .map_err(cannot(&images.path, "write the file"))?;
+        images.write(&header)?;
+        let labels = if layout.labels {
+            let mut labels = Both::create(folder.join("train-labels-idx1-ubyte"))?;
+            let mut header = Vec::new();
+            labels_header(&mut header, layout.count)
+                .map_err(cannot(&labels.path, "write the file"))?;
+            labels.write(&header)?;
+            Some(labels)
+        } else {
+            None
+        };
+        Ok(Self { images, labels })
+    }
+
+    pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+        self.images.write(pixels)?;
+        match &mut self.labels {
+            Some(file) => file.write(labels),
+            None => Ok(()),
+        }
+    }
+
+    pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
+        self.images.finish()?;
+        let mut files = vec![
+            "MNIST/raw/train-images-idx3-ubyte",
+            "MNIST/raw/train-images-idx3-ubyte.gz",
+        ];
+        if let Some(labels) = self.labels {
+            labels.finish()?;
+            files.push("MNIST/raw/train-labels-idx1-ubyte");
+            files.push("MNIST/raw/train-labels-idx1-ubyte.gz");
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,227 @@
+//! Images that a program made, in the files that others read: idx pairs laid out as MNIST's, an archive of NumPy, a
+//! folder of PNG files by class.
+//!
+//! | format | files |
+//! |---|---|
+//! | [`Format::Idx`] | `MNIST/raw/train-images-idx3-ubyte`, `MNIST/raw/train-labels-idx1-ubyte`, each as it is and as `.gz`; grey images alone |
+//! | [`Format::Npz`] | `images.npz`: `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, `labels` of `[n]` bytes |
+//! | [`Format::Png`] | `png/CLASS/NUMBER.png`, `png/all/NUMBER.png` without labels |
+//!
+//! Images are written as they come, a part at a time: memory grows by their labels alone, a byte an image.
+
+mod idx_pair;
+mod npz;
+mod png;
+
+use std::path::{Path, PathBuf};
+
+use crate::DataError;
+use crate::idx::{MAX_BYTES, MAX_SIDE};
+
+use idx_pair::IdxPair;
+use npz::Npz;
+use png::PngFolder;
+
+/// The most bytes of all images in an archive: what 32 bits count, less its headers.
+pub const MAX_NPZ_BYTES: u64 = (1 << 32) - (1 << 20);
+/// The most PNG files of a folder.
+pub const MAX_PNG_FILES: u64 = 1_000_000;
+
+/// A form of the same images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Idx files, as MNIST's.
+    Idx,
+    /// An archive of NumPy.
+    Npz,
+    /// PNG files.
+    Png,
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Images.
+    pub count: usize,
+    /// Pixels of an image, down and across.
+    pub sides: [usize; 2],
+    /// 1 for grey, 3 for colour.
+    pub channels: usize,
+    /// Whether each image has a label.
+    pub labels: bool,
+    /// In which forms, each once.
+    pub formats: Vec<Format>,
+}
+
+impl Layout {
+    /// Bytes of one image.
+    pub fn image_bytes(&self) -> usize {
+        self.sides.iter().product::<usize>() * self.channels
+    }
+
+    /// About as many bytes as the files take on a disk, no less unless images are noise.
+    pub fn bytes_upper(&self) -> u64 {
+        // A block of the disk, where a file is smaller.
+        const BLOCK: u64 = 4096;
+        let (count, image) = (self.count as u64, self.image_bytes() as u64 + 1);
+        let of = |format: &Format| match format {
+            Format::Idx => 2 * count * image,
+            Format::Npz => count * image,
+            Format::Png => count * image.next_multiple_of(BLOCK),
+        };
+        self.formats.iter().map(of).sum()
+    }
+
+    /// Refuses what the formats cannot hold, or readers of them refuse.
+    ///
+    /// # Errors
+    /// [`DataError::Records`] for a count of 0 or beyond a format; [`DataError::Export`] for sides of 0, another
+    /// number of channels, no format, one named twice, and idx files of colour images.
+    pub fn check(&self) -> Result<(), DataError> {
+        let refuse = |message: String| Err(DataError::Export(message));
+        let sides = 1..=MAX_SIDE as usize;
+        if self.sides.iter().any(|side| !sides.contains(side)) || ![1, 3].contains(&self.channels) {
+            return refuse(format!(
+                "images of {:?} pixels and {} channels: expected sides of 1 to {MAX_SIDE} and 1 or 3 channels",
+                self.sides, self.channels
+            ));
+        }
+        if self.formats.is_empty() {
+            return refuse("no format: expected at least one of idx, npz, png".into());
+        }
+        for (place, format) in self.formats.iter().enumerate() {
+            if self.formats[..place].contains(format) {
+                return refuse(format!("{format:?} is named twice"));
+            }
+            if *format == Format::Idx && self.channels != 1 {
+                return refuse("idx files hold grey images; ask for npz or png".into());
+            }
+            let image = self.image_bytes() as u64;
+            let most = match format {
+                Format::Idx => MAX_BYTES / image,
+                Format::Npz => MAX_NPZ_BYTES / image,
+                Format::Png => MAX_PNG_FILES,
+            };
+            if self.count == 0 || self.count as u64 > most {
+                return Err(DataError::Records {
+                    what: format!("images in {format:?}"),
+                    found: self.count,
+                    max: most as usize,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes images of a [`Layout`] into a folder.
+///
+/// ```
+/// use data::export::{Format, ImageWriter, Layout};
+///
+/// let folder = tempfile::tempdir()?;
+/// let formats = vec![Format::Idx, Format::Npz, Format::Png];
+/// let layout = Layout { count: 2, sides: [2, 3], channels: 1, labels: true, formats };
+/// let mut writer = ImageWriter::create(folder.path(), &layout)?;
+/// writer.append(&[0, 1, 2, 3, 4, 5], &[7])?;
+/// writer.append(&[9; 6], &[1])?;
+/// writer.finish()?;
+/// let raw = folder.path().join("MNIST/raw");
+/// let read = data::idx::read_images(&raw.join("train-images-idx3-ubyte.gz"))?;
+/// assert_eq!((read.count, read.height, read.width), (2, 2, 3));
+/// assert!(folder.path().join("png/7/000000.png").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ImageWriter {
+    layout: Layout,
+    done: usize,
+    idx: Option<IdxPair>,
+    npz: Option<Npz>,
+    png: Option<PngFolder>,
+}
+
+impl ImageWriter {
+    /// Starts the files of a layout in a folder that exists.
+    ///
+    /// # Errors
+    /// As [`Layout::check`]; [`DataError::Io`].
+    pub fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
+        layout.check()?;
+        let asked = |format| layout.formats.contains(&format).then_some(());
+        Ok(Self {
+            idx: asked(Format::Idx)
+                .map(|()| IdxPair::create(&folder.join("MNIST/raw"), layout))
+                .transpose()?,
+            npz: asked(Format::Npz)
+                .map(|()| Npz::create(folder.join("images.npz"), layout))
+                .transpose()?,
+            png: asked(Format::Png).map(|()| PngFolder::new(folder.join("png"), layout)),
+            layout: layout.clone(),
+            done: 0,
+        })
+    }
+
+    /// Writes the next images, `[n, h, w]` or `[n, h, w, 3]` in rows, and their labels, `[n]`, none without labels.
+    ///
+    /// # Errors
+    /// [`DataError::Export`] where pixels and labels do not fit the layout; [`DataError::Io`].
+    pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+        let size = self.layout.image_bytes();
+        let count = pixels.len() / size;
+        let fit = pixels.len().is_multiple_of(size) && self.done + count <= self.layout.count;
+        if !fit || labels.len() != if self.layout.labels { count } else { 0 } {
+            return Err(DataError::Export(format!(
+                "{} bytes and {} labels after {} of {} images of {size} bytes do not fit",
+                pixels.len(),
+                labels.len(),
+                self.done,
+                self.layout.count
+            )));
+        }
+        if let Some(idx) = &mut self.idx {
+            idx.append(pixels, labels)?;
+        }
+        if let Some(npz) = &mut self.npz {
+            npz.append(pixels, labels)?;
+        }
+        if let Some(png) = &mut self.png {
+            png.append(self.done, pixels, labels)?;
+        }
+        self.done += count;
+        Ok(())
+    }
+
+    /// Ends the files, and flushes all but the PNG files to the device. Answers the files by their paths in the
+    /// folder, PNG files left out.
+    ///
+    /// # Errors
+    /// [`DataError::Export`] where images are missing; [`DataError::Io`].
+    pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
+        if self.done != self.layout.count {
+            return Err(DataError::Export(format!(
+                "{} images of {} were written",
+                self.done, self.layout.count
+            )));
+        }
+        let mut files = Vec::new();
+        if let Some(idx) = self.idx {
+            files.extend(idx.finish()?);
+        }
+        if let Some(npz) = self.npz {
+            npz.finish()?;
+            files.push("images.npz");
+        }
+        Ok(files)
+    }
+}
+
+/// The error of a file that is written.
+fn cannot(path: &Path, action: &'static str) -> impl Fn(std::io::Error) -> DataError {
+    let path = PathBuf::from(path);
+    move |source| DataError::Io {
+        path: path.clone(),
+        action,
+        source,
+    }
+}

@@ -1,0 +1,64 @@
+use std::fs::create_dir_all;
+use std::io;
+use std::path::PathBuf;
+
+use image::{ExtendedColorType, ImageFormat};
+use rayon::prelude::*;
+
+use super::{Layout, cannot};
+use crate::DataError;
+
+/// The folder of images without labels: readers of folders want one for each class.
+const ALL: &str = "all";
+
+/// PNG files, a folder a class.
+pub(super) struct PngFolder {
+    folder: PathBuf,
+    sides: [usize; 2],
+    colour: ExtendedColorType,
+    size: usize,
+}
+
+impl PngFolder {
+    pub fn new(folder: PathBuf, layout: &Layout) -> Self {
+        Self {
+            folder,
+            sides: layout.sides,
+            colour: match layout.channels {
+                1 => ExtendedColorType::L8,
+                _ => ExtendedColorType::Rgb8,
+            },
+            size: layout.image_bytes(),
+        }
+    }
+
+    /// Writes images of the numbers from `first` on.
+    pub fn append(&self, first: usize, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+        let class = |label: Option<&u8>| {
+            let name = label.map_or(ALL.to_string(), u8::to_string);
+            self.folder.join(name)
+        };
+        let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();
+        folders.push(class(labels.first()));
+        folders.sort();
+        folders.dedup();
+        for folder in folders {
+            create_dir_all(&folder).map_err(cannot(&folder, "create the folder"))?;
+        }
+        let [height, width] = self.sides.map(|side| side as u32);
+        let images = pixels.par_chunks_exact(self.size).enumerate();
+        images.try_for_each(|(place, image)| {
+            let name = format!("{:06}.png", first + place);
+            let path = class(labels.get(place)).join(name);
+            image::save_buffer_with_format(
+                &path,
+                image,
+                width,
+                height,
+                self.colour,
+                ImageFormat::Png,
+            )
+            .map_err(|e| cannot(&path, "write the file")(io::Error::other(e)))
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Samples of a finished run to take away, from what its folder keeps: weights, released values, settings.
+//!
+//! Nothing here can read a private record: a [`Sampler`] is made of a run's folder alone, at the end of the run as at
+//! any time after it.
+
+mod card;
+mod place;
+mod request;
+mod source;
+
+use data::export::ImageWriter;
+use lab::backend::Backend;
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::progress::Progress;
+use lab::report::RunRecord;
+use lab::run_folder::RunFolder;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::pictures::channels_last;
+
+pub use request::{ExportFlags, ExportRequest};
+pub use source::{Source, bytes, damaged};
+
+use card::Card;
+use place::Place;
+
+/// Samples that are made and written at once. Always so many, so that the first samples are the same however many
+/// follow.
+const PART: usize = 200;
+/// Of the generator of exported samples; others serve the run.
+const STREAM: u64 = 64;
+
+/// Samples, in an order that has no meaning.
+pub struct Samples {
+    /// `[n, channels, side, side]` in rows, values in `[0, 1]`.
+    pub pixels: Vec<f32>,
+    /// The class of each, where there are classes.
+    pub labels: Option<Vec<usize>>,
+}
+
+impl Samples {
+    /// Samples that stand class after class, class by class in turn instead: so any first ones have the classes in
+    /// equal parts.
+    pub fn in_turn(pixels: &[f32], labels: &[usize]) -> Self {
+        let size = pixels.len() / labels.len().max(1);
+        let mut seen = vec![0_usize; labels.iter().max().map_or(0, |&most| most + 1)];
+        let mut order: Vec<(usize, usize, usize)> = Vec::with_capacity(labels.len());
+        for (place, &label) in labels.iter().enumerate() {
+            order.push((seen[label], label, place));
+            seen[label] += 1;
+        }
+        order.sort_unstable();
+        let images = order
+            .iter()
+            .map(|&(_, _, place)| &pixels[place * size..][..size]);
+        Self {
+            pixels: images.flatten().copied().collect(),
+            labels: Some(order.iter().map(|&(_, label, _)| label).collect()),
+        }
+    }
+}
+
+/// What samples come from once a run is done.
+pub trait Sampler {
+    /// At least `count` samples more; fewer where there are no more.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure>;
+
+    /// How many there are; none where there is no end of them.
+    fn most(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Writes samples of the finished run in `folder` to a new folder `to`.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a run that is not finished, keeps too little or whose ledger lost releases, for a count
+/// that it does not have, and for a folder that exists or has no room: nothing is written. [`Failure::Failed`] and
+/// [`Failure::Interrupted`] leave nothing behind either.
+pub fn export(
+    folder: &RunFolder,
+    to: &std::path::Path,
+    request: &ExportRequest,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let record = RunRecord::read(folder.path())?;
+    let Some(run) = &record.run else {
+        let run = folder.path().display();
+        return Err(Failure::input(
+            format!("the run in {run} is not finished"),
+            format!("resume it with --resume {run}"),
+        ));
+    };
+    lab::resume::ledger(folder, run.plan.is_some(), [])?;
+    let source = Source::read(folder)?;
+    // On the host, whatever the run computed on: the same samples on every machine of its kind.
+    let device = Backend::Flex.choose()?.device;
+    let mut sampler: Box<dyn Sampler> = match run.experiment.as_str() {
+        "swae" => Box::new(crate::swae::sampler(folder, &source, &device)?),
+        "flow" => Box::new(crate::flow::sampler(folder, &source, &device)?),
+        "generator" => Box::new(crate::generator::sampler(folder, &source, &device)?),
+        other => {
+            return Err(Failure::input(
+                format!("{}: {other} makes no images", folder.path().display()),
+                "name a run of swae, flow or generator",
+            ));
+        }
+    };
+    let layout = request.layout(source.shape, source.labelled, sampler.most())?;
+    let seed = request
+        .sample_seed
+        .or_else(|| run.settings.get("seed")?.as_u64());
+    let mut card = Card::new(&record, folder, &source, &layout, seed.unwrap_or(0))?;
+    let place = Place::new(to, request.force, layout.bytes_upper())?;
+    let mut writer = ImageWriter::create(place.path(), &layout).map_err(Failure::failed)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or(0));
+    rng.set_stream(STREAM);
+    let progress = Progress::new(layout.count.div_ceil(PART) as u64);
+    let mut done = 0;
+    while done < layout.count {
+        interrupt.check("samples were exported")?;
+        let samples = sampler.sample(PART, &mut rng)?;
+        let pixels = channels_last(&samples.pixels, source.shape);
+        let made = pixels.len() / layout.image_bytes();
+        if made == 0 {
+            return Err(Failure::failed(format!("{done} samples, and no more")));
+        }
+        let here = made.min(layout.count - done);
+        let byte = |p: &f32| (p.clamp(0.0, 1.0) * 255.0).round() as u8;
+        let pixels: Vec<u8> = pixels[..here * layout.image_bytes()]
+            .iter()
+            .map(byte)
+            .collect();
+        let labels = samples.labels.unwrap_or_default().into_iter();
+        let labels: Vec<u8> = labels.take(here).map(|label| label as u8).collect();
+        writer.append(&pixels, &labels).map_err(Failure::failed)?;
+        card.count(&labels);
+        done += here;
+        progress.step();
+    }
+    progress.finish();
+    let files = writer.finish().map_err(Failure::failed)?;
+    card.write(place.path(), &files)?;
+    place.finish()?;
+    println!("exported  {done} samples to {}", to.display());
+    if let Some(warning) = card.warning() {
+        println!("WARNING   {warning}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_take_turns() {
+        let pixels: Vec<f32> = (0..10).map(|i| i as f32).collect();
+        let samples = Samples::in_turn(&pixels, &[0, 0, 0, 4, 4]);
+        assert_eq!(samples.labels.unwrap(), [0, 4, 0, 4, 0]);
+        assert_eq!(samples.pixels, [0., 1., 6., 7., 2., 3., 8., 9., 4., 5.]);
+        assert!(Samples::in_turn(&[], &[]).pixels.is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! What is asked for of an export.
+
+use std::path::{Path, PathBuf};
+
+use data::export::{Format, Layout};
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
+use lab::session::by_name;
+use model::latent::ImageShape;
+
+use super::place::Place;
+
+/// As many as MNIST has.
+const DEFAULT_COUNT: usize = 60_000;
+
+/// Samples to take away at the end of a run.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ExportFlags {
+    /// Write samples of the finished run to this new folder, with a card: MNIST's files, NumPy's, PNG.
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
+    /// What is written.
+    #[command(flatten)]
+    pub request: ExportRequest,
+}
+
+/// What an export writes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ExportRequest {
+    /// Samples to export (default: 60000, or as many as there are).
+    #[arg(long, value_name = "N")]
+    pub count: Option<usize>,
+    /// Files to export: idx, npz, png (default: all that can hold the images).
+    #[arg(long, value_delimiter = ',', value_parser = by_name::<Format>)]
+    pub formats: Vec<Format>,
+    /// Seed of the exported samples (default: the run's).
+    #[arg(long, value_name = "SEED")]
+    pub sample_seed: Option<u64>,
+    /// Put the export in the place of an earlier one.
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl ExportFlags {
+    /// Refuses before a run what [`super::export`] would refuse after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    pub fn check(
+        &self,
+        shape: ImageShape,
+        labelled: bool,
+        most: Option<usize>,
+    ) -> Result<(), Failure> {
+        let request = &self.request;
+        let Some(to) = &self.export else {
+            let given = [
+                ("count", request.count.is_some()),
+                ("formats", !request.formats.is_empty()),
+                ("sample-seed", request.sample_seed.is_some()),
+                ("force", request.force),
+            ];
+            return match given.into_iter().find(|&(_, given)| given) {
+                Some((flag, _)) => Err(Failure::input(
+                    format!("--{flag}: nothing is exported"),
+                    "name a folder with --export",
+                )),
+                None => Ok(()),
+            };
+        };
+        let layout = request.layout(shape, labelled, most)?;
+        Place::check(to, request.force, layout.bytes_upper())
+    }
+
+    /// The export of a run that is done, where one is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`super::export`].
+    pub fn of(&self, folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
+        match &self.export {
+            Some(to) => super::export(folder, to, &self.request, interrupt),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExportRequest {
+    /// The files of images of `shape`, of which there are `most`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a count beyond `most` or the formats, and for formats that cannot hold the images.
+    pub fn layout(
+        &self,
+        shape: ImageShape,
+        labels: bool,
+        most: Option<usize>,
+    ) -> Result<Layout, Failure> {
+        let most = most.unwrap_or(usize::MAX);
+        let count = self.count.unwrap_or(DEFAULT_COUNT.min(most));
+        if count > most {
+            return Err(Failure::input(
+                format!("--count {count}: the run has {most} samples"),
+                format!("ask for at most {most}, or run it again with --particles {count}"),
+            ));
+        }
+        let formats = match (&self.formats[..], shape.channels) {
+            ([], 1) => vec![Format::Idx, Format::Npz, Format::Png],
+            ([], _) => vec![Format::Npz, Format::Png],
+            (asked, _) => asked.to_vec(),
+        };
+        let layout = Layout {
+            count,
+            sides: [shape.side; 2],
+            channels: shape.channels,
+            labels,
+            formats,
+        };
+        layout.check().map_err(|e| {
+            Failure::input(
+                format!("--count {count}: {e}"),
+                "choose another --count, or --formats",
+            )
+        })?;
+        Ok(layout)
+    }
+}
+
+/// A path of a folder's file that samples need.
+pub(super) fn missing(folder: &RunFolder, path: &Path) -> Failure {
+    Failure::input(
+        format!(
+            "{}: there is no {}, so it keeps too little to make samples of",
+            folder.path().display(),
+            path.display()
+        ),
+        "run it again with this version of the program; a run of swae is completed by swae --rescore",
+    )
+}

@@ -1,0 +1,71 @@
+//! `samples.json`: what samples are made from beside weights and released values. All of it is public.
+
+use std::path::Path;
+
+use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
+use model::latent::ImageShape;
+use serde::{Deserialize, Serialize};
+
+use super::request::missing;
+
+const FILE: &str = "samples.json";
+
+/// What a run says of its samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Their size.
+    pub shape: ImageShape,
+    /// Whether they have classes.
+    pub labelled: bool,
+    /// The classes of the data set.
+    pub classes: usize,
+    /// The public sizes of the classes of private records, where samples need them; else empty.
+    #[serde(default)]
+    pub class_sizes: Vec<usize>,
+    /// What the public side knew, in words.
+    pub public_knowledge: String,
+}
+
+impl Source {
+    /// Keeps it in a run's folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn write(&self, folder: &RunFolder) -> Result<(), Failure> {
+        folder.write_json(FILE, self).map(|_| ())
+    }
+
+    /// What [`Source::write`] kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a file that is missing or damaged.
+    pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
+        let bytes = bytes(folder, FILE)?;
+        serde_json::from_slice(&bytes).map_err(|e| damaged(&folder.file(FILE), &e))
+    }
+}
+
+/// A file that samples are made from.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] where it cannot be read.
+pub fn bytes(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Failure> {
+    let path = folder.file(name);
+    if !path.exists() {
+        return Err(missing(folder, Path::new(name)));
+    }
+    std::fs::read(&path).map_err(|e| damaged(&path, &e))
+}
+
+/// The failure of a file that does not fit its run.
+pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::input(
+        format!("{}: {why}", path.display()),
+        "put the files of this run back and try again",
+    )
+}

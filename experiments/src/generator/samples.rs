@@ -1,0 +1,71 @@
+//! Samples of a generator from its folder, at any time after its run.
+
+use burn::tensor::Device;
+use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
+use lab::session::floats_of_bytes;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::settings::Settings;
+use super::train::{Generate, untrained};
+use crate::export::{self, Source};
+use crate::generators::Generator;
+
+/// The weights that samples are made by.
+pub const WEIGHTS: &str = "weights.f32";
+
+/// What samples are made from beside weights.
+pub fn source(run: &Generate) -> Source {
+    Source {
+        shape: run.records.shape(),
+        labelled: run.classes > 0,
+        classes: run.classes,
+        class_sizes: Vec::new(),
+        public_knowledge: "Nothing: no public record, and no weights that were trained on any."
+            .into(),
+    }
+}
+
+struct Stored {
+    model: Generator,
+    each: usize,
+    labelled: bool,
+}
+
+impl export::Sampler for Stored {
+    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
+        let (pixels, groups) = self.model.sample(count, self.each, rng)?;
+        Ok(match self.labelled {
+            true => export::Samples::in_turn(&pixels, &groups),
+            false => export::Samples {
+                pixels,
+                labels: None,
+            },
+        })
+    }
+}
+
+/// The samples of the run in a folder.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] names a file that is missing or damaged.
+pub fn sampler(
+    folder: &RunFolder,
+    source: &Source,
+    device: &Device,
+) -> Result<impl export::Sampler + 'static, Failure> {
+    let settings: Settings = folder.read_toml("config.toml")?;
+    let rng = &mut ChaCha20Rng::seed_from_u64(0);
+    let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
+    let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
+    model
+        .set_weights(&weights)
+        .map_err(|e| export::damaged(&folder.file(WEIGHTS), &e))?;
+    Ok(Stored {
+        each: settings.points / model.groups(),
+        model,
+        labelled: source.labelled,
+    })
+}
