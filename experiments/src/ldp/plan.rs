@@ -76,22 +76,18 @@ pub fn plan(settings: &Settings, mechanism: &LocalMechanism) -> Result<CheckedPl
         Mechanism::Gaussian => settings.delta,
         Mechanism::Laplace => PURE,
     };
-    let plan = TrainingPlan::within(mechanism.epsilon(), delta, 0, alone);
-    let plan = match settings.mechanism {
-        Mechanism::Laplace => plan.and(
-            RELEASE,
-            ReleaseNoise::Laplace {
-                epsilon: mechanism.epsilon(),
-            },
-        ),
-        Mechanism::Gaussian => {
-            let noise_multiplier = mechanism.noise_multiplier();
-            TrainingPlan {
-                noise: Noise::Multiplier(noise_multiplier),
-                ..plan
-            }
-            .and(RELEASE, ReleaseNoise::Gaussian { noise_multiplier })
-        }
+    let noise_multiplier = mechanism.noise_multiplier();
+    let noise = match settings.mechanism {
+        Mechanism::Laplace => ReleaseNoise::Laplace {
+            epsilon: mechanism.epsilon(),
+        },
+        Mechanism::Gaussian => ReleaseNoise::Gaussian { noise_multiplier },
     };
+    let plan = TrainingPlan {
+        // Nothing is left to calibrate: the mechanism has its noise.
+        noise: Noise::Multiplier(noise_multiplier),
+        ..TrainingPlan::within(mechanism.epsilon(), delta, 0, alone)
+    };
+    let plan = plan.and(RELEASE, noise);
     plan.check().map_err(refused_plan)
 }
