@@ -53,6 +53,11 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
             assert!(out.join("samples.png").exists() && out.join("report.html").exists());
         }
         let run = json(&whole.join("run.json"));
+        let privacy = run["privacy"].as_str().expect("a sentence");
+        assert!(
+            privacy.contains("each record is released alone, once"),
+            "{privacy}"
+        );
         assert_eq!(run["plan"]["neighbours"], "replace one record");
         assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 35.0).abs() < 0.01);
     }

@@ -2,7 +2,7 @@
 //!
 //! | stream | what it keeps |
 //! |---|---|
-//! | [`IdxStream`](crate::idx::IdxStream), [`NpyStream`](crate::npy::NpyStream), [`CsvStream`](crate::table::CsvStream) | a chunk, and the reader's buffer |
+//! | [`crate::idx::IdxStream`], [`crate::npy::NpyStream`], [`crate::table::CsvStream`] | a chunk, and the reader's buffer |
 //! | [`Photographs`] | a chunk, and the names of all files |
 //! | [`DrawnGlyphs`] | a chunk |
 //! | [`InMemory`] | all records, which somebody holds anyway |

@@ -238,6 +238,7 @@ fn counted(plan: &CheckedPlan, ledger: &Ledger) -> u64 {
 /// How private records come into a release.
 fn drawn(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
+        sampler if sampler.records() == 1 => "each record is released alone, once",
         _ if plan.steps() == 0 => "each release is of all private records",
         BatchSampler::FixedSize(_) => "each batch of fixed size drawn afresh without replacement",
         BatchSampler::Groups(_) => {

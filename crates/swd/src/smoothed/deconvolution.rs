@@ -186,10 +186,8 @@ mod tests {
             };
             let slope = (moved(h) - moved(-h)) / f64::from(2.0 * h);
             let found = f64::from(gradient[place]);
-            assert!(
-                (slope - found).abs() < 0.02 * found.abs().max(0.02),
-                "{slope} {found}"
-            );
+            // The rule is off by the kinks of the quantiles.
+            assert!((slope - found).abs() < 0.002, "{slope} {found}");
         }
     }
 
