@@ -21,26 +21,7 @@ pub fn load_private(
     records: Option<usize>,
     data_dir: Option<&Path>,
 ) -> Result<(Dataset, Used), Failure> {
-    let glyphs = kind == DatasetKind::Glyphs;
-    let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
-        seed,
-        train: records.filter(|_| glyphs),
-        // Glyphs are drawn, not read: as many as the evaluation looks at.
-        test: glyphs.then_some(2000),
-        mirrors: None,
-        progress: Some(Arc::new(|progress: &data::Progress| {
-            if let data::Progress::MirrorFailed { url, reason } = progress {
-                eprintln!("{url}: {reason}");
-            }
-        })),
-    };
-    let refuse = |e: data::DataError| {
-        Failure::input(
-            e.to_string(),
-            "check --data-dir, or use --dataset glyphs, which needs no file",
-        )
-    };
+    let (options, refuse) = (options(kind, seed, records, data_dir), refused);
     let mut data = Dataset::load(kind, &options).map_err(refuse)?;
     // Of all records: runs on some of them are runs on the same data set.
     let used = Used {
@@ -56,6 +37,48 @@ pub fn load_private(
         data.train.truncate(records).map_err(refuse)?;
     }
     Ok((data, used))
+}
+
+/// The public test records of a data set, without a look at the others.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for data that is not there.
+pub fn load_test(
+    kind: DatasetKind,
+    seed: u64,
+    data_dir: Option<&Path>,
+) -> Result<LabelledImages, Failure> {
+    Dataset::load_test(kind, &options(kind, seed, None, data_dir)).map_err(refused)
+}
+
+fn options(
+    kind: DatasetKind,
+    seed: u64,
+    records: Option<usize>,
+    data_dir: Option<&Path>,
+) -> LoadOptions {
+    let glyphs = kind == DatasetKind::Glyphs;
+    LoadOptions {
+        data_dir: data_dir.map(Path::to_path_buf),
+        seed,
+        train: records.filter(|_| glyphs),
+        // Glyphs are drawn, not read: as many as the evaluation looks at.
+        test: glyphs.then_some(2000),
+        mirrors: None,
+        progress: Some(Arc::new(|progress: &data::Progress| {
+            if let data::Progress::MirrorFailed { url, reason } = progress {
+                eprintln!("{url}: {reason}");
+            }
+        })),
+    }
+}
+
+fn refused(e: data::DataError) -> Failure {
+    Failure::input(
+        e.to_string(),
+        "check --data-dir, or use --dataset glyphs, which needs no file",
+    )
 }
 
 /// Where images come from.

@@ -161,6 +161,7 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     refused(&["--epsilon", "30"], "40.0, but 30.0 is asked for");
     refused(&["--mechanism", "gaussian"], "gaussian");
     refused(&["--records", "10"], "--records");
+    refused(&["--memorisation"], "--memorisation");
     // A file that was cut off is not taken for a whole one.
     let whole = std::fs::read(&file).expect("a file");
     std::fs::write(&file, &whole[..whole.len() - 3]).expect("writable");

@@ -124,6 +124,30 @@ impl Dataset {
             test,
         })
     }
+
+    /// The test records alone, as [`Dataset::load`] has them: no training record is looked for or read.
+    ///
+    /// # Errors
+    /// As [`Dataset::load`].
+    pub fn load_test(
+        kind: DatasetKind,
+        options: &LoadOptions,
+    ) -> Result<LabelledImages, DataError> {
+        let progress = |event: &Progress| {
+            if let Some(listener) = &options.progress {
+                listener(event);
+            }
+        };
+        match kind {
+            DatasetKind::Glyphs => {
+                let count = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
+                Glyphs::test(options.seed).draw(count, &|_| {})
+            }
+            DatasetKind::Mnist => read_test(&MNIST, options, &progress),
+            DatasetKind::FashionMnist => read_test(&FASHION_MNIST, options, &progress),
+            DatasetKind::Usps => read_test(&USPS, options, &progress),
+        }
+    }
 }
 
 fn drawn(
@@ -155,38 +179,78 @@ fn read(
     options: &LoadOptions,
     progress: &dyn Fn(&Progress),
 ) -> Result<(LabelledImages, LabelledImages), DataError> {
-    let search = SearchPath::from_environment(options.data_dir.as_deref());
-    let mirrors = match &options.mirrors {
-        Some(mirrors) => mirrors.clone(),
-        None => published.mirrors.iter().map(ToString::to_string).collect(),
-    };
+    let fetched = |split| Fetched::of(published, split, options, progress);
     // All files first: one that is missing is known before any time goes into decoding.
-    let fetch = |file| fetch(file, &search, &mirrors, progress);
-    match &published.files {
-        Files::Idx {
-            train_images,
-            train_labels,
-            test_images,
-            test_labels,
-        } => {
-            let train = (fetch(train_images)?, fetch(train_labels)?);
-            let test = (fetch(test_images)?, fetch(test_labels)?);
-            let decode = |images, labels, (image_bytes, label_bytes): &(Vec<u8>, Vec<u8>)| {
-                decode((images, image_bytes), (labels, label_bytes))
-            };
-            Ok((
-                first(decode(train_images, train_labels, &train)?, options.train)?,
-                first(decode(test_images, test_labels, &test)?, options.test)?,
-            ))
+    let (train, test) = (fetched(Split::Train)?, fetched(Split::Test)?);
+    Ok((train.decode(options.train)?, test.decode(options.test)?))
+}
+
+fn read_test(
+    published: &Published,
+    options: &LoadOptions,
+    progress: &dyn Fn(&Progress),
+) -> Result<LabelledImages, DataError> {
+    Fetched::of(published, Split::Test, options, progress)?.decode(options.test)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Split {
+    Train,
+    Test,
+}
+
+/// The files of a split, each with its bytes.
+enum Fetched<'a> {
+    Idx {
+        images: (&'a PinnedFile, Vec<u8>),
+        labels: (&'a PinnedFile, Vec<u8>),
+    },
+    Usps(&'a PinnedFile, Vec<u8>),
+}
+
+impl<'a> Fetched<'a> {
+    fn of(
+        published: &'a Published,
+        split: Split,
+        options: &LoadOptions,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<Self, DataError> {
+        let search = SearchPath::from_environment(options.data_dir.as_deref());
+        let mirrors = match &options.mirrors {
+            Some(mirrors) => mirrors.clone(),
+            None => published.mirrors.iter().map(ToString::to_string).collect(),
+        };
+        let fetch = |file| fetch(file, &search, &mirrors, progress);
+        match &published.files {
+            Files::Idx {
+                train_images,
+                train_labels,
+                test_images,
+                test_labels,
+            } => {
+                let (images, labels) = match split {
+                    Split::Train => (train_images, train_labels),
+                    Split::Test => (test_images, test_labels),
+                };
+                Ok(Self::Idx {
+                    images: (images, fetch(images)?),
+                    labels: (labels, fetch(labels)?),
+                })
+            }
+            Files::Usps(Pair { train, test }) => {
+                let file = if split == Split::Train { train } else { test };
+                Ok(Self::Usps(file, fetch(file)?))
+            }
         }
-        Files::Usps(Pair { train, test }) => {
-            let bytes = (fetch(train)?, fetch(test)?);
-            let decode = |file, bytes: &[u8]| usps::decode(&name(file), bytes, Glyphs::SIDE);
-            Ok((
-                first(decode(train, &bytes.0)?, options.train)?,
-                first(decode(test, &bytes.1)?, options.test)?,
-            ))
-        }
+    }
+
+    /// The first `count` records, or all.
+    fn decode(&self, count: Option<usize>) -> Result<LabelledImages, DataError> {
+        let records = match self {
+            Self::Idx { images, labels } => decode((images.0, &images.1), (labels.0, &labels.1))?,
+            Self::Usps(file, bytes) => usps::decode(&name(file), bytes, Glyphs::SIDE)?,
+        };
+        first(records, count)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is public of privatised records: how they are laid out, and the law of their noise.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use data::privatised::{Header, Labels, Mechanism};
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
@@ -20,6 +20,8 @@ pub struct Law {
     /// The standard deviation of Gaussian noise, the scale of Laplace noise, 0 for none, in units of the records.
     pub scale: f64,
     dct: Option<Dct>,
+    /// The transform as a matrix `[pixels, coefficients]`, where gradients pass it.
+    coefficients: Option<Tensor<2>>,
 }
 
 impl Law {
@@ -28,12 +30,17 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a transform that is none.
-    pub fn new(header: Header, noisy: bool) -> Result<Self, Failure> {
-        let dct = header.dct();
+    pub fn new(header: Header, noisy: bool, device: &Device) -> Result<Self, Failure> {
         let refuse = |e: data::DataError| Failure::input(e.to_string(), "privatise anew");
+        let dct = header.dct().map_err(refuse)?;
+        let coefficients = dct.as_ref().map(|dct| {
+            let data = TensorData::new(dct.matrix(), [dct.width(), dct.pixels()]);
+            Tensor::from_data(data, &device.clone().autodiff()).transpose()
+        });
         Ok(Self {
             scale: if noisy { header.noise_scale } else { 0.0 },
-            dct: dct.map_err(refuse)?,
+            dct,
+            coefficients,
             header,
         })
     }
@@ -103,16 +110,9 @@ impl Law {
 
     /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
     pub fn laid_out(&self, rows: Tensor<2>, each: usize) -> Tensor<2> {
-        let place = rows.device();
-        let constant = |values: Vec<f32>, shape: [usize; 2]| {
-            Tensor::<2>::from_data(TensorData::new(values, shape), &place)
-        };
-        let rows = match &self.dct {
+        let rows = match &self.coefficients {
             None => rows,
-            Some(dct) => {
-                let matrix = constant(dct.matrix(), [dct.width(), dct.pixels()]);
-                rows.matmul(matrix.transpose())
-            }
+            Some(coefficients) => rows.matmul(coefficients.clone()),
         };
         let Labels::OneHot { weight, classes } = self.header.labels else {
             return rows;
@@ -121,7 +121,9 @@ impl Law {
         for (place, row) in behind.chunks_exact_mut(classes).enumerate() {
             row[place / each] = weight as f32;
         }
-        Tensor::cat(vec![rows, constant(behind, [classes * each, classes])], 1)
+        let data = TensorData::new(behind, [classes * each, classes]);
+        let behind = Tensor::from_data(data, &rows.device());
+        Tensor::cat(vec![rows, behind], 1)
     }
 
     /// A clean record scaled as the mechanism scales it, into the ball with its class.

@@ -16,5 +16,5 @@ mod sources;
 mod train;
 mod wavelet;
 
-pub use settings::{Calibration, Flags, Loss, Mechanism, Network, Settings};
+pub use settings::{Flags, Loss, Network, Settings};
 pub use train::Ldp;

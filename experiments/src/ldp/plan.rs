@@ -1,5 +1,6 @@
 //! What is promised to each record.
 
+use data::privatised::Mechanism;
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::LocalMechanism;
@@ -8,9 +9,9 @@ use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
 
-use crate::privatise::Recipe;
+use crate::privatise::{Recipe, calibrated};
 
-use super::settings::{Calibration, Mechanism, Settings};
+use super::settings::Settings;
 
 /// The one release of a record, by its name in the plan.
 pub const RELEASE: &str = "privatised";
@@ -25,16 +26,8 @@ const PURE: f64 = 1e-12;
 /// [`Failure::BadInput`] for a budget or a radius out of bounds.
 pub fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
-    let (delta, radius) = (settings.delta, settings.radius);
-    let mechanism = match (settings.mechanism, settings.calibration) {
-        (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
-        (Mechanism::Gaussian, Calibration::Exact) => {
-            LocalMechanism::gaussian(epsilon, delta, radius)
-        }
-        (Mechanism::Gaussian, Calibration::Paper) => {
-            LocalMechanism::gaussian_published(epsilon, delta, radius)
-        }
-    };
+    let kind = (settings.mechanism, settings.calibration);
+    let mechanism = calibrated(kind, [epsilon, settings.delta, settings.radius]);
     mechanism.map_err(refused_plan)
 }
 
@@ -57,12 +50,7 @@ pub fn recipe(
     };
     let labels = settings.label_weight > 0.0 && form.classes.is_some();
     let weight = labels.then_some(settings.label_weight);
-    Ok(Recipe::new(
-        mechanism,
-        settings.calibration.in_header(),
-        dct,
-        weight,
-    ))
+    Ok(Recipe::new(mechanism, settings.calibration, dct, weight))
 }
 
 /// The checked plan of one record: it is a data set of its own, whatever the others are.

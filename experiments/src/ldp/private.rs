@@ -13,7 +13,7 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 
 use super::plan::RELEASE;
-use crate::privatise::{Recipe, privatise};
+use crate::privatise::{Recipe, mechanism_of, privatise};
 
 /// The privatised records in a run's folder.
 pub const FILE: &str = "privatised.safetensors";
@@ -29,13 +29,28 @@ pub struct Privatised {
 }
 
 impl Privatised {
-    /// Those of a file.
+    /// Those of a file, whose promise is that of `header`.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a file that is not whole.
-    pub fn load(path: &Path) -> Result<Self, Failure> {
+    /// [`Failure::BadInput`] for a file that is not whole, or has another header.
+    pub fn load(path: &Path, header: &Header) -> Result<Self, Failure> {
         let file = File::load(path).map_err(refused)?;
+        let records = file.header.records;
+        if file.header
+            != (Header {
+                records,
+                ..header.clone()
+            })
+        {
+            return Err(Failure::input(
+                format!(
+                    "{}: it was privatised otherwise than this run says",
+                    path.display()
+                ),
+                "start the run anew",
+            ));
+        }
         Ok(Self {
             rows: file.values,
             width: file.header.width,
@@ -57,7 +72,7 @@ impl Privatised {
     ) -> Result<Self, Failure> {
         let path = session.folder.file(FILE);
         if path.exists() {
-            return Self::load(&path);
+            return Self::load(&path, header);
         }
         let target = Target {
             format: Format::Safetensors,
@@ -81,7 +96,7 @@ impl Privatised {
         )?;
         progress.finish();
         writer.finish().map_err(Failure::failed)?;
-        Self::load(&path)
+        Self::load(&path, header)
     }
 
     /// Clean records in the same layout, without noise and outside of any ball.
@@ -117,6 +132,24 @@ impl Privatised {
         let chosen = chosen.into_iter().cycle().take(size);
         chosen.flat_map(row).copied().collect()
     }
+}
+
+/// The header of records that were privatised before, whose noise is that of its promise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a file that is not privatised, or has other noise.
+pub fn header_of(input: &Path) -> Result<Header, Failure> {
+    let name = format!("--input {}", input.display());
+    let header = Header::read(input).map_err(refused)?;
+    let header = header.ok_or_else(|| {
+        Failure::input(
+            format!("{name}: these records are not privatised"),
+            "privatise them first: `just privatise`",
+        )
+    })?;
+    mechanism_of(&name, &header)?;
+    Ok(header)
 }
 
 /// A file of records that cannot be read.

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use data::DatasetKind;
-use data::privatised::{self, Header, Labels, Transform, Wanted};
+use data::privatised::{Calibration, Header, Labels, Mechanism, Transform, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, name_of, positive, text_in, within,
+    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, text_in, within,
 };
 use serde::{Deserialize, Serialize};
 
-use super::private::refused;
+use super::private::{header_of, refused};
 use super::sources::Points;
-use crate::privatise::mechanism_of;
 use crate::scores::ScoreFlags;
 
 /// What the generator is trained to be near to.
@@ -28,26 +27,6 @@ pub enum Loss {
     /// Sliced transport between the noisy records and generated ones with noise of the same law: a deconvolution in
     /// each slice, whose minimiser is the law before the noise.
     Sliced,
-}
-
-/// The noise of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Mechanism {
-    /// Gaussian noise, for records in a ball of the Euclidean norm.
-    Gaussian,
-    /// Laplace noise, for records in a ball of the sum of absolute values.
-    Laplace,
-}
-
-/// How Gaussian noise is calibrated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Calibration {
-    /// The least noise that epsilon and delta allow.
-    Exact,
-    /// As published, which is more.
-    Paper,
 }
 
 /// What generates.
@@ -88,10 +67,10 @@ lab::settings! {
         #[flag(value_enum)]
         loss: Loss,
         /// The noise of a record.
-        #[flag(value_enum)]
+        #[flag(value_name = "gaussian|laplace", value_parser = by_name::<Mechanism>)]
         mechanism: Mechanism,
         /// How Gaussian noise is calibrated: exactly, or as published.
-        #[flag(value_enum)]
+        #[flag(value_name = "exact|paper", value_parser = by_name::<Calibration>)]
         calibration: Calibration,
         /// What generates: transposed convolutions, or a perceptron.
         #[flag(value_enum)]
@@ -168,19 +147,10 @@ fn header(input: &Path, arguments: &Arguments<Flags>) -> Result<Header, Failure>
             ));
         }
     }
-    let header = Header::read(input).map_err(refused)?;
-    let header = header.ok_or_else(|| {
-        Failure::input(
-            format!(
-                "--input {}: these records are not privatised",
-                input.display()
-            ),
-            "privatise them first: `just privatise`",
-        )
-    })?;
+    let header = header_of(input)?;
     let wanted = Wanted {
-        mechanism: own.mechanism.map(Mechanism::in_header),
-        calibration: own.calibration.map(Calibration::in_header),
+        mechanism: own.mechanism,
+        calibration: own.calibration,
         epsilon: common.epsilon,
         delta: common.delta,
         radius: own.radius,
@@ -188,7 +158,6 @@ fn header(input: &Path, arguments: &Arguments<Flags>) -> Result<Header, Failure>
     };
     let name = format!("--input {}", input.display());
     header.check_request(&name, &wanted).map_err(refused)?;
-    mechanism_of(&name, &header)?;
     Ok(header)
 }
 
@@ -203,14 +172,7 @@ impl Settings {
             self.delta
         };
         self.radius = header.radius;
-        self.mechanism = match header.mechanism {
-            privatised::Mechanism::Gaussian => Mechanism::Gaussian,
-            privatised::Mechanism::Laplace => Mechanism::Laplace,
-        };
-        self.calibration = match header.calibration {
-            privatised::Calibration::Exact => Calibration::Exact,
-            privatised::Calibration::Paper => Calibration::Paper,
-        };
+        (self.mechanism, self.calibration) = (header.mechanism, header.calibration);
         self.label_weight = match header.labels {
             Labels::Dropped => 0.0,
             Labels::OneHot { weight, .. } => weight,
@@ -219,25 +181,6 @@ impl Settings {
             Transform::None => None,
             Transform::Dct { kept, .. } => Some(kept.len()),
         };
-    }
-}
-
-impl Mechanism {
-    fn in_header(self) -> privatised::Mechanism {
-        match self {
-            Self::Gaussian => privatised::Mechanism::Gaussian,
-            Self::Laplace => privatised::Mechanism::Laplace,
-        }
-    }
-}
-
-impl Calibration {
-    /// As a header has it.
-    pub fn in_header(self) -> privatised::Calibration {
-        match self {
-            Self::Exact => privatised::Calibration::Exact,
-            Self::Paper => privatised::Calibration::Paper,
-        }
     }
 }
 
@@ -270,7 +213,10 @@ impl session::Settings for Settings {
 
     fn name(&self) -> String {
         let (loss, privacy) = (name_of(self.loss), budget_name(self.epsilon));
-        let noise = name_of(self.mechanism);
+        let noise = match self.mechanism {
+            Mechanism::Gaussian => "gaussian",
+            Mechanism::Laplace => "laplace",
+        };
         format!("{}-{loss}-{noise}-{privacy}", self.dataset)
     }
 

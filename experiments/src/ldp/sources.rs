@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::stream::InMemory;
-use data::{Dataset, Gaussians, LabelledImages};
+use data::{Gaussians, LabelledImages};
 use lab::diagnostic::Failure;
 use lab::session::Used;
 use model::latent::ImageShape;
@@ -13,7 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::settings::Settings;
-use crate::records::load_private;
+use crate::records::{load_private, load_test};
 
 /// Points that the result is judged by.
 const JUDGED: usize = 10_000;
@@ -104,19 +104,21 @@ impl Clean {
         let reads = settings.input.is_none();
         let Some(points) = settings.points() else {
             let (kind, seed) = (settings.kind()?, settings.seed);
-            // The test records come with the others, of which one is the least that there can be.
-            let records = if reads { settings.records } else { Some(1) };
-            let (
-                Dataset {
-                    name, train, test, ..
-                },
-                used,
-            ) = load_private(kind, seed, records, data_dir)?;
+            if !reads {
+                let test = load_test(kind, seed, data_dir)?;
+                return Ok(Self {
+                    name: kind.name().into(),
+                    private: None,
+                    test: Rows::Images(Arc::new(test)),
+                    used: Vec::new(),
+                });
+            }
+            let (data, used) = load_private(kind, seed, settings.records, data_dir)?;
             return Ok(Self {
-                name,
-                private: reads.then(|| Rows::Images(Arc::new(train))),
-                test: Rows::Images(Arc::new(test)),
-                used: if reads { vec![used] } else { Vec::new() },
+                name: data.name,
+                private: Some(Rows::Images(Arc::new(data.train))),
+                test: Rows::Images(Arc::new(data.test)),
+                used: vec![used],
             });
         };
         // The data of a task, whatever the seed of a run.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
-use data::privatised::{Header, NoiseSeed};
+use data::privatised::NoiseSeed;
 use data::stream::RecordStream;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -23,7 +23,7 @@ use super::baseline::{choose, denoise};
 use super::law::Law;
 use super::loss::Objective;
 use super::plan::{mechanism, plan, recipe};
-use super::private::{Privatised, refused};
+use super::private::{Privatised, header_of};
 use super::report;
 use super::settings::{Flags, Loss, Network, Settings};
 use super::sources::{Clean, Rows};
@@ -80,7 +80,7 @@ impl Ldp {
     /// Reads the private records for the only time, or a file that was privatised before.
     fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
         if let Some(input) = &self.settings.input {
-            return Privatised::load(input);
+            return Privatised::load(input, &self.law.header);
         }
         let missing = || Failure::failed("no records to privatise");
         let records = self.clean.private.as_ref().ok_or_else(missing)?.stream();
@@ -155,16 +155,13 @@ impl Experiment for Ldp {
         let form = clean.test.stream().form();
         let recipe = recipe(settings, &form, mechanism)?;
         let (header, releaser) = match &settings.input {
-            Some(input) => {
-                let header = Header::read(input).map_err(refused)?;
-                let header = header.ok_or_else(|| {
-                    Failure::input(
-                        format!("--input {}: it is not privatised", input.display()),
-                        "give the file that the run began with",
-                    )
-                })?;
-                (header, None)
+            Some(_) if arguments.own.score.memorisation => {
+                return Err(Failure::input(
+                    "--memorisation: no private record is read with --input",
+                    "leave it out",
+                ));
             }
+            Some(input) => (header_of(input)?, None),
             None => {
                 let noisy = settings.epsilon.is_some();
                 let plan = noisy.then(|| plan(settings, &mechanism)).transpose()?;
@@ -173,7 +170,7 @@ impl Experiment for Ldp {
                 (recipe.header(&form, secret)?, releaser)
             }
         };
-        let law = Law::new(header, settings.epsilon.is_some())?;
+        let law = Law::new(header, settings.epsilon.is_some(), &chosen.device)?;
         let (found, expected) = (clean.test.width(), law.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;

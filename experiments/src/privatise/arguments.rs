@@ -10,9 +10,9 @@ use data::transform::Dct;
 use dp_core::DpError;
 use dp_core::local::LocalMechanism;
 use lab::diagnostic::Failure;
-use lab::session::positive;
+use lab::session::{by_name, positive};
 
-use super::Recipe;
+use super::{Recipe, calibrated};
 
 /// Gives noise to each record of a data set by itself, once, and writes what may leave with what was promised.
 #[derive(Debug, Parser)]
@@ -79,11 +79,11 @@ pub(super) struct Source {
 #[derive(Debug, Args)]
 pub(super) struct Noise {
     /// Laplace noise on records of an l1 ball, or Gaussian noise on records of an l2 ball.
-    #[arg(long, value_enum)]
-    mechanism: Option<Kind>,
+    #[arg(long, value_name = "laplace|gaussian", value_parser = by_name::<Mechanism>)]
+    mechanism: Option<Mechanism>,
     /// The least Gaussian noise, or that of equation 4 of Reshetova et al. (2023).
-    #[arg(long, value_enum)]
-    calibration: Option<Calibrated>,
+    #[arg(long, value_name = "exact|paper", value_parser = by_name::<Calibration>)]
+    calibration: Option<Calibration>,
     /// Epsilon, for each record by itself.
     #[arg(long)]
     epsilon: Option<f64>,
@@ -115,18 +115,6 @@ pub(super) struct Noise {
 pub(super) enum Stored {
     Safetensors,
     Npy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Laplace,
-    Gaussian,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Calibrated {
-    Exact,
-    Paper,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -195,31 +183,25 @@ impl Noise {
                 "say --mechanism laplace, or --mechanism gaussian with --delta",
             ));
         };
-        let paper = self.calibration == Some(Calibrated::Paper);
-        match kind {
-            Kind::Laplace if paper || self.delta.is_some_and(|delta| delta != 0.0) => {
-                Err(Failure::input(
-                    "--mechanism laplace: its delta is 0, and its calibration exact",
-                    "leave out --delta and --calibration, or say --mechanism gaussian",
-                ))
-            }
-            Kind::Laplace => LocalMechanism::laplace(epsilon, radius).map_err(refuse),
-            Kind::Gaussian => {
-                let delta = given("delta", self.delta)?;
-                match paper {
-                    false => LocalMechanism::gaussian(epsilon, delta, radius),
-                    true => LocalMechanism::gaussian_published(epsilon, delta, radius),
+        let calibration = self.calibration.unwrap_or(Calibration::Exact);
+        let delta = match kind {
+            Mechanism::Gaussian => given("delta", self.delta)?,
+            Mechanism::Laplace => {
+                let paper = calibration == Calibration::Paper;
+                if paper || self.delta.is_some_and(|delta| delta != 0.0) {
+                    return Err(Failure::input(
+                        "--mechanism laplace: its delta is 0, and its calibration exact",
+                        "leave out --delta and --calibration, or say --mechanism gaussian",
+                    ));
                 }
-                .map_err(refuse)
+                0.0
             }
-        }
+        };
+        calibrated((kind, calibration), [epsilon, delta, radius]).map_err(refuse)
     }
 
     pub(super) fn recipe(&self, mechanism: LocalMechanism, form: &Form) -> Result<Recipe, Failure> {
-        let calibration = match self.calibration {
-            Some(Calibrated::Paper) => Calibration::Paper,
-            _ => Calibration::Exact,
-        };
+        let calibration = self.calibration.unwrap_or(Calibration::Exact);
         let weight = self.takes_labels().then_some(self.label_weight);
         let recipe = Recipe::new(mechanism, calibration, self.dct(form)?, weight);
         recipe.check(form)?;
@@ -265,14 +247,8 @@ impl Noise {
     /// What is asked of a file that is there.
     pub(super) fn wanted(&self) -> Wanted {
         Wanted {
-            mechanism: self.mechanism.map(|kind| match kind {
-                Kind::Laplace => Mechanism::Laplace,
-                Kind::Gaussian => Mechanism::Gaussian,
-            }),
-            calibration: self.calibration.map(|calibration| match calibration {
-                Calibrated::Exact => Calibration::Exact,
-                Calibrated::Paper => Calibration::Paper,
-            }),
+            mechanism: self.mechanism,
+            calibration: self.calibration,
             epsilon: self.epsilon,
             delta: self.delta,
             radius: self.radius,

@@ -14,7 +14,7 @@ mod run;
 
 pub use arguments::Arguments;
 pub use log::Log;
-pub use promise::{mechanism_of, promise};
+pub use promise::{calibrated, mechanism_of, promise};
 pub use recipe::Recipe;
 pub use run::run;
 

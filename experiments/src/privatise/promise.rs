@@ -1,6 +1,7 @@
 //! What is promised, in words, and whether a header promises what its noise keeps.
 
 use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform};
+use dp_core::DpError;
 use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 use dp_core::decimal::{nearest, upper};
 use dp_core::local::LocalMechanism;
@@ -10,15 +11,16 @@ use lab::diagnostic::Failure;
 const BELOW: f64 = 1e-9;
 const ABOVE: f64 = 1e-4;
 
-/// The mechanism of a header, calibrated anew from its promise.
+/// The mechanism that keeps a promise; Laplace noise has no delta and one calibration.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a header whose noise is not that of its promise: less would break it, and more would not be
-/// the noise that a loss has to take away.
-pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failure> {
-    let (epsilon, delta, radius) = (header.epsilon, header.delta, header.radius);
-    let mechanism = match (header.mechanism, header.calibration) {
+/// As [`LocalMechanism`].
+pub fn calibrated(
+    (mechanism, calibration): (Mechanism, Calibration),
+    [epsilon, delta, radius]: [f64; 3],
+) -> Result<LocalMechanism, DpError> {
+    match (mechanism, calibration) {
         (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
         (Mechanism::Gaussian, Calibration::Exact) => {
             LocalMechanism::gaussian(epsilon, delta, radius)
@@ -26,7 +28,18 @@ pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failu
         (Mechanism::Gaussian, Calibration::Paper) => {
             LocalMechanism::gaussian_published(epsilon, delta, radius)
         }
-    };
+    }
+}
+
+/// The mechanism of a header, calibrated anew from its promise.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a header whose noise is not that of its promise: less would break it, and more would not be
+/// the noise that a loss has to take away.
+pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failure> {
+    let kind = (header.mechanism, header.calibration);
+    let mechanism = calibrated(kind, [header.epsilon, header.delta, header.radius]);
     let advice = "get the file again: its header is not what `privatise` writes";
     let mechanism = mechanism.map_err(|e| Failure::input(format!("{file}: {e}"), advice))?;
     let share = header.noise_scale / mechanism.scale() - 1.0;

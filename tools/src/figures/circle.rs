@@ -12,7 +12,7 @@ use reporting::figures::{
 use serde_json::Value;
 
 use super::charts::Chart;
-use super::runs::distinct;
+use super::runs::{distinct, finished};
 
 /// The part of the plane that is seen.
 const SIDE: f64 = 1.4;
@@ -37,19 +37,8 @@ impl Run {
         budget.unwrap_or_else(|| "not private".into())
     }
 
-    /// A finished run of `circle`, or nothing.
-    fn read(folder: &Path) -> Result<Option<Self>, Failure> {
-        let file = folder.join("run.json");
-        let Ok(text) = std::fs::read_to_string(&file) else {
-            return Ok(None);
-        };
-        let run: Value = serde_json::from_str(&text).map_err(|e| {
-            let message = format!("{}: {e}", file.display());
-            Failure::input(message, "finish the run, or leave its folder out")
-        })?;
-        if run["experiment"] != "circle" {
-            return Ok(None);
-        }
+    /// What `run.json` in a folder says.
+    fn of(folder: &Path, run: &Value) -> Self {
         let settings = &run["settings"];
         let method = match (settings["method"].as_str(), settings["clip"].as_str()) {
             (Some("smoothed"), _) if settings["combine"] == true => "smoothed distance, combined",
@@ -63,7 +52,7 @@ impl Run {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let point =
             |line: Value| Some((line["step"].as_f64()?, line["sliced_w2_squared"].as_f64()?));
-        Ok(Some(Self {
+        Self {
             folder: folder.into(),
             method: method.into(),
             epsilon: settings["epsilon"].as_f64(),
@@ -72,7 +61,7 @@ impl Run {
                 .as_f64()
                 .unwrap_or(f64::NAN),
             course: lines.filter_map(point).collect(),
-        }))
+        }
     }
 
     /// Its panels, by step.
@@ -130,12 +119,8 @@ fn circle() -> Vec<(f64, f64)> {
 ///
 /// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
 pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
-    let mut runs = Vec::new();
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        for path in reporting::report::find_runs(folder)? {
-            runs.extend(Run::read(&path)?);
-        }
-    }
+    let runs = finished(folders, "circle")?.into_iter();
+    let runs: Vec<Run> = runs.map(|(folder, run)| Run::of(&folder, &run)).collect();
     if runs.is_empty() {
         return Err(Failure::input(
             "--runs: no finished run of circle there",

@@ -1,14 +1,14 @@
 //! Figures over runs of `ldp`: the distance of generated records to clean ones over the noise and over the number of
 //! records, for each loss (Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, figures 7 and 8).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
 use reporting::figures::{Format, LineChart, Scale, Series, mean_and_deviation};
 use serde_json::Value;
 
 use super::charts::Chart;
-use super::runs::distinct;
+use super::runs::{distinct, finished};
 
 /// What is read of a run.
 struct Run {
@@ -21,23 +21,12 @@ struct Run {
 }
 
 impl Run {
-    /// A finished run of `ldp`, or nothing.
-    fn read(folder: &Path) -> Result<Option<Self>, Failure> {
-        let file = folder.join("run.json");
-        let Ok(text) = std::fs::read_to_string(&file) else {
-            return Ok(None);
-        };
-        let run: Value = serde_json::from_str(&text).map_err(|e| {
-            let message = format!("{}: {e}", file.display());
-            Failure::input(message, "finish the run, or leave its folder out")
-        })?;
-        if run["experiment"] != "ldp" {
-            return Ok(None);
-        }
+    /// What `run.json` says.
+    fn of(run: &Value) -> Self {
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let loss = run["settings"]["loss"].as_str().unwrap_or("").to_string();
         let denoised = run["settings"]["denoise"] == true;
-        Ok(Some(Self {
+        Self {
             loss: if denoised {
                 format!("wavelets, then {loss}")
             } else {
@@ -46,7 +35,7 @@ impl Run {
             noise: number(&run["test"]["noise_scale"]),
             records: number(&run["test"]["privatised_records"]),
             distance: number(&run["test"]["w2_squared"]).sqrt(),
-        }))
+        }
     }
 }
 
@@ -56,12 +45,8 @@ impl Run {
 ///
 /// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
 pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
-    let mut runs = Vec::new();
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        for path in reporting::report::find_runs(folder)? {
-            runs.extend(Run::read(&path)?);
-        }
-    }
+    let runs = finished(folders, "ldp")?.into_iter();
+    let runs: Vec<Run> = runs.map(|(_, run)| Run::of(&run)).collect();
     if runs.is_empty() {
         return Err(Failure::input(
             "--runs: no finished run of ldp there",

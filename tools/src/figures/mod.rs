@@ -92,10 +92,7 @@ fn one(out: &Path, drawn: &[charts::Chart]) -> Result<Vec<String>, Failure> {
 
 /// The sections of the fair experiment's page.
 fn fair(folders: &[PathBuf], out: &Path) -> Result<Vec<String>, Failure> {
-    let mut found = Vec::new();
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        found.extend(runs::read(folder)?);
-    }
+    let found = runs::read(folders)?;
     if found.is_empty() {
         let names: Vec<String> = folders.iter().map(|p| p.display().to_string()).collect();
         return Err(Failure::input(

@@ -1,6 +1,6 @@
 //! Finished runs of `fair`, as figures need them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
 use serde_json::Value;
@@ -75,14 +75,16 @@ impl FairRun {
     }
 }
 
-/// The finished runs below a folder.
+/// The finished runs of an experiment below some folders, with what `run.json` says of each.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a `run.json` that cannot be read.
-pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
+pub fn finished(folders: &[PathBuf], experiment: &str) -> Result<Vec<(PathBuf, Value)>, Failure> {
     let mut found = Vec::new();
-    for path in reporting::report::find_runs(folder)? {
+    let folders = folders.iter().filter(|folder| folder.is_dir());
+    let folders = folders.map(|folder| reporting::report::find_runs(folder));
+    for path in folders.collect::<Result<Vec<_>, _>>()?.concat() {
         let file = path.join("run.json");
         if !file.exists() {
             println!("left out  {}: not finished", path.display());
@@ -96,9 +98,21 @@ pub fn read(folder: &Path) -> Result<Vec<FairRun>, Failure> {
         };
         let text = std::fs::read_to_string(&file).map_err(|e| bad(&e))?;
         let run: Value = serde_json::from_str(&text).map_err(|e| bad(&e))?;
-        if run["experiment"] != "fair" {
-            continue;
+        if run["experiment"] == experiment {
+            found.push((path, run));
         }
+    }
+    Ok(found)
+}
+
+/// The finished runs of `fair` below some folders.
+///
+/// # Errors
+///
+/// As [`finished`].
+pub fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
+    let mut found = Vec::new();
+    for (path, run) in finished(folders, "fair")? {
         let settings = &run["settings"];
         let task = settings["task"].as_str().unwrap_or_default();
         let metrics = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();

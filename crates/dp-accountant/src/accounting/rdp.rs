@@ -17,8 +17,8 @@ const LARGEST: u32 = 1 << 20;
 
 /// Adds up Renyi divergences over steps and converts at the best order.
 ///
-/// Gaussian and Laplace releases by their closed forms, discrete Gaussian ones by that of the Gaussian; Poisson samples by the divergences of
-/// their two pairs; batches without replacement under replace-one by the strengthened bound for
+/// Gaussian and Laplace releases by their closed forms, discrete Gaussian ones by that of the Gaussian;
+/// Poisson samples by the divergences of their two pairs; batches without replacement under replace-one by the strengthened bound for
 /// Gaussian noise of Wang, Balle and Kasiviswanathan 2019 (theorem 27), never taken below the
 /// divergence of the dominating pair. Conversion to delta by Canonne, Kamath and Steinke 2020
 /// (proposition 12).

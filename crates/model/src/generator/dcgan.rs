@@ -7,6 +7,7 @@ use burn::tensor::activation::{relu, tanh};
 use burn::tensor::{Device, Tensor};
 use rand::Rng;
 
+use super::check_side;
 use super::moments::Moments;
 use crate::ModelError;
 use crate::layers::{Window, conv_transpose2d};
@@ -52,13 +53,7 @@ impl Dcgan {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, ModelError> {
-        if side == 0 || !side.is_multiple_of(4) {
-            return Err(ModelError::OutOfRange {
-                name: "side of a generated image",
-                value: side as f64,
-                bound: "a multiple of 4".into(),
-            });
-        }
+        check_side(side)?;
         let [many, some] = GREY;
         Ok(Self::of(&[inputs, many, some, 1], side / 4, rng, device))
     }

@@ -9,6 +9,7 @@ use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
 use rand::Rng;
 
+use super::check_side;
 use super::moments::Moments;
 use crate::ModelError;
 use crate::layers::{Window, conv2d, double, linear};
@@ -48,13 +49,7 @@ impl ImageGenerator {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, ModelError> {
-        if side == 0 || !side.is_multiple_of(4) {
-            return Err(ModelError::OutOfRange {
-                name: "side of a generated image",
-                value: side as f64,
-                bound: "a multiple of 4".into(),
-            });
-        }
+        check_side(side)?;
         let [many, some, one] = CHANNELS;
         let maps = many * (side / 4) * (side / 4);
         let window = Window::same(5);

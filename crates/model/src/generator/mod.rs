@@ -11,3 +11,17 @@ mod points;
 pub use dcgan::Dcgan;
 pub use images::ImageGenerator;
 pub use points::Generator;
+
+use crate::ModelError;
+
+/// Refuses a side that two doublings do not reach.
+fn check_side(side: usize) -> Result<(), ModelError> {
+    if side > 0 && side.is_multiple_of(4) {
+        return Ok(());
+    }
+    Err(ModelError::OutOfRange {
+        name: "side of a generated image",
+        value: side as f64,
+        bound: "a multiple of 4".into(),
+    })
+}
