@@ -55,40 +55,39 @@ pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     }
     let most = runs.iter().map(|run| run.records).fold(0.0, f64::max);
     let whole: Vec<&Run> = runs.iter().filter(|run| run.records == most).collect();
+    let over_noise = lines(&whole, |run| run.noise);
+    let slopes = over_noise
+        .iter()
+        .map(|line| format!("{} {:.3}", line.name, slope(&line.points)));
+    let slopes = slopes.collect::<Vec<_>>().join(", ");
+    println!("slopes    {slopes}");
     let mut charts = vec![chart(
         "ldp-noise.svg",
-        "Distance of generated records to clean ones over the noise",
+        format!("over the noise; slopes of the means: {slopes}"),
         Scale::linear("deviation, or scale, of the noise"),
-        &whole,
-        |run| run.noise,
+        over_noise,
     )?];
-    if runs.iter().any(|run| run.records < most) {
-        let all: Vec<&Run> = runs.iter().collect();
+    // At the noise of the runs on fewer records.
+    let fewer = runs.iter().filter(|run| run.records < most);
+    let noises: Vec<f64> = fewer.map(|run| run.noise).collect();
+    if !noises.is_empty() {
+        let here = runs.iter().filter(|run| noises.contains(&run.noise));
         charts.push(chart(
             "ldp-records.svg",
-            "Distance of generated records to clean ones over the number of privatised records",
+            "over the number of privatised records".into(),
             Scale::logarithmic("privatised records"),
-            &all,
-            |run| run.records,
+            lines(&here.collect::<Vec<_>>(), |run| run.records),
         )?);
     }
     Ok(charts)
 }
 
-fn chart(
-    file: &str,
-    caption: &str,
-    x: Scale,
-    runs: &[&Run],
-    at: fn(&Run) -> f64,
-) -> Result<Chart, Failure> {
-    let (mut series, mut slopes) = (Vec::new(), Vec::new());
-    for loss in distinct(runs.iter().map(|run| run.loss.clone())) {
+/// The mean distance of each loss over something, with its deviation over seeds.
+fn lines(runs: &[&Run], at: fn(&Run) -> f64) -> Vec<Series> {
+    let line = |loss: String| {
         let of = || runs.iter().filter(|run| run.loss == loss);
         let mut line = Series::new(loss.clone(), Vec::new());
-        let mut places = distinct(of().map(|run| at(run)));
-        places.sort_by(f64::total_cmp);
-        for place in places {
+        for place in distinct(of().map(|run| at(run))) {
             let here = of().filter(|run| at(run) == place);
             let values: Vec<f64> = here.map(|run| run.distance).collect();
             let (mean, deviation) = mean_and_deviation(&values);
@@ -96,20 +95,26 @@ fn chart(
             line.points.push((place, mean));
             line.band.push((mean - deviation, mean + deviation));
         }
-        slopes.push(format!("{loss} {:.3}", slope(&line.points)));
-        series.push(line);
-    }
+        line
+    };
+    distinct(runs.iter().map(|run| run.loss.clone()))
+        .into_iter()
+        .map(line)
+        .collect()
+}
+
+fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Chart, Failure> {
     let chart = LineChart {
         x,
         y: Scale::linear("2-Wasserstein distance"),
         series,
         ..LineChart::default()
     };
-    let slopes = slopes.join(", ");
-    println!("slopes    {file}: {slopes}");
     Ok(Chart {
         file: file.into(),
-        caption: format!("{caption}, mean and deviation over seeds; slopes of the means: {slopes}"),
+        caption: format!(
+            "Distance of generated records to clean ones, mean and deviation over seeds, {over}"
+        ),
         bytes: chart.draw(Format::Svg)?.bytes,
     })
 }

@@ -245,14 +245,25 @@ fn number(value: Tensor<1>) -> Result<f64, SwdError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::{Device, Distribution};
+    use burn::tensor::{Device, TensorData};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn draw(n: usize, rng: &mut ChaCha20Rng, device: &Device) -> Tensor<2> {
+        let values = StandardNormal.sample_iter(rng).take(3 * n);
+        Tensor::from_data(
+            TensorData::new(values.collect::<Vec<f32>>(), [n, 3]),
+            device,
+        )
+    }
 
     /// The divergence as a loss has the gradient of the divergence.
     #[test]
     fn the_loss_of_the_divergence_has_its_gradient() {
         let device = Device::flex().autodiff();
-        let draw = |n| Tensor::<2>::random([n, 3], Distribution::Normal(0.0, 1.0), &device);
-        let (x, y) = (draw(7).require_grad(), draw(5));
+        let rng = &mut ChaCha20Rng::seed_from_u64(6);
+        let (x, y) = (draw(7, rng, &device).require_grad(), draw(5, rng, &device));
         let values = |t: &Tensor<2>| {
             t.clone()
                 .inner()
@@ -276,13 +287,13 @@ mod tests {
     #[test]
     fn tensors_and_host_agree() {
         let device = Device::flex();
+        let rng = &mut ChaCha20Rng::seed_from_u64(7);
         for (cost, regularisation) in [
             (Cost::Manhattan, 0.3),
             (Cost::SquaredEuclidean, 0.3),
             (Cost::SquaredEuclidean, 1e3),
         ] {
-            let draw = |n| Tensor::<2>::random([n, 3], Distribution::Normal(0.0, 1.0), &device);
-            let (x, y) = (draw(13), draw(9));
+            let (x, y) = (draw(13, rng, &device), draw(9, rng, &device));
             let sinkhorn = Sinkhorn::new(cost, regularisation).unwrap();
             let sinkhorn = sinkhorn.iterations(2000).tolerance(1e-5);
             let device = sinkhorn.on_device(x.clone(), &y).unwrap();
