@@ -101,6 +101,23 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
+# Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
+# fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz weights 600 --features tensors` compiles burn again.
+fuzz parser seconds="60" *flags="":
+    cargo run --release --locked --quiet -p fuzz-targets --bin seeds -- {{parser}} fuzz/corpus/{{parser}}
+    cargo fuzz run --fuzz-dir fuzz --sanitizer none --target-dir "$CARGO_TARGET_DIR/fuzz" {{flags}} {{parser}} -- \
+        -max_total_time={{seconds}} -max_len=16384 -timeout=20 -verbosity=0 -print_final_stats=1
+
+# Licences, sources and advisories of all dependencies, by cargo-deny (`cargo install cargo-deny`); advisories need
+# their database, and without it the rest is checked.
+supply-chain:
+    cargo deny --locked check licenses bans sources
+    if cargo deny fetch db; then cargo deny --locked check advisories; else echo "advisories: no database, not checked"; fi
+
+# A software bill of materials to the standard output, by cargo-sbom (`cargo install cargo-sbom`).
+sbom:
+    @cargo sbom --output-format cyclone_dx_json_1_4
+
 # A GPU where there is none: Debian's chromium brings a software GPU. It has no memory for burn's
 # throughput probes, which only the full level of autotuning leaves out.
 swiftshader := "/usr/lib/chromium/vk_swiftshader_icd.json"

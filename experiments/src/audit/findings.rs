@@ -1,7 +1,7 @@
 //! What is printed of an audit, and its verdict.
 
 use clap::ValueEnum;
-use dp_core::audit::{LowerBound, Verdict};
+use dp_core::audit::{Fault, LowerBound, Verdict};
 use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
 
@@ -78,6 +78,23 @@ impl Findings {
             Verdict::NotViolated
         };
         self.says(attack, epsilon, verdict);
+    }
+
+    /// What `pairs` of recorded runs showed, each kind of fault with the first pair that has it.
+    pub(super) fn replays(self, pairs: u64, found: &[(u64, Fault)]) -> Result<(), Failure> {
+        println!("record and replay: {pairs} pairs of trainings of 2 to 48 records");
+        for (pair, fault) in found {
+            println!("  pair {pair}: {fault}");
+        }
+        let rate = upper(self.false_alarm);
+        println!("\nverdict    at a false-alarm rate of at most {rate}");
+        if found.is_empty() {
+            println!("           every training keeps what it declares");
+            return Ok(());
+        }
+        println!("           violated by record and replay");
+        let message = "what a training declares is violated";
+        Err(Failure::failed(message))
     }
 
     /// A test of the claim.

@@ -3,10 +3,14 @@
 //! The mechanism is the one that every training goes through: a plan's `Releaser`, its sampler, its noise and its
 //! ledger. The attacker knows all but the noise, the batches and one record, whose gradient is as long as the declared
 //! sensitivity allows, and sees every release. See `dp_core::audit` for the estimators.
+//!
+//! `--mechanism training` looks below the noise: whole trainings of a small network are recorded and replayed on
+//! neighbours.
 
 mod attacks;
 mod findings;
 mod target;
+mod training;
 
 use clap::Parser;
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
@@ -45,6 +49,9 @@ pub struct Arguments {
     /// Pairs of whole runs, each with its plan, its ledger and its noise, after which the sequential test gives up.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000))]
     pub pairs: u64,
+    /// Pairs of neighbours of --mechanism training.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub replays: u64,
     /// The probability with which a true claim is called violated, by all attacks together.
     #[arg(long, default_value_t = 0.01)]
     pub false_alarm: f64,
@@ -95,6 +102,10 @@ impl Arguments {
 /// [`Failure::BadInput`] for a budget that cannot be; [`Failure::Failed`] for a claim that is violated.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
+    if arguments.mechanism == Mechanism::Training {
+        let found = training::replays(arguments)?;
+        return Findings::new(arguments).replays(arguments.replays, &found);
+    }
     let mut target = Target::new(arguments)?;
     let mut findings = Findings::new(arguments);
     findings.announce(arguments, &target);

@@ -22,9 +22,11 @@ pub enum Mechanism {
     FixedSize,
     /// Of Poisson samples: DP-SGD where a neighbour lacks a record.
     Poisson,
+    /// Whole trainings of a small network, recorded and replayed on neighbours: no noise hides what reaches it.
+    Training,
 }
 
-/// A bug that is planted, to see that it is found.
+/// A bug that is planted, to see that it is found: by --mechanism training, and the first three by the others too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sabotage {
     /// Half of the noise: the sensitivity is declared at half of what the record moves.
@@ -33,6 +35,26 @@ pub enum Sabotage {
     AccountedOnce,
     /// The first batch is used in every step.
     FixedBatches,
+    /// Gradients of records are not clipped.
+    NoClip,
+    /// The gradient of the batch is clipped in place of each record's.
+    ClipByBatch,
+    /// The sum of gradients gets the noise of their mean.
+    MeanForSum,
+    /// Ties are broken by what the records hold.
+    UnstableTies,
+    /// Batches of one size are accounted for as Poisson samples.
+    PoissonForFixed,
+    /// A release is left out of the ledger.
+    DroppedLine,
+    /// The mean is over a number of records that is read from the data.
+    SizeFromData,
+    /// Features are divided by the largest norm of the data.
+    NormalisingByData,
+    /// A run that is taken up again adds the noise of before to other values.
+    ResumedNoise,
+    /// The record is among those that the public side has seen.
+    CanaryInPublic,
 }
 
 /// Runs of one mechanism.
@@ -56,17 +78,22 @@ impl Target {
         let once = arguments.sabotage == Some(Sabotage::AccountedOnce);
         let planned = if once { 1 } else { arguments.steps };
         let all = arguments.mechanism == Mechanism::Gaussian;
-        if arguments
-            .sabotage
-            .is_some_and(|bug| bug != Sabotage::HalfNoise)
-            && arguments.steps < 2
-        {
-            let message = "--sabotage with --steps 1: with one release there is no such bug";
-            return Err(Failure::input(message, "say --steps 4"));
-        }
-        if all && arguments.sabotage == Some(Sabotage::FixedBatches) {
-            let message = "--sabotage fixed-batches with --mechanism gaussian: it draws no batches";
-            return Err(Failure::input(message, "say --mechanism fixed-size"));
+        match arguments.sabotage {
+            None | Some(Sabotage::HalfNoise) => {}
+            Some(Sabotage::AccountedOnce | Sabotage::FixedBatches) if arguments.steps < 2 => {
+                let message = "--sabotage with --steps 1: with one release there is no such bug";
+                return Err(Failure::input(message, "say --steps 4"));
+            }
+            Some(Sabotage::FixedBatches) if all => {
+                let message =
+                    "--sabotage fixed-batches with --mechanism gaussian: it draws no batches";
+                return Err(Failure::input(message, "say --mechanism fixed-size"));
+            }
+            Some(Sabotage::AccountedOnce | Sabotage::FixedBatches) => {}
+            Some(_) => {
+                let message = "--sabotage: this bug is one of trainings";
+                return Err(Failure::input(message, "say --mechanism training"));
+            }
         }
         let input = |error: DpError| Failure::input(error.to_string(), "claim another budget");
         let records = arguments.canaries as usize;
@@ -74,9 +101,12 @@ impl Target {
         let sampler: BatchSampler = match arguments.mechanism {
             Mechanism::Gaussian => AllRecords::new(records).map_err(input)?.into(),
             Mechanism::FixedSize => FixedSizeSampler::new(records, batch).map_err(input)?.into(),
-            Mechanism::Poisson => PoissonSampler::new(records, arguments.rate)
-                .map_err(input)?
-                .into(),
+            // Trainings are replayed, with samplers of their own.
+            Mechanism::Poisson | Mechanism::Training => {
+                PoissonSampler::new(records, arguments.rate)
+                    .map_err(input)?
+                    .into()
+            }
         };
         let plan =
             TrainingPlan::within(arguments.epsilon, arguments.delta, planned, sampler.clone());

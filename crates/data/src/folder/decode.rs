@@ -3,7 +3,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use image::imageops::{self, FilterType};
-use image::{ImageError, ImageFormat, ImageReader, RgbImage};
+use image::{ImageError, ImageFormat, ImageReader, Limits, RgbImage};
 
 use super::PixelRange;
 use crate::DataError;
@@ -15,10 +15,14 @@ pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
         reason,
     };
     let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-    // By its first bytes, not by its name. The decoder's own limits (512 MiB) stop a bomb.
-    let reader = ImageReader::new(Cursor::new(&bytes))
+    // By its first bytes, not by its name.
+    let mut reader = ImageReader::new(Cursor::new(&bytes))
         .with_guessed_format()
         .map_err(|error| unreadable(error.to_string()))?;
+    // Memory for what the file can hold, never for what its header claims.
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(most(bytes.len()));
+    reader.limits(limits);
     if reader.format() == Some(ImageFormat::Jpeg) && !has_end(&bytes) {
         return Err(unreadable("the jpg file is cut off".into()));
     }
@@ -26,6 +30,12 @@ pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
         .decode()
         .map_err(|error| unreadable(reason(&error).into()))?;
     Ok(image.into_rgb8())
+}
+
+/// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in
+/// any case. A byte of deflate is at most 1032, with 8 pixels of 3 bytes in each; JPEG packs less tightly.
+fn most(bytes: usize) -> u64 {
+    (2 * 1032 * 8 * 3 * bytes as u64).clamp(1 << 20, 512 << 20)
 }
 
 /// What a decoder complains of, without its words: they may quote the file.

@@ -14,6 +14,9 @@
 //! | the same | [`Guesses::gaussian_lower_bound`] | that the trade-off curve is a Gaussian mechanism's |
 //! | pairs of runs, one after the other | [`Sequential`] | nothing against a [`Claim`] |
 //!
+//! No score is needed where a training can be run twice with the same randomness: a [`Recording`] of all that reached
+//! a mechanism is held against that of a neighbour, and against what is declared of it.
+//!
 //! Every [`LowerBound`] says what it assumes, and is printed rounded down. A [`Claim`] is what an accountant
 //! promises, with its whole curve: it can be tested by the same scores without assuming a Gaussian one.
 //!
@@ -36,6 +39,7 @@ mod goodness;
 mod many_runs;
 mod noncentral_t;
 mod one_run;
+mod replay;
 mod sequential;
 
 pub use bound::{Assumption, LowerBound, Verdict};
@@ -44,4 +48,5 @@ pub use gaussian_law::gaussian_law;
 pub use goodness::{KolmogorovSmirnov, kolmogorov_smirnov};
 pub use many_runs::{Counts, Scores};
 pub use one_run::{Guesses, best_guesses};
+pub use replay::{Fault, Recorded, Recording};
 pub use sequential::Sequential;

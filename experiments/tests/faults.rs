@@ -1,0 +1,251 @@
+//! What disks do to a run: files that are cut or have a bit turned, a disk that is full, a folder that is read-only.
+//! Each run either says so and keeps what it had, or ends with the weights of a run that nothing befell.
+#![cfg(unix)]
+
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use program::{folder, lines, stopped_after, text};
+
+const STEPS: usize = 12;
+/// Where the run is stopped: behind the checkpoints of steps 3, 6 and 8.
+const STOPPED: usize = 8;
+
+/// A run whose noise is known, so that it can be repeated.
+fn start(out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    command
+        .args([
+            "--backend",
+            "flex",
+            "--unconditional",
+            "--records",
+            "60",
+            "--batch",
+            "6",
+        ])
+        .args([
+            "--steps",
+            &STEPS.to_string(),
+            "--delta",
+            "1e-3",
+            "--slices",
+            "8",
+            "--epsilon",
+            "5",
+        ])
+        .args([
+            "--insecure-noise-seed",
+            "3",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+            "--out",
+        ])
+        .arg(out);
+    command
+}
+
+fn resume(out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    command
+        .args([
+            "--backend",
+            "flex",
+            "--checkpoint-every",
+            "3",
+            "--quick-scores",
+            "--resume",
+        ])
+        .arg(out);
+    command
+}
+
+fn ran(mut command: Command) -> Output {
+    command.output().expect("the binary starts")
+}
+
+fn weights(out: &Path) -> Vec<u8> {
+    fs::read(out.join("model.bpk")).expect("weights")
+}
+
+/// The weights of a run that nothing befell, and the folder of one that was stopped on its way.
+fn whole_and_stopped() -> (Vec<u8>, tempfile::TempDir, PathBuf) {
+    let (_whole, whole) = folder();
+    let output = ran(start(&whole));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (keep, stopped) = folder();
+    stopped_after(&mut start(&stopped), STOPPED);
+    (weights(&whole), keep, stopped)
+}
+
+/// All files of a folder, at any depth.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|e| e.expect("an entry").path());
+    let all = entries.flat_map(|path| match path.is_dir() {
+        true => files(&path),
+        false => vec![path],
+    });
+    let mut all: Vec<PathBuf> = all.collect();
+    all.sort();
+    all
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in files(from) {
+        let target = to.join(file.strip_prefix(from).expect("below"));
+        fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
+        fs::copy(&file, target).expect("a copy");
+    }
+}
+
+/// A damaged run resumes to the same weights, or is refused as bad input and keeps its ledger.
+fn same_or_refused(out: &Path, damage: &str, whole: &[u8]) -> bool {
+    let before = fs::read(out.join("ledger.jsonl")).ok();
+    let output = ran(resume(out));
+    let message = text(&output.stderr);
+    if output.status.success() {
+        assert!(weights(out) == whole, "{damage}: other weights");
+        assert!(
+            lines(out) >= STEPS,
+            "{damage}: a ledger of {} lines",
+            lines(out)
+        );
+        return true;
+    }
+    assert_eq!(output.status.code(), Some(2), "{damage}: {message}");
+    assert!(!message.contains("panicked"), "{damage}: {message}");
+    let after = fs::read(out.join("ledger.jsonl")).ok();
+    assert!(before == after, "{damage}: the ledger is another");
+    false
+}
+
+#[test]
+fn cut_files_and_turned_bits_are_refused_or_change_nothing() {
+    let (whole, _keep, stopped) = whole_and_stopped();
+    let (mut same, mut refused) = (0, 0);
+    for file in files(&stopped) {
+        let name = file.strip_prefix(&stopped).expect("below").to_path_buf();
+        let bytes = fs::read(&file).expect("readable");
+        if bytes.is_empty() {
+            continue;
+        }
+        // Settings: what a turned bit makes of a number or a comment may be as good as what was there. The checkpoint
+        // knows the settings it belongs to, so weights never mix.
+        for (what, damaged) in [
+            ("cut", bytes[..bytes.len() / 2].to_vec()),
+            ("a bit of", {
+                let mut turned = bytes.clone();
+                turned[bytes.len() / 3] ^= 1;
+                turned
+            }),
+        ] {
+            let (_other, other) = folder();
+            copy(&stopped, &other);
+            fs::write(other.join(&name), damaged).expect("written");
+            match same_or_refused(&other, &format!("{what} {}", name.display()), &whole) {
+                true => same += 1,
+                false => refused += 1,
+            }
+        }
+    }
+    // The files of the last checkpoint are under checksums.
+    assert!(
+        refused >= 6 && same >= 2,
+        "{refused} refused, {same} the same"
+    );
+}
+
+/// A shell with a file system of its own, where this machine lets one make one.
+fn with_tmpfs(size: &str, mounted: &Path, script: &str, more: &[&Path]) -> Option<Output> {
+    let prelude = format!("mount -t tmpfs -o size={size} none \"$1\" || exit 99; {script}");
+    let output = Command::new("unshare")
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            &prelude,
+            "sh",
+        ])
+        .arg(mounted)
+        .args(more)
+        .output();
+    let output = output
+        .ok()
+        .filter(|output| output.status.code() != Some(99));
+    // Without user namespaces it says so before the script.
+    output.filter(|output| !text(&output.stderr).starts_with("unshare:"))
+}
+
+/// The script runs in a file system of so many bytes; the folder is copied out of it before it goes.
+fn on_a_small_disk(size: &str, stopped: &Path, whole: &[u8]) -> Option<bool> {
+    let (_keep, mounted) = folder();
+    fs::create_dir_all(&mounted).expect("a folder");
+    let (_copied, copied) = folder();
+    let script = "cp -r \"$2\" \"$1/run\" || exit 98; \"$4\" --backend flex --checkpoint-every 3 --quick-scores \
+                  --resume \"$1/run\"; code=$?; cp -r \"$1/run\" \"$3\"; exit $code";
+    let binary = Path::new(env!("CARGO_BIN_EXE_swae"));
+    let output = with_tmpfs(size, &mounted, script, &[stopped, &copied, binary])?;
+    let message = text(&output.stderr);
+    if output.status.code() == Some(98) {
+        return Some(false);
+    }
+    assert!(!message.contains("panicked"), "{size}: {message}");
+    if output.status.success() {
+        assert!(weights(&copied) == whole, "{size}: other weights");
+        return Some(false);
+    }
+    assert_eq!(output.status.code(), Some(1), "{size}: {message}");
+    assert!(lines(&copied) >= STOPPED, "{size}: the ledger lost lines");
+    // With room it goes on.
+    let output = ran(resume(&copied));
+    assert!(output.status.success(), "{size}: {}", text(&output.stderr));
+    assert!(weights(&copied) == whole, "{size}: other weights");
+    assert!(lines(&copied) >= STEPS, "{size}");
+    Some(true)
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let (whole, _keep, stopped) = whole_and_stopped();
+    let held: u64 = files(&stopped)
+        .iter()
+        .map(|file| file.metadata().expect("a file").len())
+        .sum();
+    let mut full = 0;
+    for more in [40, 200, 1200, 3000, 6000] {
+        let size = format!("{}k", held / 1024 + more);
+        match on_a_small_disk(&size, &stopped, &whole) {
+            None => return test_support::skipped("namespaces", "unshare cannot mount here"),
+            Some(was_full) => full += usize::from(was_full),
+        }
+    }
+    assert!(full >= 2, "the disk was full {full} times");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let (_whole, _keep, stopped) = whole_and_stopped();
+    let (_mounted, mounted) = folder();
+    fs::create_dir_all(&mounted).expect("a folder");
+    let script = "cp -r \"$2\" \"$1/run\"; mount -o remount,ro none \"$1\" || exit 99; \
+                  \"$3\" --backend flex --resume \"$1/run\"; code=$?; \
+                  \"$3\" --backend flex --records 60 --batch 6 --steps 2 --delta 1e-3 --epsilon 5 --out \"$1/new\"; \
+                  exit $((code * 10 + $?))";
+    let binary = Path::new(env!("CARGO_BIN_EXE_swae"));
+    let Some(output) = with_tmpfs("100m", &mounted, script, &[&stopped, binary]) else {
+        return test_support::skipped("namespaces", "unshare cannot mount here");
+    };
+    let message = text(&output.stderr);
+    // Both are refused as bad input.
+    assert_eq!(output.status.code(), Some(22), "{message}");
+    assert!(message.to_lowercase().contains("read-only"), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+}
