@@ -156,7 +156,7 @@ pub fn network(fresh: Network, settings: &Settings, session: &Session) -> Result
     let classes = fresh.classes;
     let found = match from {
         GLYPHS | SHAPES => public(settings, classes, session)?,
-        run => of_run(settings.latent, run, session)?,
+        run => of_run(settings, run, session)?,
     };
     Ok(found.seeing_labels(classes, device))
 }
@@ -166,8 +166,8 @@ fn untrained(latent: usize, classes: usize, device: &Device) -> Network {
 }
 
 /// The weights of a finished run.
-fn of_run(latent: usize, run: &str, session: &Session) -> Result<Network, Failure> {
-    let device = &session.chosen.device;
+fn of_run(settings: &Settings, run: &str, session: &Session) -> Result<Network, Failure> {
+    let (latent, device) = (settings.latent, &session.chosen.device);
     let kept = session.folder.file(START);
     if let Some(bytes) = trained::read(&kept)? {
         let (classes, weights) = bytes.split_at_checked(8).unwrap_or_default();
@@ -178,6 +178,8 @@ fn of_run(latent: usize, run: &str, session: &Session) -> Result<Network, Failur
     }
     let folder = RunFolder::open(Path::new(run))?;
     let other: Settings = folder.read_toml("config.toml")?;
+    // Another run may lie there by now.
+    check_run(settings, run, &other)?;
     let classes = if other.conditional {
         Glyphs::CLASSES
     } else {
@@ -288,4 +290,28 @@ fn records(from: &str, labelled: bool, step: usize, classes: usize) -> (Vec<f32>
     let images: Vec<Vec<u8>> = indices.par_iter().map(image).collect();
     let unit = |byte: u8| f32::from(byte) / 255.0;
     (images.into_iter().flatten().map(unit).collect(), sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::swae::latents::{decode, with_labels};
+
+    #[test]
+    fn labels_mean_nothing_to_weights_that_never_saw_them() {
+        let device = Device::flex();
+        let latents = [0.3, -0.2, 0.1, 0.0, 0.5, -0.4];
+        let plain = untrained(3, 0, &device);
+        let images = decode(&plain, latents.to_vec(), &device);
+        let seeing = plain.seeing_labels(4, &device);
+        for labels in [[0, 1], [3, 2]] {
+            let inputs = with_labels(&latents, 3, 4, &labels);
+            let found = decode(&seeing, inputs, &device);
+            assert!(found.iter().zip(&images).all(|(a, b)| (a - b).abs() < 1e-6));
+        }
+        assert_eq!(
+            to_host(&seeing.clone().seeing_labels(4, &device)),
+            to_host(&seeing)
+        );
+    }
 }
