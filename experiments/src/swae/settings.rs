@@ -21,7 +21,7 @@ pub enum PresetName {
     Quick,
     /// The settings of Rodriguez-Vitores, Lalanne and Loubes 2025 (arXiv 2502.01701), section 6.
     Paper,
-    /// The best samples at epsilon 1: from public weights, with private marginals of the latents.
+    /// From public weights, with private marginals of the latents as the sampler.
     Tuned,
 }
 
