@@ -10,6 +10,18 @@ use lab::session::Used;
 use model::latent::ImageShape;
 use rayon::prelude::*;
 
+/// The name of shapes that the program draws.
+pub const SHAPES: &str = "shapes";
+
+/// What drawn records show, by the name of what is drawn; none for records of somebody.
+pub fn drawn(name: &str) -> Option<&'static str> {
+    match name {
+        "glyphs" => Some("digits drawn by the program, which show what the ten classes look like"),
+        SHAPES => Some("lines, outlines and textures of no class"),
+        _ => None,
+    }
+}
+
 /// A data set whose training records are all private, cut to the first `records`, and how it is used.
 ///
 /// # Errors

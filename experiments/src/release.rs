@@ -33,6 +33,19 @@ impl Values {
         Self::new(&groups, declared.unwrap_or(own))
     }
 
+    /// How far the values may move, as declared.
+    #[cfg(test)]
+    pub fn declared(&self) -> f64 {
+        self.sensitivity
+    }
+
+    /// How far these values, before noise, are from others.
+    #[cfg(test)]
+    pub fn distance(&self, other: &Self) -> f64 {
+        let pairs = self.flat.iter().zip(&other.flat);
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
     fn sensitivity(&self) -> Result<Sensitivity, Failure> {
         Sensitivity::l2(self.sensitivity).map_err(Failure::failed)
     }

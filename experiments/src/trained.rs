@@ -1,10 +1,14 @@
 //! Networks that were trained on public records, kept in the cache behind a checksum.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::progress::Progress;
 use lab::run_folder::write_file;
+use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use model::latent::{TrainingState, TrainingStep};
+use serde_json::Value;
 
 /// The failure of a file that cannot be used.
 pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
@@ -41,4 +45,120 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 /// [`Failure::Failed`] names the file and the cause.
 pub fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
     write_file(path, &[hex(body).as_bytes(), body].concat())
+}
+
+/// Where an autoencoder that is trained on public records is kept: whole, or as far as its training came.
+pub struct Place {
+    path: PathBuf,
+}
+
+impl Place {
+    /// In `cache`, by all that decides the autoencoder.
+    pub fn of(cache: &Path, key: &Value) -> Self {
+        let name = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
+        Self {
+            path: cache.join("autoencoders").join(name),
+        }
+    }
+
+    /// The file of the whole.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The weights, where the training is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a damaged file.
+    pub fn whole(&self) -> Result<Option<Vec<f32>>, Failure> {
+        let Some(bytes) = read(&self.path)? else {
+            return Ok(None);
+        };
+        println!("public    autoencoder {}", self.path.display());
+        Ok(Some(floats_of_bytes(&bytes)))
+    }
+
+    /// Where a training was stopped, which is said with `what` it is a training on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Place::whole`].
+    pub fn reached(&self, what: &str) -> Result<Option<TrainingState>, Failure> {
+        let part = self.part();
+        let from = read(&part)?
+            .map(|bytes| state(&bytes).ok_or_else(|| damaged(&part, &"it is cut short")))
+            .transpose()?;
+        let done = from.as_ref().map_or(0, |state| state.done);
+        let after = match done {
+            0 => String::new(),
+            done => format!(", from step {done}"),
+        };
+        println!("public    training an autoencoder on {what}{after}");
+        Ok(from)
+    }
+
+    /// Shows a step, and keeps the state after it where the training is to stop there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`]; [`Failure::Failed`] where the state cannot be written.
+    pub fn after(
+        &self,
+        step: TrainingStep,
+        state: &dyn Fn() -> TrainingState,
+        progress: &Progress,
+        session: &Session,
+    ) -> Result<(), Failure> {
+        progress.step();
+        if step.done % 50 == 0 || step.done == step.steps {
+            progress.message(format!("{:.1} nats", step.loss));
+        }
+        if session.interrupt.asked() && step.done < step.steps {
+            write(&self.part(), &bytes_of(&state()))?;
+            let (done, steps) = (step.done, step.steps);
+            session.interrupt.check(&format!(
+                "the autoencoder was trained, after step {done} of {steps}"
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the weights of a training that is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names the file and the cause.
+    pub fn keep(&self, weights: &[f32]) -> Result<(), Failure> {
+        write(&self.path, &floats_to_bytes(weights))?;
+        // Nobody misses it where it cannot be removed: the whole is read first.
+        let _ = std::fs::remove_file(self.part());
+        Ok(())
+    }
+
+    fn part(&self) -> PathBuf {
+        self.path.with_extension("part")
+    }
+}
+
+/// A training that was stopped: steps done, number of weights, weights, optimizer.
+fn bytes_of(state: &TrainingState) -> Vec<u8> {
+    let mut bytes = (state.done as u64).to_le_bytes().to_vec();
+    bytes.extend((state.weights.len() as u64).to_le_bytes());
+    bytes.extend(floats_to_bytes(&state.weights));
+    bytes.extend(&state.optimizer);
+    bytes
+}
+
+/// What [`bytes_of`] wrote; none where it ends early.
+fn state(bytes: &[u8]) -> Option<TrainingState> {
+    let (done, rest) = bytes.split_first_chunk::<8>()?;
+    let (count, rest) = rest.split_first_chunk::<8>()?;
+    let length = u64::from_le_bytes(*count).checked_mul(4)?;
+    let (weights, optimizer) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    Some(TrainingState {
+        done: usize::try_from(u64::from_le_bytes(*done)).ok()?,
+        weights: floats_of_bytes(weights),
+        optimizer: optimizer.to_vec(),
+    })
 }

@@ -1,5 +1,6 @@
 //! Private latents: one group for all records, or one a class.
 
+use crate::particles::share;
 use crate::records::Records;
 
 /// The groups that flow by themselves. Sizes and labels are public, latents are not.
@@ -60,11 +61,4 @@ impl Groups {
     pub fn share(&self, total: usize) -> Vec<usize> {
         share(&self.sizes(), total)
     }
-}
-
-/// `total` particles shared out as groups of these sizes are; at least one a group.
-pub fn share(sizes: &[usize], total: usize) -> Vec<usize> {
-    let all: usize = sizes.iter().sum();
-    let share = |&size: &usize| (total * size).div_ceil(all.max(1)).max(1);
-    sizes.iter().map(share).collect()
 }

@@ -5,18 +5,16 @@ use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
 use model::latent::ImageShape;
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 
-use super::data_split::SHAPES;
 use super::mechanisms::Generated;
 use super::settings::Settings;
 use super::space::Space;
 use super::train::Flow;
 use crate::export::{self, Source};
+use crate::latents::{Latents, Remaining};
+use crate::records::drawn;
 
-const LATENTS: &str = "latents.f32";
-const LABELS: &str = "labels.u8";
 /// The public autoencoder, whose decoder makes images of latents.
 const SPACE: &str = "autoencoder.f32";
 
@@ -27,11 +25,12 @@ const SPACE: &str = "autoencoder.f32";
 /// [`Failure::Failed`] names the file that could not be written.
 pub fn keep(run: &Flow, session: &Session, generated: &Generated) -> Result<Source, Failure> {
     let folder = &session.folder;
-    folder.write(LATENTS, &floats_to_bytes(&generated.rows))?;
-    if let Some(labels) = &generated.labels {
-        let bytes: Vec<u8> = labels.iter().map(|&l| l as u8).collect();
-        folder.write(LABELS, &bytes)?;
-    }
+    let latents = Latents {
+        rows: generated.rows.clone(),
+        labels: generated.labels.clone(),
+        dim: run.settings.latent,
+    };
+    latents.keep(folder)?;
     if let Some(space) = &run.space {
         folder.write(SPACE, &floats_to_bytes(&space.weights()))?;
     }
@@ -44,9 +43,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     let (public, name) = (&run.split.public, &run.split.public_name);
     let what = match run.settings.public.as_str() {
         "half" => "images of the kind of the private ones",
-        "glyphs" => "digits drawn by the program, which show what the ten classes look like",
-        SHAPES => "lines, outlines and textures of no class",
-        _ => "images of another data set",
+        other => drawn(other).unwrap_or("images of another data set"),
     };
     let mut public_knowledge = format!(
         "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
@@ -67,42 +64,22 @@ fn source(run: &Flow, labelled: bool) -> Source {
 /// Particles where the flow left them, each once.
 struct Stored {
     space: Space,
-    latents: Vec<f32>,
-    labels: Option<Vec<u8>>,
+    latents: Remaining,
     shape: ImageShape,
     device: Device,
-    /// Those that were not yet given, in a random order; none before the first ones are.
-    left: Option<Vec<usize>>,
-}
-
-impl Stored {
-    fn count(&self) -> usize {
-        self.latents.len() / self.space.dim()
-    }
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let (all, d) = (self.count(), self.space.dim());
-        let left = self.left.get_or_insert_with(|| {
-            let mut order: Vec<usize> = (0..all).collect();
-            order.shuffle(rng);
-            order
-        });
-        let chosen = left.split_off(left.len().saturating_sub(count));
-        let rows = chosen
-            .iter()
-            .flat_map(|&i| &self.latents[i * d..(i + 1) * d]);
-        let rows: Vec<f32> = rows.copied().collect();
-        let label = |labels: &Vec<u8>| chosen.iter().map(|&i| usize::from(labels[i])).collect();
+        let chosen = self.latents.take(count, rng);
         Ok(export::Samples {
-            pixels: self.space.decode_in(&rows, self.shape, &self.device),
-            labels: self.labels.as_ref().map(label),
+            pixels: self.space.decode_in(&chosen.rows, self.shape, &self.device),
+            labels: chosen.labels,
         })
     }
 
     fn most(&self) -> Option<usize> {
-        Some(self.count())
+        Some(self.latents.all.count())
     }
 }
 
@@ -120,27 +97,11 @@ pub fn sampler(
     let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
     let space = Space::of_weights(&settings, &weights, device)
         .map_err(|e| export::damaged(&folder.file(SPACE), &e))?;
-    let latents = floats_of_bytes(&export::bytes(folder, LATENTS)?);
-    let count = latents.len() / settings.latent;
-    let labels = match source.labelled {
-        true => Some(export::bytes(folder, LABELS)?),
-        false => None,
-    };
-    let fits = count > 0 && labels.as_ref().is_none_or(|labels| labels.len() == count);
-    if !fits || latents.len() != count * settings.latent {
-        let why = format!(
-            "{} values are no rows of {}, a label each",
-            latents.len(),
-            settings.latent
-        );
-        return Err(export::damaged(&folder.file(LATENTS), &why));
-    }
+    let latents = Latents::read(folder, settings.latent, source.labelled)?;
     Ok(Stored {
         space,
-        latents,
-        labels,
+        latents: Remaining::of(latents),
         shape: source.shape,
         device: device.clone(),
-        left: None,
     })
 }

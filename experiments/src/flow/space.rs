@@ -4,20 +4,17 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
-use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use lab::session::Session;
 use model::ModelError;
-use model::latent::{
-    DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
-};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
-use crate::trained::{damaged, read, write};
+use crate::trained::{Place, damaged};
 
 use super::Settings;
 use super::data_split::DataSplit;
@@ -96,11 +93,6 @@ impl Space {
             Self::Small(space) => to_host(space.as_ref()),
             Self::Dcgan(space) => to_host(space.as_ref()),
         }
-    }
-
-    /// The dimension of its latents.
-    pub fn dim(&self) -> usize {
-        self.latent()
     }
 
     /// That of the settings with weights as [`Space::weights`] gives them.
@@ -208,79 +200,28 @@ fn trained<M: LatentSpace + Module>(
     rng: &mut ChaCha20Rng,
     session: &Session,
 ) -> Result<M, Failure> {
-    let path = cache
-        .join("autoencoders")
-        .join(format!("{}.bin", &hex(key.to_string().as_bytes())[..24]));
-    if let Some(bytes) = read(&path)? {
-        println!("public    autoencoder {}", path.display());
-        return from_host(fresh.valid(), &floats_of_bytes(&bytes)).map_err(|e| damaged(&path, &e));
+    let place = Place::of(cache, key);
+    if let Some(weights) = place.whole()? {
+        return from_host(fresh.valid(), &weights).map_err(|e| damaged(place.path(), &e));
     }
-    let part = path.with_extension("part");
-    let from = read(&part)?
-        .map(|bytes| state(&bytes).ok_or_else(|| damaged(&part, &"it is cut short")))
-        .transpose()?;
+    let (count, name) = (split.public.len(), &split.public_name);
+    let from = place.reached(&format!("{count} records of {name}"))?;
+    let steps = training.epochs * count.div_ceil(BATCH);
     let done = from.as_ref().map_or(0, |state| state.done);
-    let after = match done {
-        0 => String::new(),
-        done => format!(", from step {done}"),
-    };
-    println!(
-        "public    training an autoencoder on {} records of {}{after}",
-        split.public.len(),
-        split.public_name
-    );
-    let steps = training.epochs * split.public.len().div_ceil(BATCH);
     let progress = Progress::from(done as u64, steps as u64);
     let (shape, whole) = (split.public.shape(), fresh.shape());
     let trained = training.run::<_, Stopped>(
         fresh,
-        split.public.len(),
+        count,
         |places| Ok(padded(&split.public.gather(places)?, shape, whole)),
         rng,
         from.as_ref(),
-        |step, state| {
-            progress.step();
-            if step.done % 50 == 0 || step.done == step.steps {
-                progress.message(format!("{:.1} nats", step.loss));
-            }
-            if session.interrupt.asked() && step.done < step.steps {
-                write(&part, &bytes_of(&state()))?;
-                let (done, steps) = (step.done, step.steps);
-                session.interrupt.check(&format!(
-                    "the autoencoder was trained, after step {done} of {steps}"
-                ))?;
-            }
-            Ok(())
-        },
+        |step, state| Ok(place.after(step, state, &progress, session)?),
     );
     progress.finish();
     let trained = trained.map_err(|Stopped(failure)| failure)?.valid();
-    write(&path, &floats_to_bytes(&to_host(&trained)))?;
-    // Nobody misses it where it cannot be removed: the whole is read first.
-    let _ = std::fs::remove_file(&part);
+    place.keep(&to_host(&trained))?;
     Ok(trained)
-}
-
-/// A training that was stopped: steps done, number of weights, weights, optimizer.
-fn bytes_of(state: &TrainingState) -> Vec<u8> {
-    let mut bytes = (state.done as u64).to_le_bytes().to_vec();
-    bytes.extend((state.weights.len() as u64).to_le_bytes());
-    bytes.extend(floats_to_bytes(&state.weights));
-    bytes.extend(&state.optimizer);
-    bytes
-}
-
-/// What [`bytes_of`] wrote; none where it ends early.
-fn state(bytes: &[u8]) -> Option<TrainingState> {
-    let (done, rest) = bytes.split_first_chunk::<8>()?;
-    let (count, rest) = rest.split_first_chunk::<8>()?;
-    let length = u64::from_le_bytes(*count).checked_mul(4)?;
-    let (weights, optimizer) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    Some(TrainingState {
-        done: usize::try_from(u64::from_le_bytes(*done)).ok()?,
-        weights: floats_of_bytes(weights),
-        optimizer: optimizer.to_vec(),
-    })
 }
 
 /// Why a training stopped.

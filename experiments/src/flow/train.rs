@@ -111,7 +111,7 @@ impl Experiment for Flow {
         let split = DataSplit::load(settings, arguments.running.data_dir.as_deref(), &cache)?;
         let sizes = group_sizes(settings, &split);
         let particles = settings.particles.unwrap_or(split.private.len());
-        let most = super::groups::share(&sizes, particles).iter().sum();
+        let most = crate::particles::share(&sizes, particles).iter().sum();
         let export = &arguments.own.export;
         export.check(split.test.shape(), settings.conditional, Some(most))?;
         let sampler = sampler(settings, &sizes)?;

@@ -6,14 +6,14 @@ use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use lab::diagnostic::Failure;
 use lab::figures;
-use model::swae::{ClassLatents, Swae};
+use model::swae::Swae;
 use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Slices, UniformBall};
 
 use super::latents::{decode, encode, with_labels};
-use super::samples::Sampler;
+use super::samples::{Origin, Sampler};
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 1000;
@@ -133,7 +133,7 @@ impl Evaluator {
     pub fn pictures(
         &self,
         model: &Swae,
-        classes: Option<&ClassLatents>,
+        origin: &Origin,
         rng: &mut impl Rng,
     ) -> Result<Pictures, Failure> {
         let side = self.test().width();
@@ -148,7 +148,7 @@ impl Evaluator {
         let rebuilt = self.reconstruct(model, &latents, &firsts);
         let columns = firsts.len().max(1);
         let both = [originals, rebuilt].concat();
-        let samples = self.samples(model, classes, rng)?;
+        let samples = self.sampler(model, origin).rows(rng)?.pixels;
         let (points, labels) = self.scatter_points(model);
         let mut pictures = Pictures::new();
         let mut show = |name, caption: &str, bytes| pictures.push((name, caption.into(), bytes));
@@ -197,27 +197,12 @@ impl Evaluator {
     }
 
     /// What `model` samples from.
-    pub fn sampler<'a>(
-        &'a self,
-        model: &'a Swae,
-        classes: Option<&'a ClassLatents>,
-    ) -> Sampler<'a> {
+    pub fn sampler<'a>(&'a self, model: &'a Swae, origin: &'a Origin) -> Sampler<'a> {
         Sampler {
             model,
-            classes,
+            origin,
             device: &self.device,
         }
-    }
-
-    /// One hundred samples, or ten of each class, a row each.
-    fn samples(
-        &self,
-        model: &Swae,
-        classes: Option<&ClassLatents>,
-        rng: &mut impl Rng,
-    ) -> Result<Vec<f32>, Failure> {
-        let count = classes.map_or(100, |classes| 10 * classes.present().len());
-        Ok(self.sampler(model, classes).draw(count, rng)?.pixels)
     }
 
     fn scatter_points(&self, model: &Swae) -> (Vec<f32>, Vec<usize>) {

@@ -4,11 +4,13 @@
 mod batches;
 mod evaluate;
 mod latents;
+mod marginals;
 mod moments;
 mod plan;
 mod report;
 mod samples;
 mod settings;
+mod start;
 mod train;
 
 pub(crate) use samples::sampler;

@@ -1,6 +1,5 @@
 //! The release of the class moments after training.
 
-use dp_core::mechanism::Sensitivity;
 use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use model::swae::{ClassLatents, class_moments, moment_sensitivity};
@@ -8,63 +7,67 @@ use model::swae::{ClassLatents, class_moments, moment_sensitivity};
 use super::Settings;
 use super::latents::encode;
 use super::plan::MOMENTS;
+use super::samples::Origin;
 use super::train::Swae;
+use crate::release::{Values, release_once};
 
 impl Swae {
-    /// The distribution that each class is sampled from; none in an unconditional run. Without
-    /// `--prior-samples` it comes from the latent moments of each class, released once, over all private records.
+    /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
+    /// once, over all private records.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`]
     /// before anything is released.
-    pub fn class_latents(
-        &mut self,
-        session: &mut Session,
-    ) -> Result<Option<ClassLatents>, Failure> {
+    pub fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
         let (settings, sizes) = (self.settings.clone(), self.batches.class_sizes.clone());
-        class_latents(&settings, &sizes, || self.moments(session))
+        let classes = class_latents(&settings, &sizes, || self.moments(session))?;
+        match classes {
+            Some(around) if settings.releases_marginals() => {
+                self.particles(&around, session).map(Origin::Particles)
+            }
+            Some(classes) => Ok(Origin::Classes(classes)),
+            None => Ok(Origin::Prior),
+        }
+    }
+
+    /// The latents of all private records, class by class, by the weights that are scored.
+    pub(super) fn private_latents(&mut self, session: &Session) -> Result<&[Vec<f32>], Failure> {
+        if self.latents.is_empty() {
+            let model = self.training.averaged_weights()?;
+            for class in self.data.train.indices_by_class() {
+                let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
+                for part in class.chunks(500) {
+                    session.interrupt.check("records were encoded")?;
+                    let pixels = self.data.train.gather(part).unwrap_or_default();
+                    latents.extend(encode(&model, pixels, &session.chosen.device));
+                }
+                self.latents.push(latents);
+            }
+        }
+        Ok(&self.latents)
     }
 
     /// The latent moments of each class, released once.
     fn moments(&mut self, session: &mut Session) -> Result<Released, Failure> {
         let (latent, radius) = (self.settings.latent, self.settings.clip_activation);
-        match Released::read(&session.folder, MOMENTS)? {
-            Some(released) => Ok(released),
-            None => {
-                let model = self.training.averaged_weights()?;
-                let mut sums = Vec::new();
-                for class in self.data.train.indices_by_class() {
-                    let mut latents = Vec::with_capacity(class.len() * latent);
-                    for part in class.chunks(500) {
-                        session.interrupt.check("records were encoded")?;
-                        let pixels = self.data.train.gather(part).unwrap_or_default();
-                        latents.extend(encode(&model, pixels, &session.chosen.device));
-                    }
-                    sums.extend(class_moments(&latents, latent, radius));
-                }
-                let released = match &mut self.training.releaser {
-                    Some(releaser) => {
-                        let sensitivity = Sensitivity::l2(moment_sensitivity(radius));
-                        let sensitivity = sensitivity.map_err(Failure::failed)?;
-                        let deviation = releaser.deviation_of(MOMENTS, sensitivity);
-                        let noisy = releaser
-                            .release_vector(MOMENTS, &sums, sensitivity, &mut session.ledger)
-                            .map_err(Failure::failed)?;
-                        Released {
-                            groups: vec![noisy],
-                            deviation: deviation.map_err(Failure::failed)?,
-                        }
-                    }
-                    None => Released {
-                        groups: vec![sums],
-                        deviation: 0.0,
-                    },
-                };
-                released.write(&session.folder, MOMENTS, session.ledger.releases())?;
-                Ok(released)
+        if let Some(released) = Released::read(&session.folder, MOMENTS)? {
+            // The last checkpoint has the key of their noise: what is released next must have another.
+            if let Some(releaser) = &mut self.training.releaser {
+                releaser.noise().advance();
             }
+            return Ok(released);
         }
+        let latents = self.private_latents(session)?;
+        let sums: Vec<Vec<f64>> = latents
+            .iter()
+            .map(|latents| class_moments(latents, latent, radius))
+            .collect();
+        let values = Values::new(&[sums.concat()], moment_sensitivity(radius));
+        let releaser = &mut self.training.releaser;
+        let released = release_once(releaser, MOMENTS, &values, &mut session.ledger)?;
+        released.write(&session.folder, MOMENTS, session.ledger.releases())?;
+        Ok(released)
     }
 }
 

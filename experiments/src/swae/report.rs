@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::evaluate::downstream::{Learner, Settings as Learning};
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
-use model::swae::{ClassLatents, Swae as Network};
+use model::swae::Swae as Network;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::scores::{READS_PRIVATE, ScoreFlags, Scored};
 
 use super::evaluate::Scores;
 use super::latents::encode;
-use super::samples;
+use super::samples::{self, Origin};
 use super::train::Swae;
 
 /// How a finished run is judged.
@@ -41,13 +41,9 @@ pub struct Judging {
 /// # Errors
 ///
 /// [`Failure::Failed`] where a picture cannot be drawn; [`Failure::Interrupted`].
-pub fn report(
-    run: &Swae,
-    session: &Session,
-    classes: Option<&ClassLatents>,
-) -> Result<Report, Failure> {
+pub fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged_weights()?;
-    let source = samples::source(&run.settings, &run.batches.class_sizes);
+    let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;
     let judging = &run.judging;
     let stop = || session.interrupt.check("the run was judged");
@@ -56,14 +52,14 @@ pub fn report(
     stop()?;
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(2);
-    let pictures = run.evaluator.pictures(&model, classes, &mut generator)?;
+    let pictures = run.evaluator.pictures(&model, origin, &mut generator)?;
     let (images, rebuilt) = if judging.score.quick_scores {
         (None, None)
     } else {
-        let (images, rebuilt) = judge(run, session, &model, classes)?;
+        let (images, rebuilt) = judge(run, session, &model, origin)?;
         (Some(images), rebuilt)
     };
-    let labels_read_private = judging.paper_labels && classes.is_none();
+    let labels_read_private = judging.paper_labels && matches!(origin, Origin::Prior);
     let mut warnings = crate::scores::warnings(&judging.score);
     if labels_read_private {
         warnings.push(
@@ -81,6 +77,7 @@ pub fn report(
         more: vec![
             ("images", images_in_json),
             ("public_knowledge", json!(source.public_knowledge)),
+            ("autoencoder_seconds", json!(run.public_seconds)),
         ],
     })
 }
@@ -105,14 +102,14 @@ fn judge(
     run: &Swae,
     session: &Session,
     model: &Network,
-    classes: Option<&ClassLatents>,
+    origin: &Origin,
 ) -> Result<(Scored, Option<f64>), Failure> {
     let (judging, evaluator) = (&run.judging, &run.evaluator);
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(3);
     let count = judging.score.scored as usize;
     let samples = evaluator
-        .sampler(model, classes)
+        .sampler(model, origin)
         .draw(count, &mut generator)?;
     let unlabelled = samples.labels.is_none();
     let labels = match samples.labels {

@@ -14,7 +14,9 @@ use super::Settings;
 use super::latents::{decode, with_labels};
 use super::moments::class_latents;
 use super::plan::MOMENTS;
+use super::start;
 use crate::export::{self, Source};
+use crate::latents::{Latents, Remaining};
 
 /// Samples with their latents.
 pub struct Samples {
@@ -26,58 +28,117 @@ pub struct Samples {
     pub latents: Vec<f32>,
 }
 
-/// What samples are drawn from: a decoder, and the latents of its classes or the prior.
+/// What latents are drawn from.
+pub enum Origin {
+    /// The prior.
+    Prior,
+    /// The distribution of each class.
+    Classes(ClassLatents),
+    /// Particles, each of which is one.
+    Particles(Latents),
+}
+
+/// What samples are drawn from: a decoder, and where its latents come from.
 pub struct Sampler<'a> {
     /// The decoder.
     pub model: &'a Swae,
-    /// The latents of each class; none for the prior.
-    pub classes: Option<&'a ClassLatents>,
+    /// Where latents come from.
+    pub origin: &'a Origin,
     /// Where it computes.
     pub device: &'a Device,
 }
 
 impl Sampler<'_> {
-    /// `count` samples, with labels where the model is conditional: in equal parts from the class Gaussians, rounded
-    /// up, class after class, or from the prior.
+    /// `count` samples, with labels where the model is conditional: in equal parts from the distributions of the
+    /// classes, rounded up, class after class; some of the particles, all where there are fewer; or from the prior.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the prior refuses the dimension.
     pub fn draw(&self, count: usize, rng: &mut impl Rng) -> Result<Samples, Failure> {
-        let model = self.model;
-        let Some(classes) = self.classes else {
-            let prior = UniformBall::new(model.latent).map_err(Failure::failed)?;
-            let latents = prior.sample(count, rng);
-            return Ok(Samples {
-                pixels: decode(model, latents.clone(), self.device),
-                labels: None,
-                latents,
-            });
+        let dim = self.model.latent;
+        let latents = match self.origin {
+            Origin::Prior => {
+                let prior = UniformBall::new(dim).map_err(Failure::failed)?;
+                let rows = prior.sample(count, rng);
+                let labels = None;
+                Latents { rows, labels, dim }
+            }
+            Origin::Classes(classes) => {
+                let each = count.div_ceil(classes.present().len().max(1));
+                of_each_class(classes, each, rng)
+            }
+            Origin::Particles(particles) => {
+                let mut places = particles.shuffled(rng);
+                places.truncate(count);
+                particles.at(&places)
+            }
         };
-        let present = classes.present();
-        let (mut latents, mut labels) = (Vec::new(), Vec::new());
-        for &class in &present {
-            let each = count.div_ceil(present.len());
-            latents.extend(classes.sample(class, each, rng));
-            labels.extend(vec![class; each]);
+        Ok(self.decoded(latents))
+    }
+
+    /// One hundred samples, or ten of each class, a row each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sampler::draw`].
+    pub fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
+        match self.origin {
+            Origin::Prior => self.draw(100, rng),
+            Origin::Classes(classes) => Ok(self.decoded(of_each_class(classes, 10, rng))),
+            Origin::Particles(particles) => {
+                // Class after class.
+                let labels = particles.labels.as_deref().unwrap_or_default();
+                let mut seen = vec![0; self.model.classes];
+                let first = |&place: &usize| {
+                    seen[labels[place]] += 1;
+                    seen[labels[place]] <= 10
+                };
+                let places: Vec<usize> = (0..particles.count()).filter(first).collect();
+                Ok(self.decoded(particles.at(&places)))
+            }
         }
-        let inputs = with_labels(&latents, model.latent, model.classes, &labels);
-        Ok(Samples {
+    }
+
+    fn decoded(&self, latents: Latents) -> Samples {
+        let model = self.model;
+        let inputs = match &latents.labels {
+            Some(labels) => with_labels(&latents.rows, model.latent, model.classes, labels),
+            None => latents.rows.clone(),
+        };
+        Samples {
             pixels: decode(model, inputs, self.device),
-            labels: Some(labels),
-            latents,
-        })
+            labels: latents.labels,
+            latents: latents.rows,
+        }
     }
 }
 
-/// What samples are made from beside weights and moments.
-pub fn source(settings: &Settings, class_sizes: &[usize]) -> Source {
-    let mut public_knowledge =
-        "Nothing: no public record, and no weights that were trained on any.".to_string();
+fn of_each_class(classes: &ClassLatents, each: usize, rng: &mut impl Rng) -> Latents {
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    for class in classes.present() {
+        rows.extend(classes.sample(class, each, rng));
+        labels.extend(vec![class; each]);
+    }
+    Latents {
+        dim: rows.len() / labels.len().max(1),
+        rows,
+        labels: Some(labels),
+    }
+}
+
+/// What samples are made from beside weights and what was released.
+///
+/// # Errors
+///
+/// As [`Settings::kind`].
+pub fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Failure> {
+    let drawn = "Nothing: no public record, and no weights that were trained on any.";
+    let mut public_knowledge = start::knowledge(settings)?.unwrap_or_else(|| drawn.to_string());
     if settings.conditional {
         public_knowledge += " The sizes of the classes are public.";
     }
-    Source {
+    Ok(Source {
         shape: SHAPE,
         labelled: settings.conditional,
         classes: class_sizes.len(),
@@ -86,7 +147,7 @@ pub fn source(settings: &Settings, class_sizes: &[usize]) -> Source {
             false => Vec::new(),
         },
         public_knowledge,
-    }
+    })
 }
 
 /// The images that the autoencoder takes and gives.
@@ -97,17 +158,26 @@ pub const SHAPE: ImageShape = ImageShape {
 
 struct Stored {
     model: Swae,
-    classes: Option<ClassLatents>,
+    origin: Origin,
     device: Device,
+    /// Particles that were not yet given.
+    remaining: Option<Remaining>,
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
         let sampler = Sampler {
             model: &self.model,
-            classes: self.classes.as_ref(),
+            origin: &self.origin,
             device: &self.device,
         };
+        if let Some(remaining) = &mut self.remaining {
+            let samples = sampler.decoded(remaining.take(count, rng));
+            return Ok(export::Samples {
+                pixels: samples.pixels,
+                labels: samples.labels,
+            });
+        }
         let samples = sampler.draw(count, rng)?;
         Ok(match samples.labels {
             Some(labels) => export::Samples::in_turn(&samples.pixels, &labels),
@@ -116,6 +186,10 @@ impl export::Sampler for Stored {
                 labels: None,
             },
         })
+    }
+
+    fn most(&self) -> Option<usize> {
+        self.remaining.as_ref().map(|left| left.all.count())
     }
 }
 
@@ -138,17 +212,26 @@ pub fn sampler(
         },
     };
     let untrained = config.init(&mut ChaCha20Rng::seed_from_u64(0), device);
-    let released = || {
-        Released::read(folder, MOMENTS)?.ok_or_else(|| {
-            export::damaged(
-                &folder.file(&format!("{MOMENTS}.bin")),
-                &"there is no such file",
-            )
-        })
+    let model = load_weights(untrained, folder)?;
+    let (origin, remaining) = if settings.releases_marginals() {
+        let latents = Latents::read(folder, settings.latent, true)?;
+        (Origin::Prior, Some(Remaining::of(latents)))
+    } else {
+        let released = || {
+            Released::read(folder, MOMENTS)?.ok_or_else(|| {
+                export::damaged(
+                    &folder.file(&format!("{MOMENTS}.bin")),
+                    &"there is no such file",
+                )
+            })
+        };
+        let classes = class_latents(&settings, &source.class_sizes, released)?;
+        (classes.map_or(Origin::Prior, Origin::Classes), None)
     };
     Ok(Stored {
-        classes: class_latents(&settings, &source.class_sizes, released)?,
-        model: load_weights(untrained, folder)?,
+        model,
+        origin,
         device: device.clone(),
+        remaining,
     })
 }

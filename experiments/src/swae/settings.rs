@@ -3,13 +3,16 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, bounded, budget_name, by_name, positive, text_in};
+use lab::session::{
+    self, Arguments, Ends, bounded, budget_name, by_name, positive, text_in, within,
+};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
 use crate::objective::{Frame, refused, weight};
 
 use super::report::Judging;
+use super::start;
 
 /// The presets in `assets/swae`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -18,6 +21,8 @@ pub enum PresetName {
     Quick,
     /// The settings of Rodriguez-Vitores, Lalanne and Loubes 2025 (arXiv 2502.01701), section 6.
     Paper,
+    /// From public weights, with private marginals of the latents as the sampler.
+    Tuned,
 }
 
 impl PresetName {
@@ -25,6 +30,7 @@ impl PresetName {
         match self {
             Self::Quick => include_str!("../../../assets/swae/quick.toml"),
             Self::Paper => include_str!("../../../assets/swae/paper.toml"),
+            Self::Tuned => include_str!("../../../assets/swae/tuned.toml"),
         }
     }
 }
@@ -37,6 +43,17 @@ pub enum Prior {
     Exact,
     /// By a fresh sample of as many points as the group has records, as Rodriguez-Vitores et al. have it.
     Sample,
+}
+
+/// What a conditional model is sampled by, after its training.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum SampledBy {
+    /// A Gaussian of each class, from released moments.
+    #[default]
+    Moments,
+    /// Particles of each class, from released moments and marginals.
+    Marginals,
 }
 
 /// How the weights start.
@@ -92,8 +109,31 @@ lab::settings! {
         #[flag(value_enum)]
         #[setting(default)]
         initialisation: Initialisation,
+        /// Steps of 100 drawn records that the weights start from: `--start-from public` alone.
+        #[setting(default = "public_steps")]
+        public_steps: u64,
+        /// What a conditional model is sampled by: released class moments, or marginals of the latents around them.
+        #[flag(value_enum)]
+        #[setting(default)]
+        sampler: SampledBy,
+        /// Share of the budget, in 1/z^2 of its Gaussian mechanism, for the releases of `--sampler marginals`.
+        #[setting(default = "quarter")]
+        marginals_share: f64,
+        /// Slices of a class whose marginals are released: `--sampler marginals` alone.
+        #[setting(default = "class_slices")]
+        class_slices: usize,
+        /// Bins of a marginal, a power of two: `--sampler marginals` alone.
+        #[setting(default = "bins")]
+        bins: usize,
     }
     optional {
+        /// Start from public weights: `public` trains them on drawn records (glyphs where the data are digits, else
+        /// shapes), `glyphs` or `shapes` on those; or the weights of a finished run on glyphs, by its folder.
+        #[flag(value_name = "public|RUN")]
+        start_from: String,
+        /// Particles over all classes, which are the samples (default: as many as private records): `--sampler
+        /// marginals` alone.
+        particles: usize,
         /// Evaluate an exponential moving average of the weights with this decay.
         ema: f64,
     }
@@ -120,6 +160,22 @@ fn yes() -> bool {
     true
 }
 
+fn public_steps() -> u64 {
+    6000
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+fn class_slices() -> usize {
+    144
+}
+
+fn bins() -> usize {
+    32
+}
+
 fn glyphs() -> String {
     DatasetKind::Glyphs.name().to_string()
 }
@@ -139,6 +195,47 @@ impl Settings {
     /// Whether class moments are released after the training.
     pub fn releases_moments(&self) -> bool {
         self.conditional && self.class_moments
+    }
+
+    /// Whether marginals are released after the moments.
+    pub fn releases_marginals(&self) -> bool {
+        self.sampler == SampledBy::Marginals
+    }
+
+    /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
+    fn check_unused(&self, own: &Flags) -> Result<(), Failure> {
+        let given = [
+            ("marginals-share", own.marginals_share.is_some()),
+            ("class-slices", own.class_slices.is_some()),
+            ("bins", own.bins.is_some()),
+            ("particles", own.particles.is_some()),
+        ];
+        match given.into_iter().find(|&(_, given)| given) {
+            Some((flag, _)) if !self.releases_marginals() => Err(Failure::input(
+                format!("--{flag}: --sampler moments has no use for it"),
+                "leave it out, or say --sampler marginals",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_marginals(&self) -> Result<(), Failure> {
+        let holds = !self.releases_marginals() || self.releases_moments();
+        let bound = "moments without --conditional, or with --prior-samples";
+        bounded("sampler", "marginals", holds, bound)?;
+        within(
+            "marginals-share",
+            self.marginals_share,
+            0.0,
+            1.0,
+            Ends::NEITHER,
+        )?;
+        let holds = self.bins.is_power_of_two() && self.bins >= 2;
+        bounded("bins", self.bins, holds, "a power of two of at least 2")?;
+        let holds = !self.releases_marginals() || self.class_slices >= self.latent;
+        let bound = format!("at least the latent dimension, {}", self.latent);
+        bounded("class-slices", self.class_slices, holds, &bound)?;
+        bounded("particles", 0, self.particles != Some(0), "at least 1")
     }
 
     /// The objective with its clipping.
@@ -185,6 +282,8 @@ impl session::Settings for Settings {
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
         settings.class_moments &= !own.prior_samples;
+        settings.check_unused(own)?;
+        settings.start_from = start::resolve(&settings, own.public_steps.is_some())?;
         Ok(settings)
     }
 
@@ -214,6 +313,10 @@ impl session::Settings for Settings {
         let decay = self.ema.unwrap_or(0.0);
         let bound = "at least 0 and below 1";
         bounded("ema", decay, (0.0..1.0).contains(&decay), bound)?;
+        let public = self.public_steps;
+        let holds = (1..=1_000_000).contains(&public);
+        bounded("public-steps", public, holds, "between 1 and 1000000")?;
+        self.check_marginals()?;
         self.objective().map(drop)
     }
 }

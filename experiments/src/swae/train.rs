@@ -1,6 +1,7 @@
 //! The training run: its records, its autoencoder, one step, and its interim scores.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use data::Dataset;
 use dp_core::plan::CheckedPlan;
@@ -18,14 +19,16 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use crate::particles::share;
 use crate::records::load_private;
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
-use super::plan::{MOMENTS, plan};
+use super::plan::{MARGINALS, MOMENTS, plan};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
 use super::settings::{Flags, Initialisation, Settings};
+use super::start;
 
 /// Interim evaluations on public test records during a run.
 const EVALUATIONS: u64 = 10;
@@ -39,6 +42,9 @@ pub struct Swae {
     pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
     used: Used,
+    /// Of all private records, class by class; none before they are encoded.
+    pub(super) latents: Vec<Vec<f32>>,
+    pub(super) public_seconds: f64,
     /// Of the last step; not private.
     losses: Option<StepLosses>,
 }
@@ -51,15 +57,22 @@ impl Experiment for Swae {
                                  metrics, weights, pictures and a report.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "Judging", "ExportFlags", "ExportRequest"];
-    const STORED: &'static [&'static str] = &[MOMENTS];
+    const STORED: &'static [&'static str] = &[MOMENTS, MARGINALS];
     type Settings = Settings;
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
         let finished = |folder: &RunFolder, settings: &Settings| {
-            let released =
-                !settings.releases_moments() || Released::read(folder, MOMENTS)?.is_some();
-            Ok(released && folder.file("model.bpk").exists())
+            let asked = [
+                (MOMENTS, settings.releases_moments()),
+                (MARGINALS, settings.releases_marginals()),
+            ];
+            for (name, _) in asked.into_iter().filter(|&(_, asked)| asked) {
+                if Released::read(folder, name)?.is_none() {
+                    return Ok(false);
+                }
+            }
+            Ok(folder.file("model.bpk").exists())
         };
         let weights = |folder: &_, run: &mut Self| run.training.load_weights(folder);
         Some(judge_again::<Self>(path, arguments, finished, weights))
@@ -79,10 +92,15 @@ impl Experiment for Swae {
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let export = &arguments.own.judging.export;
-        export.check(SHAPE, settings.conditional, None)?;
         let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let batches = Batches::new(settings, &data)?;
+        let most = settings.releases_marginals().then(|| {
+            let sizes = &batches.class_sizes;
+            let particles = settings.particles.unwrap_or(sizes.iter().sum());
+            share(sizes, particles).iter().sum()
+        });
+        export.check(SHAPE, settings.conditional, most)?;
         let plan = plan(settings, &batches)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let classes = data.train.classes();
@@ -111,6 +129,8 @@ impl Experiment for Swae {
             training,
             judging: arguments.own.judging.clone(),
             used,
+            latents: Vec::new(),
+            public_seconds: 0.0,
             losses: None,
         })
     }
@@ -131,7 +151,15 @@ impl Experiment for Swae {
     fn wording(&self) -> Wording {
         let mut wording = Wording::default();
         if self.settings.releases_moments() {
-            wording.releases += " and the class moments";
+            wording.releases += match self.settings.releases_marginals() {
+                true => ", the class moments and the class marginals",
+                false => " and the class moments",
+            };
+        }
+        if let Some(from) = &self.settings.start_from {
+            let start = crate::records::drawn(from).map_or("glyphs", |_| from);
+            wording.public =
+                format!("drawn {start}, on which the weights started, and the test records");
         }
         wording
     }
@@ -139,6 +167,14 @@ impl Experiment for Swae {
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (steps, dims) = (self.settings.steps, [self.settings.latent]);
         self.training.announcement(steps, &dims)
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let start = Instant::now();
+        let fresh = self.training.network.clone();
+        self.training.network = start::network(fresh, &self.settings, session)?;
+        self.public_seconds = start.elapsed().as_secs_f64();
+        Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
@@ -194,7 +230,7 @@ impl Experiment for Swae {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         self.training.save_weights(&session.folder)?;
-        let classes = self.class_latents(session)?;
-        report::report(self, session, classes.as_ref())
+        let origin = self.origin(session)?;
+        report::report(self, session, &origin)
     }
 }

@@ -10,7 +10,7 @@ use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
-use crate::records::{Records, Source};
+use crate::records::{Records, SHAPES, Source};
 
 use lab::session::{Used, bounded, splits_folder};
 
@@ -21,8 +21,6 @@ use super::plan::possible;
 const GLYPHS: usize = 30_000;
 const GLYPH_TESTS: usize = 2_000;
 
-/// The name of shapes that the program draws, as the public side.
-pub const SHAPES: &str = "shapes";
 /// Shapes of all passes.
 const MOST_SHAPES: usize = 10_000_000;
 /// One set of shapes for all seeds of a flow.

@@ -25,7 +25,7 @@ use super::Settings;
 use super::settings::{Mechanism, Norm};
 use super::train::Flow;
 
-use stored::Target;
+use crate::particles::Target;
 
 /// What the steps of a mechanism move.
 pub enum Moved {

@@ -1,43 +1,23 @@
-//! Particles: where they start, their steps towards stored targets, which are post-processing, and their end.
+//! Particles: where they start, their steps towards stored targets, and their end on the sphere.
 
 use lab::diagnostic::Failure;
-use rand::seq::index::sample;
 use swd::flow::StepSize;
-use swd::{FlowTarget, Particles, Region};
+use swd::{Particles, Region};
 
 use super::super::train::Flow;
-use super::stored::Target;
+use crate::particles::{Target, Way, first, rows_in};
 
 impl Flow {
     /// Where all particles start: uniform on the sphere.
     pub(super) fn first_particles(&mut self) -> Result<Vec<Particles>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
-        let mut starts = Vec::new();
-        for &n in &self.particles {
-            let particles = Particles::gaussian(n, self.groups.dim, 1.0, &mut self.public);
-            let mut particles = particles.map_err(Failure::failed)?;
-            particles.project_onto(sphere);
-            starts.push(particles);
-        }
-        Ok(starts)
+        first(&self.particles, self.groups.dim, sphere, &mut self.public)
     }
 
     pub(super) fn step_size(&self) -> StepSize {
         StepSize {
             step: self.settings.step_size,
             diffusion: self.settings.diffusion,
-        }
-    }
-
-    /// The size of one step of `steps`: from `h` along a line to a share of it, so that particles
-    /// that heard different slices settle.
-    fn step_size_at(&self, step: u64, steps: u64) -> StepSize {
-        let done = step as f64 / (steps.saturating_sub(1)).max(1) as f64;
-        let share = 1.0 + done * (self.settings.final_step - 1.0);
-        let size = self.step_size();
-        StepSize {
-            step: share * size.step,
-            ..size
         }
     }
 
@@ -48,30 +28,18 @@ impl Flow {
         targets: &[Target],
         step: u64,
     ) -> Result<f64, Failure> {
-        let size = self.step_size_at(step, self.steps_in_all());
-        let total: usize = self.particles.iter().sum();
-        let mut squares = 0.0;
-        for (particles, target) in groups.iter_mut().zip(targets) {
-            let all = target.slices().count();
-            let chosen: Vec<usize> = match self.settings.slices_per_step {
-                Some(some) if some < all => sample(&mut self.public, all, some).into_vec(),
-                _ => (0..all).collect(),
-            };
-            let squared = particles.step(target, &chosen, size, &mut self.public);
-            let squared = squared.map_err(Failure::failed)?;
-            squares += squared * particles.count() as f64 / total as f64;
-        }
-        Ok(squares)
+        let way = Way {
+            steps: self.steps_in_all(),
+            slices: self.settings.slices_per_step,
+            size: self.step_size(),
+            last: self.settings.final_step,
+        };
+        way.step(groups, targets, step, &mut self.public)
     }
 
     /// Particles back on the sphere, where the decoder knows its way.
     pub(super) fn on_the_sphere(&self, groups: &mut [Particles]) -> Result<Vec<f32>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
-        let mut rows = Vec::new();
-        for particles in groups {
-            particles.project_onto(sphere);
-            rows.extend(particles.rows());
-        }
-        Ok(rows)
+        Ok(rows_in(sphere, groups))
     }
 }

@@ -4,15 +4,13 @@ use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
-use swd::{FlowTarget, Region, SensitiveVector};
+use swd::{Region, SensitiveVector};
 
 use super::super::plan::{MOMENTS, RELEASE};
 use super::super::train::Flow;
 use super::Moved;
+use crate::particles::Target;
 use crate::release::{Values, release_once};
-
-/// Where a group's particles go.
-pub type Target = Box<dyn FlowTarget>;
 
 impl Flow {
     /// Private sliced marginals, counted around the private Gaussian of each group where a share of the

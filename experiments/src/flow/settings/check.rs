@@ -4,8 +4,8 @@ use lab::diagnostic::Failure;
 use lab::session::{bounded, positive};
 
 use crate::objective::Frame;
+use crate::records::SHAPES;
 
-use super::super::data_split::SHAPES;
 use super::{Mechanism, Norm, Settings};
 
 impl Settings {
