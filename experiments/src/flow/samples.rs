@@ -10,7 +10,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::data_split::SHAPES;
 use super::mechanisms::Generated;
-use super::settings::Settings;
+use super::settings::{Settings, Start};
 use super::space::Space;
 use super::train::Flow;
 use crate::export::{self, Source};
@@ -48,11 +48,25 @@ fn source(run: &Flow, labelled: bool) -> Source {
         SHAPES => "lines, outlines and textures of no class",
         _ => "images of another data set",
     };
+    let settings = &run.settings;
     let mut public_knowledge = format!(
         "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
         public.len()
     );
-    if labelled {
+    if settings.start == Start::Public {
+        public_knowledge += " Particles start at latents of such records";
+    }
+    if settings.cells > 1 {
+        public_knowledge += " Cells of latents are those of such records";
+    }
+    if settings.public_latents() {
+        public_knowledge += if settings.public_classes() {
+            ", class by class, by their labels."
+        } else {
+            "."
+        };
+    }
+    if labelled && settings.within_classes() {
         public_knowledge += " The sizes of the classes are public.";
     }
     Source {
