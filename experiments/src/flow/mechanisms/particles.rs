@@ -51,14 +51,11 @@ impl Flow {
             true => self.groups.class(group) * cells,
             false => 0,
         };
-        let own = &self.public_groups[first + group % cells];
-        let whole;
-        let rows = if own.len() >= ENOUGH * d {
-            own
-        } else {
-            whole = self.public_groups[first..first + cells].concat();
-            &whole
-        };
+        let enough = |rows: &Vec<f32>| rows.len() >= ENOUGH * d;
+        let rows = Some(self.public_groups[first + group % cells].clone())
+            .filter(enough)
+            .or_else(|| Some(self.public_groups[first..first + cells].concat()).filter(enough))
+            .unwrap_or_else(|| self.public_groups.concat());
         let count = rows.len() / d;
         let mut places = sample(&mut self.public, count, n.min(count)).into_vec();
         places.extend((count..n).map(|_| self.public.random_range(0..count)));
