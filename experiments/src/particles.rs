@@ -63,26 +63,6 @@ impl Way {
     }
 }
 
-/// Where the particles of each group start: Gaussian, put into `region`.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for a group without particles.
-pub fn first(
-    counts: &[usize],
-    dim: usize,
-    region: Region,
-    rng: &mut impl Rng,
-) -> Result<Vec<Particles>, Failure> {
-    let start = |&n: &usize| {
-        let particles = Particles::gaussian(n, dim, 1.0, rng);
-        let mut particles = particles.map_err(Failure::failed)?;
-        particles.project_onto(region);
-        Ok(particles)
-    };
-    counts.iter().map(start).collect()
-}
-
 /// The particles of all groups in `region`, where a decoder knows its way, `[n, d]` in rows.
 pub fn rows_in(region: Region, groups: &mut [Particles]) -> Vec<f32> {
     let mut rows = Vec::new();

@@ -115,6 +115,133 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
     }
 }
 
+/// By default a neighbour may have another label; with public class sizes it is one of the same class.
+#[test]
+fn a_promise_says_whether_labels_are_private() {
+    for (mechanism, labels, relation) in [
+        ("marginals", "private", "neighbours: replace one record;"),
+        ("gaussian", "private", "neighbours: replace one record;"),
+        (
+            "marginals",
+            "public",
+            "neighbours: replace one record by one of its group, group sizes public (groups: classes);",
+        ),
+    ] {
+        let (_keep, out) = folder();
+        let mut more = vec!["--mechanism", mechanism, "--epsilon", "2"];
+        if labels == "public" {
+            more.extend(["--labels", labels]);
+        }
+        if mechanism == "marginals" {
+            more.extend([
+                "--steps", "3", "--slices", "16", "--cells", "2", "--start", "public",
+            ]);
+            more.extend(["--covariances", "denoised"]);
+        }
+        let output = small(&out, &more);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (printed, run) = (text(&output.stdout), json(&out.join("run.json")));
+        assert!(printed.contains(relation), "{printed}");
+        let sentence = run["privacy"].as_str().expect("a promise");
+        assert!(
+            sentence.contains(relation) && sentence.contains("of their labels"),
+            "{sentence}"
+        );
+        let knew = run["public_knowledge"].as_str().expect("a sentence");
+        assert_eq!(
+            knew.contains("sizes of the classes are public"),
+            labels == "public",
+            "{knew}"
+        );
+        assert_eq!(
+            knew.contains("class by class, by their labels"),
+            mechanism == "marginals",
+            "{knew}"
+        );
+        // As many samples as asked for: their number tells of no size.
+        let samples = std::fs::read(out.join("labels.u8")).expect("labels").len();
+        assert_eq!(samples, 400);
+    }
+    for (flags, said) in [
+        (
+            &["--mechanism", "resampled", "--labels", "private"][..],
+            "--labels",
+        ),
+        (&["--private-part", "all"], "--private-part all"),
+        (&["--cells", "0"], "--cells 0"),
+        (&["--cells", "65"], "--cells 65"),
+        (&["--start", "public", "--moments-share", "0"], "--start"),
+        (&["--particles", "9"], "--particles 9"),
+    ] {
+        let (_keep, out) = folder();
+        let output = small(&out, flags);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        let refused = text(&output.stderr);
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// Beside public records of another kind, all training records may be private; half of them is, where asked for.
+#[test]
+fn all_records_are_private_where_none_of_them_is_public() {
+    for (part, warned) in [(&[][..], false), (&["--private-part", "half"], true)] {
+        let keep = tempfile::tempdir().expect("a folder");
+        let out = keep.path().join("run");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        command.args([
+            "--backend",
+            "flex",
+            "--public",
+            "shapes",
+            "--public-records",
+            "50",
+            "--public-epochs",
+            "1",
+        ]);
+        command.args([
+            "--records",
+            "300",
+            "--delta",
+            "1e-4",
+            "--quick-scores",
+            "--steps",
+            "2",
+            "--slices",
+            "16",
+        ]);
+        command
+            .arg("--cache-dir")
+            .arg(keep.path().join("cache"))
+            .args(part);
+        let output = command
+            .arg("--run")
+            .arg(&out)
+            .output()
+            .expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
+        assert_eq!(
+            config.contains("private-part = \"half\""),
+            warned,
+            "{config}"
+        );
+        let splits = std::fs::read_dir(keep.path().join("cache/splits")).expect("notes");
+        let names: Vec<String> = splits
+            .map(|file| {
+                file.expect("a file")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .collect();
+        assert_eq!(
+            names.iter().any(|name| name.contains(".use.")),
+            !warned,
+            "{names:?}"
+        );
+    }
+}
+
 /// Shapes have no end: more of them than there are private records, and every pass sees others.
 #[test]
 fn shapes_are_public_and_of_no_class() {

@@ -10,7 +10,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser, Sensitivity};
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::AllRecords;
-use model::swae::{class_moments, moment_sensitivity};
+use model::swae::{class_moments, labelled_moments, moment_sensitivity};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::marginals::{Basis, Bins, LabelledQuery, MarginalQuery};
@@ -101,6 +101,15 @@ fn neighbours_stay_within_the_declared_sensitivity() {
         let moved = largest_change(|rows| class_moments(rows, DIM, radius));
         let declared = Sensitivity::l2(moment_sensitivity(radius)).unwrap();
         within("moments", moved, declared.l2_upper(), 0.9);
+        let moved = largest_change(|rows| {
+            let mut classes = vec![Vec::new(); 3];
+            for row in rows.chunks_exact(DIM) {
+                let label = usize::from(row[0] > 0.0) + usize::from(row[1] > 0.0);
+                classes[label].extend_from_slice(row);
+            }
+            labelled_moments(&classes, DIM, radius)
+        });
+        within("moments of classes", moved, declared.l2_upper(), 0.95);
     }
 }
 

@@ -1,13 +1,15 @@
-//! Private latents: one group for all records, or one a class.
+//! Private latents in groups that flow by themselves: all records, or one group a class, or one a cell of a class.
 
-use crate::particles::share;
 use crate::records::Records;
 
-/// The groups that flow by themselves. Sizes and labels are public, latents are not.
+use super::Settings;
+use super::cells::Cells;
+
+/// The groups that flow by themselves. What group a record is in is a public function of its label and latent.
 pub struct Groups {
-    /// Latents of each group, `[n, d]` in rows.
+    /// Latents of each group, `[n, d]` in rows. Where sizes are released, a group may have none.
     pub latents: Vec<Vec<f32>>,
-    /// The class of each group; none for the one group of all records.
+    /// The class of each group; none where records have no classes.
     pub classes: Option<Vec<usize>>,
     /// Dimension.
     pub dim: usize,
@@ -24,32 +26,36 @@ impl Groups {
     }
 
     /// Groups of records whose latents are given, `[n, d]` in rows.
-    pub fn new(latents: &[f32], records: &Records, dim: usize, conditional: bool) -> Self {
-        if !conditional {
-            return Self {
-                latents: vec![latents.to_vec()],
-                classes: None,
-                dim,
-            };
-        }
-        let labels = records.labels();
-        let count = labels.iter().max().map_or(0, |&most| most + 1);
-        let mut groups = vec![Vec::new(); count];
+    ///
+    /// - `classes`: the public number of classes.
+    pub fn new(
+        latents: &[f32],
+        records: &Records,
+        classes: usize,
+        cells: &Cells,
+        settings: &Settings,
+    ) -> Self {
+        let (dim, conditional) = (settings.latent, settings.conditional);
+        let labels = match conditional {
+            true => records.labels(),
+            false => vec![0; latents.len() / dim],
+        };
+        let each = cells.count();
+        let mut groups = vec![Vec::new(); if conditional { classes * each } else { each }];
         for (row, &label) in latents.chunks_exact(dim).zip(&labels) {
-            groups[label].extend_from_slice(row);
+            groups[label * each + cells.place(label, row)].extend_from_slice(row);
         }
-        let classes: Vec<usize> = (0..count).filter(|&c| !groups[c].is_empty()).collect();
-        groups.retain(|g| !g.is_empty());
+        let mut of_groups: Vec<usize> = (0..groups.len()).map(|group| group / each).collect();
+        if !settings.sizes_released() {
+            // A class without records is public, too.
+            of_groups.retain(|&class| !groups[class].is_empty());
+            groups.retain(|rows| !rows.is_empty());
+        }
         Self {
             latents: groups,
-            classes: Some(classes),
+            classes: conditional.then_some(of_groups),
             dim,
         }
-    }
-
-    /// Records in each group.
-    pub fn sizes(&self) -> Vec<usize> {
-        self.latents.iter().map(|g| g.len() / self.dim).collect()
     }
 
     /// The class of a group, 0 where there are none.
@@ -57,8 +63,152 @@ impl Groups {
         self.classes.as_ref().map_or(0, |classes| classes[group])
     }
 
-    /// `total` particles shared out as the records are; at least one a group.
-    pub fn share(&self, total: usize) -> Vec<usize> {
-        share(&self.sizes(), total)
+    /// Records in each group: public where sizes are not released.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.latents.iter().map(|g| g.len() / self.dim).collect()
+    }
+}
+
+/// `total` particles, no more and no fewer, shared out as groups are of these released sizes; at least one a group.
+pub fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
+    let all: f64 = sizes.iter().map(|size| size.max(0.0)).sum();
+    let left = total.saturating_sub(sizes.len()) as f64;
+    let (mut sum, mut before) = (0.0, 0.0);
+    let mut share = |size: &f64| {
+        sum += if all > 0.0 {
+            size.max(0.0) / all
+        } else {
+            1.0 / sizes.len() as f64
+        };
+        let after = (sum.min(1.0) * left).round();
+        1 + (after - std::mem::replace(&mut before, after)) as usize
+    };
+    sizes.iter().map(&mut share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clap::Parser;
+    use data::LabelledImages;
+    use lab::session::{Arguments, Settings as _};
+    use model::swae::{labelled_moments, moment_sensitivity};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+    use swd::marginals::{LabelledQuery, MarginalQuery};
+    use swd::{Region, Slices};
+
+    use super::*;
+    use crate::particles::share;
+    use crate::records::Source;
+
+    const CLASSES: usize = 3;
+    const RECORDS: usize = 8;
+
+    fn settings(flags: &[&str]) -> Settings {
+        let line = [&["flow", "--latent", "2"], flags].concat();
+        Settings::resolve(&Arguments::parse_from(line)).unwrap()
+    }
+
+    fn apart(a: &[f64], b: &[f64]) -> f64 {
+        assert_eq!(a.len(), b.len());
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Groups of records with these labels.
+    fn groups(latents: &[f32], labels: &[u8], cells: &Cells, settings: &Settings) -> Groups {
+        let images = LabelledImages::new(vec![0; RECORDS], labels.to_vec(), 1, 1, CLASSES).unwrap();
+        let records = Records::new(
+            Source::Labelled(Arc::new(images)),
+            (0..RECORDS).collect(),
+            None,
+        );
+        Groups::new(latents, &records, CLASSES, cells, settings)
+    }
+
+    /// Two data sets that differ in one record, its label included: all that is public of their groups is the same, and
+    /// both releases of them are within what is declared. Where sizes are public, a change of label is no neighbour: there
+    /// it shows, so the test would see it.
+    #[test]
+    fn groups_of_neighbours_with_other_labels_differ_in_what_is_released_alone() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let sphere = Region::sphere(1.0).unwrap();
+        let mut shown = false;
+        for (number, flags) in [
+            &["--labels", "private"][..],
+            &["--labels", "private", "--cells", "2"],
+            &["--unconditional", "--cells", "3"],
+        ]
+        .into_iter()
+        .cycle()
+        .take(60)
+        .enumerate()
+        {
+            let released = settings(flags);
+            let mut draw = |n: usize| {
+                (0..n)
+                    .map(|_| rng.random_range(-1.0..1.0))
+                    .collect::<Vec<f32>>()
+            };
+            let public: Vec<Vec<f32>> = (0..CLASSES).map(|_| draw(40)).collect();
+            let one = draw(2 * RECORDS);
+            let mut other = one.clone();
+            let far = draw(2);
+            other[..2].copy_from_slice(match number % 4 {
+                0 => &[f32::NAN, 0.1],
+                1 => &one[..2],
+                _ => &far,
+            });
+            let mut labels: Vec<u8> = (0..RECORDS).map(|i| (i % CLASSES) as u8).collect();
+            let cells = Cells::around(&public, released.cells, 2, rng);
+            let first = groups(&one, &labels, &cells, &released);
+            let compact = settings(&["--labels", "public"]);
+            let known = groups(&one, &labels, &Cells::whole(), &compact);
+            labels[0] = rng.random_range(0..CLASSES as u8);
+            let second = groups(&other, &labels, &cells, &released);
+            shown |= known.sizes() != groups(&other, &labels, &Cells::whole(), &compact).sizes();
+
+            assert_eq!(first.classes, second.classes);
+            assert_eq!(first.latents.len(), second.latents.len());
+            let sums = |groups: &Groups| labelled_moments(&groups.latents, 2, 1.0);
+            let bound = moment_sensitivity(1.0) * (1.0 + 1e-6);
+            assert!(apart(&sums(&first), &sums(&second)) <= bound);
+            let queries = first.latents.iter().map(|_| {
+                let slices = Slices::tight(2, 6, rng).unwrap();
+                MarginalQuery::around_gaussian(
+                    slices,
+                    sphere,
+                    &[0.1, 0.0],
+                    &[0.3, 0.0, 0.1, 0.2],
+                    8,
+                )
+                .unwrap()
+            });
+            let query = LabelledQuery::of(queries.collect()).unwrap();
+            let [a, b] =
+                [&first, &second].map(|groups| query.measure_classes(&groups.latents).unwrap());
+            assert!(apart(a.before_noise(), b.before_noise()) <= query.l2_sensitivity_upper());
+        }
+        assert!(shown);
+    }
+
+    #[test]
+    fn particles_are_shared_out_by_size_and_whole() {
+        assert_eq!(apportion(&[300.0, -4.0, 100.0], 43), [31, 1, 11]);
+        assert_eq!(apportion(&[0.0, 0.0], 10), [5, 5]);
+        assert_eq!(share(&[3, 1], 6), [5, 2]);
+        let rng = &mut ChaCha20Rng::seed_from_u64(2);
+        for _ in 0..200 {
+            let groups = rng.random_range(1..40_usize);
+            let sizes: Vec<f64> = (0..groups)
+                .map(|_| rng.random_range(-50.0..900.0))
+                .collect();
+            let total = groups + rng.random_range(0..5000_usize);
+            let shared = apportion(&sizes, total);
+            assert_eq!(shared.iter().sum::<usize>(), total);
+            assert!(shared.iter().all(|&n| n >= 1));
+        }
     }
 }

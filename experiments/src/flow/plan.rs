@@ -49,7 +49,7 @@ pub fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Fai
     } else {
         sizes.to_vec()
     };
-    if !settings.conditional {
+    if !settings.within_classes() {
         let all = FixedSizeSampler::new(sizes.iter().sum(), batches.iter().sum());
         return all.map(Into::into).map_err(Failure::failed);
     }

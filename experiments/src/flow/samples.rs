@@ -8,7 +8,7 @@ use model::latent::ImageShape;
 use rand_chacha::ChaCha20Rng;
 
 use super::mechanisms::Generated;
-use super::settings::Settings;
+use super::settings::{Settings, Start};
 use super::space::Space;
 use super::train::Flow;
 use crate::export::{self, Source};
@@ -45,11 +45,25 @@ fn source(run: &Flow, labelled: bool) -> Source {
         "half" => "images of the kind of the private ones",
         other => drawn(other).unwrap_or("images of another data set"),
     };
+    let settings = &run.settings;
     let mut public_knowledge = format!(
         "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
         public.len()
     );
-    if labelled {
+    if settings.start == Start::Public {
+        public_knowledge += " Particles start at latents of such records";
+    }
+    if settings.cells > 1 {
+        public_knowledge += " Cells of latents are those of such records";
+    }
+    if settings.public_latents() {
+        public_knowledge += if settings.public_classes() {
+            ", class by class, by their labels."
+        } else {
+            "."
+        };
+    }
+    if labelled && settings.within_classes() {
         public_knowledge += " The sizes of the classes are public.";
     }
     Source {

@@ -15,15 +15,17 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, releaser,
+    Wording, bounded, releaser,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::particles::share;
 use crate::scores::ScoreFlags;
 
+use super::cells::Cells;
 use super::data_split::DataSplit;
 use super::groups::Groups;
 use super::mechanisms::{Moved, Snapshot};
@@ -50,7 +52,9 @@ pub struct Flow {
     pub(super) public_seconds: f64,
     /// Private latents; none before they are encoded.
     pub(super) groups: Groups,
-    /// Particles of each group.
+    /// Latents of public records, of each cell of each class or of all, where they are looked at.
+    pub(super) public_groups: Vec<Vec<f32>>,
+    /// Particles of each group; of released sizes once they are.
     pub(super) particles: Vec<usize>,
     pub(super) moved: Moved,
     /// The same few particles at some steps.
@@ -68,7 +72,7 @@ struct State {
 }
 
 fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
-    if !settings.conditional {
+    if !settings.within_classes() {
         return vec![split.private.len()];
     }
     let mut sizes = vec![0; split.classes];
@@ -77,6 +81,37 @@ fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
     }
     sizes.retain(|&size| size > 0);
     sizes
+}
+
+/// Public records whose latents are looked at, at least, where there are as many.
+const PUBLIC_LATENTS: usize = 30_000;
+
+impl Flow {
+    /// The public cells of the settings; keeps the public latents by them, where they are looked at.
+    fn cells(&mut self, space: &Space, session: &Session) -> Result<Cells, Failure> {
+        let settings = &self.settings;
+        if !settings.public_latents() {
+            return Ok(Cells::whole());
+        }
+        let public = &self.split.public;
+        let most = public.len().min(PUBLIC_LATENTS.max(self.total_particles()));
+        let first = public.only(&(0..most).collect::<Vec<_>>());
+        let latents = space.encode_records(&first, session)?;
+        let (labels, classes) = match settings.public_classes() {
+            true => (first.labels(), self.split.classes),
+            false => (vec![0; most], 1),
+        };
+        let (dim, each) = (settings.latent, settings.cells);
+        let rows = || latents.chunks_exact(dim).zip(&labels);
+        let mut of_classes = vec![Vec::new(); classes];
+        rows().for_each(|(row, &label)| of_classes[label].extend_from_slice(row));
+        let cells = Cells::around(&of_classes, each, dim, &mut self.public);
+        self.public_groups = vec![Vec::new(); classes * each];
+        rows().for_each(|(row, &label)| {
+            self.public_groups[label * each + cells.place(label, row)].extend_from_slice(row);
+        });
+        Ok(cells)
+    }
 }
 
 impl Experiment for Flow {
@@ -111,7 +146,19 @@ impl Experiment for Flow {
         let split = DataSplit::load(settings, arguments.running.data_dir.as_deref(), &cache)?;
         let sizes = group_sizes(settings, &split);
         let particles = settings.particles.unwrap_or(split.private.len());
-        let most = crate::particles::share(&sizes, particles).iter().sum();
+        let groups = settings.cells
+            * if settings.conditional {
+                split.classes
+            } else {
+                1
+            };
+        let holds = particles >= groups || !settings.sizes_released();
+        let bound = format!("at least {groups}: one a class and cell");
+        bounded("particles", particles, holds, &bound)?;
+        let most = match settings.sizes_released() {
+            true => particles,
+            false => share(&sizes, particles).iter().sum(),
+        };
         let export = &arguments.own.export;
         export.check(split.test.shape(), settings.conditional, Some(most))?;
         let sampler = sampler(settings, &sizes)?;
@@ -133,6 +180,7 @@ impl Experiment for Flow {
             space: None,
             public_seconds: 0.0,
             groups: Groups::none(settings.latent),
+            public_groups: Vec::new(),
             particles: Vec::new(),
             moved: Moved::Nothing,
             strip: Vec::new(),
@@ -158,7 +206,11 @@ impl Experiment for Flow {
         let reads_nothing = self.settings.mechanism == Mechanism::Public;
         Wording {
             groups: "classes",
-            releases: "all that is read of the private latents".into(),
+            releases: match self.settings.sizes_released() {
+                true => "all that is read of the private latents, of their labels and of how many each class has",
+                false => "all that is read of the private latents",
+            }
+            .into(),
             public: format!("{}, and the test records", self.split.public_name),
             without_noise: if reads_nothing {
                 "Nothing private is read: public records through the public autoencoder."
@@ -186,10 +238,12 @@ impl Experiment for Flow {
         let space = space::autoencoder(&self.settings, &self.split, &self.cache, session)?;
         self.public_seconds = start.elapsed().as_secs_f64();
         let latents = space.encode_records(&self.split.private, session)?;
-        let (private, dim) = (&self.split.private, self.settings.latent);
-        self.groups = Groups::new(&latents, private, dim, self.settings.conditional);
-        let particles = self.settings.particles.unwrap_or(private.len());
-        self.particles = self.groups.share(particles);
+        let cells = self.cells(&space, session)?;
+        let (private, classes) = (&self.split.private, self.split.classes);
+        self.groups = Groups::new(&latents, private, classes, &cells, &self.settings);
+        if !self.settings.sizes_released() {
+            self.particles = share(&self.groups.sizes(), self.total_particles());
+        }
         self.space = Some(space);
         self.start(session)
     }

@@ -90,7 +90,7 @@ pub fn class_latents(
         let prior = ClassLatents::prior(sizes, latent, radius);
         return prior.map(Some).map_err(Failure::failed);
     }
-    ClassLatents::from_released(&released()?.groups.concat(), sizes, latent, radius)
+    ClassLatents::from_released(&released()?.groups.concat(), sizes, latent, radius, 0.0)
         .map(Some)
         .map_err(Failure::failed)
 }

@@ -9,4 +9,4 @@ mod moments;
 
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
 pub use initialisation::framework_initialisation;
-pub use moments::{ClassLatents, class_moments, moment_sensitivity};
+pub use moments::{ClassLatents, class_moments, denoised, labelled_moments, moment_sensitivity};

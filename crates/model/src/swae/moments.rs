@@ -30,6 +30,15 @@ pub fn moment_sensitivity(radius: f64) -> f64 {
     }
 }
 
+/// What a record counts in [`labelled_moments`]: `1/2` for `M^2 >= 1/2`, else `M sqrt(1 - M^2)`.
+///
+/// As large as leaves the sensitivity what it is within a class: its square is that of a change of label,
+/// `2 (w^2 + M^2 + M^4)`.
+fn count_weight(radius: f64) -> f64 {
+    let m2 = radius * radius;
+    (0.5 * moment_sensitivity(radius).powi(2) - m2 - m2 * m2).sqrt()
+}
+
 /// Scalars released for one class: `d` of the mean, `d (d + 1) / 2` of the second moment.
 fn length(latent: usize) -> usize {
     latent + latent * (latent + 1) / 2
@@ -75,6 +84,26 @@ pub fn class_moments(latents: &[f32], latent: usize, radius: f64) -> Vec<f64> {
     sums
 }
 
+/// The sums of `(w, u, u u^T)` of each class, where the neighbour of a record may have another label: class after
+/// class, with `w` so small that the sizes of the classes cost nothing.
+///
+/// - `classes`: the latents of each class, `[n, d]` row-major, of which a class may have none.
+///
+/// # Formal guarantee
+/// For any two data sets that differ in one record, its class included, the results are at most
+/// [`moment_sensitivity`] apart. Within a class the count does not change, and the rest moves by no more. Between
+/// classes the sums of one lose `(w, u, u u^T)` and those of the other gain `(w, v, v v^T)`, so the squared change is at
+/// most `2 (w^2 + M^2 + M^4)`; that is the same for `w = 1/2` (`M^2 >= 1/2`), or `w^2 = M^2 - M^4`.
+pub fn labelled_moments(classes: &[Vec<f32>], latent: usize, radius: f64) -> Vec<f64> {
+    let weight = count_weight(radius);
+    let of_class = |latents: &Vec<f32>| {
+        let mut sums = vec![weight * (latents.len() / latent) as f64];
+        sums.extend(class_moments(latents, latent, radius));
+        sums
+    };
+    classes.iter().flat_map(of_class).collect()
+}
+
 /// The latents of one class.
 #[derive(Debug, Clone)]
 enum LatentDistribution {
@@ -96,7 +125,9 @@ impl ClassLatents {
     /// Means and covariances from noisy sums: post-processing.
     ///
     /// - `released`: the sums of [`class_moments`] for each class, one after the other, with noise;
-    /// - `sizes`: the public class sizes; a class of size 0 gets no Gaussian.
+    /// - `sizes`: the public class sizes; a class of size 0 gets no Gaussian;
+    /// - `deviation`: the standard deviation of the noise that is taken out of the eigenvalues of the covariances
+    ///   ([`denoised`]); 0 to leave them as they are.
     ///
     /// The covariance is projected onto those whose standard deviation is at least 0.02 and whose
     /// trace is at most `radius^2`.
@@ -109,23 +140,15 @@ impl ClassLatents {
         sizes: &[usize],
         latent: usize,
         radius: f64,
+        deviation: f64,
     ) -> Result<Self, ModelError> {
         let each = length(latent);
-        if released.len() != each * sizes.len() {
-            return Err(ModelError::Shape {
-                what: "released class moments",
-                expected: each * sizes.len(),
-                found: released.len(),
-            });
-        }
+        check_released(released, each * sizes.len())?;
         let classes = released
             .chunks_exact(each)
             .zip(sizes)
             .map(|(sums, &size)| {
-                (size > 0).then(|| {
-                    let (mean, factor) = gaussian(sums, size as f64, latent, radius);
-                    LatentDistribution::Gaussian(mean, factor)
-                })
+                (size > 0).then(|| gaussian(sums, size as f64, latent, radius, deviation))
             })
             .collect();
         Ok(Self {
@@ -133,6 +156,35 @@ impl ClassLatents {
             radius,
             classes,
         })
+    }
+
+    /// As [`ClassLatents::from_released`], of the sums of [`labelled_moments`], with the number of records of each
+    /// class as they tell it; a class that tells of less than one gets no Gaussian.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] where the lengths differ.
+    pub fn from_labelled(
+        released: &[f64],
+        classes: usize,
+        latent: usize,
+        radius: f64,
+        deviation: f64,
+    ) -> Result<(Self, Vec<f64>), ModelError> {
+        let each = 1 + length(latent);
+        check_released(released, each * classes)?;
+        let size = |sums: &[f64]| sums[0] / count_weight(radius);
+        let sizes: Vec<f64> = released.chunks_exact(each).map(size).collect();
+        let of_class = |(sums, &size): (&[f64], &f64)| {
+            (size >= 1.0).then(|| gaussian(&sums[1..], size, latent, radius, deviation))
+        };
+        let classes = released.chunks_exact(each).zip(&sizes).map(of_class);
+        let latents = Self {
+            latent,
+            radius,
+            classes: classes.collect(),
+        };
+        Ok((latents, sizes))
     }
 
     /// The prior for every class that has records: nothing private is needed.
@@ -173,6 +225,35 @@ impl ClassLatents {
         samples
     }
 
+    /// Rows of another distribution, `[n, d]`, carried to the class's Gaussian by the affine map that transports the
+    /// Gaussian of their own moments there at the least squared distance: `m + A (x - m_0)` with
+    /// `A = C_0^-1/2 (C_0^1/2 C C_0^1/2)^1/2 C_0^-1/2`. As they are where the class has no Gaussian.
+    pub fn carry(&self, class: usize, rows: &mut [f32]) {
+        let d = self.latent;
+        let Some(Some(LatentDistribution::Gaussian(mean, factor))) = self.classes.get(class) else {
+            return;
+        };
+        let n = (rows.len() / d).max(1) as f64;
+        let x = DMatrix::from_iterator(d, rows.len() / d, rows.iter().map(|&x| f64::from(x)));
+        let own = x.column_sum() / n;
+        let centred = DMatrix::from_fn(d, x.ncols(), |i, j| x[(i, j)] - own[i]);
+        let root = |matrix: DMatrix<f64>, power: f64| {
+            let eigen = SymmetricEigen::new(matrix);
+            let floor = DEVIATION_FLOOR * DEVIATION_FLOOR * 0.25;
+            let values = eigen.eigenvalues.map(|value| value.max(floor).powf(power));
+            &eigen.eigenvectors * DMatrix::from_diagonal(&values) * eigen.eigenvectors.transpose()
+        };
+        let covariance = &centred * centred.transpose() / n;
+        let (half, inverse) = (root(covariance.clone(), 0.5), root(covariance, -0.5));
+        let between = root_psd(&half * factor * factor.transpose() * &half);
+        let carried = &inverse * between * &inverse * centred;
+        for (row, column) in rows.chunks_exact_mut(d).zip(carried.column_iter()) {
+            for ((x, moved), mean) in row.iter_mut().zip(column.iter()).zip(mean.iter()) {
+                *x = (moved + mean) as f32;
+            }
+        }
+    }
+
     /// Mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one
     /// class, if it has a Gaussian: public, such as for bins around it.
     pub fn gaussian(&self, class: usize) -> Option<(&[f64], &[f64])> {
@@ -192,8 +273,32 @@ impl ClassLatents {
     }
 }
 
+/// The root of a matrix that is symmetric and not negative up to rounding.
+fn root_psd(matrix: DMatrix<f64>) -> DMatrix<f64> {
+    let eigen = SymmetricEigen::new((&matrix + matrix.transpose()) * 0.5);
+    let values = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
+    &eigen.eigenvectors * DMatrix::from_diagonal(&values) * eigen.eigenvectors.transpose()
+}
+
+fn check_released(released: &[f64], expected: usize) -> Result<(), ModelError> {
+    if released.len() == expected {
+        return Ok(());
+    }
+    Err(ModelError::Shape {
+        what: "released class moments",
+        expected,
+        found: released.len(),
+    })
+}
+
 /// Mean, and a factor `A` with `A A^T` the covariance.
-fn gaussian(sums: &[f64], size: f64, latent: usize, radius: f64) -> (DVector<f64>, DMatrix<f64>) {
+fn gaussian(
+    sums: &[f64],
+    size: f64,
+    latent: usize,
+    radius: f64,
+    deviation: f64,
+) -> LatentDistribution {
     let mut mean = DVector::from_fn(latent, |r, _| sums[r] / size);
     if mean.norm() > radius {
         mean *= radius / mean.norm();
@@ -214,8 +319,10 @@ fn gaussian(sums: &[f64], size: f64, latent: usize, radius: f64) -> (DVector<f64
         }
     }
     let eigen = SymmetricEigen::new(covariance);
-    let mut factor = eigen.eigenvectors.clone();
-    for (k, &value) in eigen.eigenvalues.iter().enumerate() {
+    let off_diagonal = deviation / size / std::f64::consts::SQRT_2;
+    let eigenvalues = denoised(eigen.eigenvalues.as_slice(), off_diagonal);
+    let mut factor = eigen.eigenvectors;
+    for (k, &value) in eigenvalues.iter().enumerate() {
         let deviation = value
             .clamp(DEVIATION_FLOOR * DEVIATION_FLOOR, radius * radius)
             .sqrt();
@@ -223,5 +330,195 @@ fn gaussian(sums: &[f64], size: f64, latent: usize, radius: f64) -> (DVector<f64
             *entry *= deviation;
         }
     }
-    (mean, factor)
+    LatentDistribution::Gaussian(mean, factor)
+}
+
+/// The eigenvalues that come nearest to a symmetric matrix, seen through noise, along the eigenvectors of the noisy one:
+/// `l_i - 2 s^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + eta^2)`.
+///
+/// - `noisy`: the `d` eigenvalues of the noisy matrix;
+/// - `deviation`: `s`, that of the noise of an entry beside the diagonal, `sqrt 2 s` on it.
+///
+/// The noise alone has eigenvalues on a semicircle up to `2 s sqrt d`, and spreads those of the matrix apart; the sum is
+/// `d` times the real part of the resolvent's trace `eta` beside the axis, which tells how far. A single eigenvalue above
+/// the semicircle becomes `sqrt(l^2 - 4 s^2 d)`: what the matrix has along the noisy eigenvector, which is less than the
+/// eigenvalue `(l + sqrt(l^2 - 4 s^2 d)) / 2` that it comes from. Where there is noise alone, all of them come together.
+/// The result may be negative. Source: Bun, Allez, Bouchaud and Potters 2016, Rotational invariant estimator for general
+/// noisy matrices (arXiv 1502.06736), section 4.
+pub fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
+    if deviation <= 0.0 {
+        return noisy.to_vec();
+    }
+    // The width that a semicircle of d eigenvalues leaves between them on average, and somewhat more.
+    let eta = 4.0 * deviation / (noisy.len() as f64).sqrt();
+    let pull = |a: f64| -> f64 {
+        let apart = noisy.iter().map(|b| a - b);
+        apart.map(|x| x / (x * x + eta * eta)).sum()
+    };
+    let shrunk = noisy
+        .iter()
+        .map(|&a| a - 2.0 * deviation * deviation * pull(a));
+    shrunk.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+
+    fn apart(a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Brute force over neighbours with labels, of any length and not finite; opposite records of other classes attain it.
+    #[test]
+    fn labels_and_counts_cost_moments_nothing() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        for radius in [0.3, 0.5, 1.0, 1.5] {
+            let declared = moment_sensitivity(radius);
+            let mut largest = [0.0_f64; 2];
+            for _ in 0..4000 {
+                let d = rng.random_range(1..4_usize);
+                let mut draw = |class: Option<usize>| {
+                    let length = [0.0, 0.2, 1.0, 1e3, f32::NAN][rng.random_range(0..5)];
+                    let row: Vec<f32> = (0..d)
+                        .map(|_| length * rng.random_range(-2.0..2.0))
+                        .collect();
+                    (row, class.unwrap_or(rng.random_range(0..3)))
+                };
+                let others: Vec<_> = (0..3).map(|_| draw(None)).collect();
+                let one = draw(None);
+                let same = rng.random::<bool>();
+                let mut draw = |class: usize| {
+                    let sign = if rng.random() { -0.5 } else { 1.0 };
+                    let row: Vec<f32> = one
+                        .0
+                        .iter()
+                        .map(|x| sign * x + rng.random_range(-1.0..1.0))
+                        .collect();
+                    (row, class)
+                };
+                let two = draw(if same { one.1 } else { (one.1 + 1) % 3 });
+                let sums = |last: &(Vec<f32>, usize)| {
+                    let mut classes = vec![Vec::new(); 3];
+                    for (row, class) in others.iter().chain([last]) {
+                        classes[*class].extend_from_slice(row);
+                    }
+                    labelled_moments(&classes, d, radius)
+                };
+                let moved = apart(&sums(&one), &sums(&two));
+                assert!(
+                    moved <= declared * (1.0 + 1e-6),
+                    "{radius}: {moved} of {declared}"
+                );
+                largest[usize::from(same)] = largest[usize::from(same)].max(moved);
+            }
+            assert!(
+                largest.iter().all(|most| *most > 0.9 * declared),
+                "{radius} {largest:?}"
+            );
+        }
+        assert!((moment_sensitivity(1.0) - 4.5_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_come_back_out_of_labelled_moments() {
+        let rows = |n: usize| {
+            (0..n)
+                .flat_map(|i| [0.1 * i as f32, 0.2])
+                .collect::<Vec<f32>>()
+        };
+        let classes = [rows(5), Vec::new(), rows(3)];
+        let released = labelled_moments(&classes, 2, 1.0);
+        let (latents, sizes) = ClassLatents::from_labelled(&released, 3, 2, 1.0, 0.0).unwrap();
+        assert_eq!(sizes, [5.0, 0.0, 3.0]);
+        assert_eq!(latents.present(), [0, 2]);
+        let public: Vec<f64> = [0, 2]
+            .iter()
+            .flat_map(|&c: &usize| class_moments(&classes[c], 2, 1.0))
+            .collect();
+        let with_sizes = ClassLatents::from_released(&public, &[5, 3], 2, 1.0, 0.0).unwrap();
+        assert_eq!(latents.gaussian(2), with_sizes.gaussian(1));
+        assert!(ClassLatents::from_labelled(&released[1..], 3, 2, 1.0, 0.0).is_err());
+    }
+
+    #[test]
+    fn carried_rows_have_the_moments_of_the_class() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(3);
+        let mut draw = |n: usize, at: f32, spread: f32| -> Vec<f32> {
+            (0..n)
+                .flat_map(|_| [at, -at, 0.0].map(|at| at + spread * rng.random_range(-0.5..0.5)))
+                .collect()
+        };
+        let (target, mut rows) = (draw(500, 0.2, 0.6), draw(400, -0.1, 0.9));
+        let latents = |rows: &[f32]| {
+            let sums = class_moments(rows, 3, 2.0);
+            ClassLatents::from_released(&sums, &[rows.len() / 3], 3, 2.0, 0.0).unwrap()
+        };
+        let wanted = latents(&target);
+        wanted.carry(0, &mut rows);
+        let found = latents(&rows);
+        let covariance = |latents: &ClassLatents| {
+            let (mean, factor) = latents.gaussian(0).unwrap();
+            let factor = DMatrix::from_column_slice(3, 3, factor);
+            (
+                mean.to_vec(),
+                (&factor * factor.transpose()).as_slice().to_vec(),
+            )
+        };
+        let ((a, b), (c, d)) = (covariance(&wanted), covariance(&found));
+        assert!(
+            apart(&a, &c) < 1e-5 && apart(&b, &d) < 1e-5,
+            "{a:?} {c:?} {b:?} {d:?}"
+        );
+        let before = rows.clone();
+        wanted.carry(1, &mut rows);
+        assert_eq!(rows, before);
+    }
+
+    fn symmetric_noise(d: usize, rng: &mut ChaCha20Rng) -> DMatrix<f64> {
+        let free = DMatrix::from_fn(d, d, |_, _| StandardNormal.sample(rng));
+        let sum: DMatrix<f64> = &free + free.transpose();
+        sum / std::f64::consts::SQRT_2
+    }
+
+    /// Fixed seeds: a spike above the semicircle, noise alone, and a decaying spectrum such as that of latents, whose
+    /// squared error falls by a third at least.
+    #[test]
+    fn eigenvalues_lose_what_the_noise_gave_them() {
+        let (d, rng) = (32, &mut ChaCha20Rng::seed_from_u64(2));
+        assert_eq!(denoised(&[1.0, 2.0], 0.0), [1.0, 2.0]);
+        let noise = symmetric_noise(d, rng);
+        let edge = 2.0 * (d as f64).sqrt();
+        let error = |truth: &DMatrix<f64>, deviation: f64| {
+            let noisy = truth + &noise * deviation;
+            let eigen = SymmetricEigen::new(noisy.clone());
+            let values = DVector::from_vec(denoised(eigen.eigenvalues.as_slice(), deviation));
+            let back = &eigen.eigenvectors
+                * DMatrix::from_diagonal(&values)
+                * eigen.eigenvectors.transpose();
+            [(noisy - truth).norm(), (back - truth).norm()]
+        };
+        let [before, after] = error(&DMatrix::zeros(d, d), 1.0);
+        assert!(after < 0.45 * before, "{before} {after}");
+        let decaying =
+            DMatrix::from_diagonal(&DVector::from_fn(d, |i, _| edge * 0.8_f64.powi(i as i32)));
+        let [before, after] = error(&decaying, 0.5);
+        assert!(after < 0.82 * before, "{before} {after}");
+        let mut spiked = DMatrix::zeros(d, d);
+        spiked[(0, 0)] = 2.0 * edge;
+        let eigen = SymmetricEigen::new(spiked + &noise);
+        let largest = eigen.eigenvalues.max();
+        let found = denoised(eigen.eigenvalues.as_slice(), 1.0)
+            .into_iter()
+            .fold(0.0, f64::max);
+        let formula = (largest * largest - edge * edge).sqrt();
+        assert!(
+            (found / formula - 1.0).abs() < 0.02,
+            "{largest} {found} {formula}"
+        );
+    }
 }

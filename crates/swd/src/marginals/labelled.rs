@@ -9,7 +9,9 @@
 //!   change add `2k`.
 //!
 //! Either way `sqrt(k (2 log2 B + 2))` in counts, over all classes together, labels and sizes of classes included. The
-//! number of all records is public.
+//! number of all records is public. Each class may have slices and bins of its own, as many of both as the others.
+//!
+//! A class may be any function of a record that is public itself, such as its label and the cell of a public partition.
 
 use super::{Basis, Bins, Cleaning, MarginalQuery, SlicedMarginals};
 use crate::check::check_shape;
@@ -36,8 +38,8 @@ use crate::{Region, SensitiveVector, Slices, SwdError};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledQuery {
-    query: MarginalQuery,
-    classes: usize,
+    /// One a class, in the tree's basis, with as many slices and bins each.
+    queries: Vec<MarginalQuery>,
 }
 
 /// What a release says of one class.
@@ -66,14 +68,50 @@ impl LabelledQuery {
                 what: "number of classes",
             });
         }
-        // In another basis the sizes would cost extra.
         let query = MarginalQuery::new(slices, region, bins, Basis::Haar)?;
-        Ok(Self { query, classes })
+        Self::of(vec![query; classes])
+    }
+
+    /// A query of its own for each class, such as around a Gaussian that was released before.
+    ///
+    /// # Errors
+    /// No classes; a query in another basis than the tree's, in which the sizes would cost extra; queries that differ in
+    /// dimension or in the number of their slices or bins, on which the sensitivity rests.
+    pub fn of(queries: Vec<MarginalQuery>) -> Result<Self, SwdError> {
+        let Some(first) = queries.first() else {
+            let what = "number of classes";
+            return Err(SwdError::Empty { what });
+        };
+        let size = |query: &MarginalQuery| {
+            [
+                ("dimension of a class's slices", query.slices.dim()),
+                ("slices of a class", query.slices.count()),
+                ("bins of a class", query.bin_count()),
+                (
+                    "released values of a slice",
+                    query.basis.width(query.bin_count()),
+                ),
+            ]
+        };
+        let mut expected = size(first);
+        expected[3].1 = Basis::Haar.width(first.bin_count());
+        for query in &queries {
+            for ((what, found), (_, expected)) in size(query).into_iter().zip(expected) {
+                if found != expected {
+                    return Err(SwdError::Length {
+                        what,
+                        found,
+                        expected,
+                    });
+                }
+            }
+        }
+        Ok(Self { queries })
     }
 
     /// The number of values that are released: `classes (k (B - 1) + 1)`.
     pub fn len(&self) -> usize {
-        self.classes * (self.query.len() + 1)
+        self.queries.len() * (self.queries[0].len() + 1)
     }
 
     /// Never: there is at least one class.
@@ -83,7 +121,7 @@ impl LabelledQuery {
 
     /// How far the values move when one record is replaced, with its label: `sqrt(k (2 log2 B + 2))`, rounded up.
     pub fn l2_sensitivity_upper(&self) -> f64 {
-        self.query.l2_sensitivity_upper()
+        self.queries[0].l2_sensitivity_upper()
     }
 
     /// Counts the private records of each class, before noise: class after class, and then the sizes.
@@ -97,7 +135,7 @@ impl LabelledQuery {
     /// # Errors
     /// No rows, lengths that do not fit, or a label that is no class.
     pub fn measure(&self, rows: &[f32], labels: &[usize]) -> Result<SensitiveVector, SwdError> {
-        let d = self.query.slices.dim();
+        let (d, count) = (self.queries[0].slices.dim(), self.queries.len());
         check_shape("private rows", rows.len(), d)?;
         if labels.len() * d != rows.len() {
             return Err(SwdError::Length {
@@ -106,26 +144,37 @@ impl LabelledQuery {
                 expected: rows.len() / d,
             });
         }
-        if let Some(&index) = labels.iter().find(|&&label| label >= self.classes) {
-            return Err(SwdError::NotThere {
-                what: "class",
-                index,
-                count: self.classes,
+        if let Some(&index) = labels.iter().find(|&&label| label >= count) {
+            let what = "class";
+            return Err(SwdError::NotThere { what, index, count });
+        }
+        let mut classes = vec![Vec::new(); count];
+        for (row, &label) in rows.chunks_exact(d).zip(labels) {
+            classes[label].extend_from_slice(row);
+        }
+        self.measure_classes(&classes)
+    }
+
+    /// As [`LabelledQuery::measure`], of rows that lie together by their classes; a class may have none.
+    ///
+    /// # Errors
+    /// Another number of classes, or a length that is no multiple of `d`.
+    pub fn measure_classes(&self, classes: &[Vec<f32>]) -> Result<SensitiveVector, SwdError> {
+        if classes.len() != self.queries.len() {
+            return Err(SwdError::Length {
+                what: "classes of private rows",
+                found: classes.len(),
+                expected: self.queries.len(),
             });
         }
         let mut values = Vec::with_capacity(self.len());
-        let mut sizes = Vec::with_capacity(self.classes);
-        for class in 0..self.classes {
-            let of_class = rows.chunks_exact(d).zip(labels);
-            let of_class: Vec<f32> = of_class
-                .filter(|(_, label)| **label == class)
-                .flat_map(|(row, _)| row.iter().copied())
-                .collect();
-            sizes.push((of_class.len() / d) as f64 * self.weight());
-            if of_class.is_empty() {
-                values.resize(values.len() + self.query.len(), 0.0);
+        let mut sizes = Vec::with_capacity(classes.len());
+        for (rows, query) in classes.iter().zip(&self.queries) {
+            sizes.push((rows.len() / query.slices.dim()) as f64 * self.weight());
+            if rows.is_empty() {
+                values.resize(values.len() + query.len(), 0.0);
             } else {
-                values.extend_from_slice(self.query.measure(&of_class)?.before_noise());
+                values.extend_from_slice(query.measure(rows)?.before_noise());
             }
         }
         values.extend(sizes);
@@ -149,13 +198,13 @@ impl LabelledQuery {
                 expected: self.len(),
             });
         }
-        let (values, sizes) = released.split_at(self.classes * self.query.len());
-        let classes = values.chunks_exact(self.query.len()).zip(sizes);
+        let each = self.queries[0].len();
+        let (values, sizes) = released.split_at(self.queries.len() * each);
+        let classes = values.chunks_exact(each).zip(sizes).zip(&self.queries);
         classes
-            .map(|(values, size)| {
+            .map(|((values, size), query)| {
                 let size = (size / self.weight()).round().max(1.0);
-                let records = size as usize;
-                let marginals = self.query.clean(values, records, deviation, cleaning)?;
+                let marginals = query.clean(values, size as usize, deviation, cleaning)?;
                 Ok(ClassMarginals { size, marginals })
             })
             .collect()
@@ -163,7 +212,7 @@ impl LabelledQuery {
 
     /// What a size is multiplied by.
     fn weight(&self) -> f64 {
-        (self.query.slices.count() as f64).sqrt()
+        (self.queries[0].slices.count() as f64).sqrt()
     }
 }
 
@@ -181,6 +230,18 @@ mod tests {
         LabelledQuery::new(slices, ball, bins, classes).unwrap()
     }
 
+    /// Slices and bins of its own for each class.
+    fn queries(k: usize, bins: usize, classes: usize, rng: &mut ChaCha20Rng) -> LabelledQuery {
+        let mut around = || {
+            let slices = Slices::iid(2, k, rng).unwrap();
+            let mut draw =
+                |n: usize| -> Vec<f64> { (0..n).map(|_| rng.random_range(-0.5..0.5)).collect() };
+            let (mean, factor, ball) = (draw(2), draw(4), Region::ball(1.0).unwrap());
+            MarginalQuery::around_gaussian(slices, ball, &mean, &factor, bins).unwrap()
+        };
+        LabelledQuery::of((0..classes).map(|_| around()).collect()).unwrap()
+    }
+
     proptest! {
         /// Brute force over neighbours with labels: none is further away than the sensitivity says.
         #[test]
@@ -188,7 +249,10 @@ mod tests {
             seed in any::<u64>(), k in 1_usize..6, levels in 1_u32..6, n in 1_usize..7,
         ) {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);
-            let query = query(k, 1 << levels, 3, &mut rng);
+            let query = match rng.random() {
+                true => query(k, 1 << levels, 3, &mut rng),
+                false => queries(k, 1 << levels, 3, &mut rng),
+            };
             let mut rows: Vec<f32> = (0..2 * n).map(|_| rng.random_range(-2.0..2.0)).collect();
             let mut labels: Vec<usize> = (0..n).map(|_| rng.random_range(0..3)).collect();
             let one = query.measure(&rows, &labels).unwrap();
@@ -218,6 +282,24 @@ mod tests {
     #[test]
     fn bad_input_is_refused() {
         let query = query(4, 8, 2, &mut ChaCha20Rng::seed_from_u64(3));
+        assert!(LabelledQuery::of(Vec::new()).is_err());
+        let rng = &mut ChaCha20Rng::seed_from_u64(4);
+        for (k, bins, basis) in [
+            (3, 8, Basis::Haar),
+            (4, 4, Basis::Haar),
+            (4, 8, Basis::Counts),
+        ] {
+            let (slices, bins) = (
+                Slices::iid(2, k, rng).unwrap(),
+                Bins::uniform(1.0, bins).unwrap(),
+            );
+            let ball = Region::ball(1.0).unwrap();
+            let other = MarginalQuery::new(slices, ball, bins, basis).unwrap();
+            assert!(LabelledQuery::of(vec![query.queries[0].clone(), other.clone()]).is_err());
+            assert!(LabelledQuery::of(vec![other.clone(), query.queries[0].clone()]).is_err());
+            assert_eq!(LabelledQuery::of(vec![other]).is_ok(), basis == Basis::Haar);
+        }
+        assert!(query.measure_classes(&[Vec::new()]).is_err());
         assert!(query.measure(&[], &[]).is_err());
         assert!(query.measure(&[0.0, 0.0], &[]).is_err());
         let refusal = query.measure(&[0.0, 0.0], &[2]).unwrap_err().to_string();

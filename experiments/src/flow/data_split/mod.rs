@@ -16,6 +16,7 @@ use lab::session::{Used, bounded, splits_folder};
 
 use super::Settings;
 use super::plan::possible;
+use super::settings::Part;
 
 /// Glyphs on each side, and for the test.
 const GLYPHS: usize = 30_000;
@@ -109,19 +110,34 @@ impl DataSplit {
             kind => kind.name().to_string(),
         };
         possible(settings, train.len())?;
-        let folder = splits_folder(cache);
-        let split = Split::load_or_create(&folder, &name, train.as_ref(), &SplitPlan::default())
-            .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+        let (sha256, halves) = match settings.private_part {
+            Part::All => (train.sha256().map_err(Failure::failed)?, None),
+            Part::Half => {
+                let folder = splits_folder(cache);
+                let plan = SplitPlan::default();
+                let split = Split::load_or_create(&folder, &name, train.as_ref(), &plan)
+                    .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+                (split.sha256().to_string(), Some(split))
+            }
+        };
         let mut used = vec![Used {
             what: kind.name().into(),
             name,
-            sha256: split.sha256().into(),
-            used: Use::Split,
+            sha256,
+            used: match halves {
+                Some(_) => Use::Split,
+                None => Use::AllPrivate,
+            },
         }];
         let classes = train.classes();
         let tests = (0..test.len()).collect();
+        let records = train.len();
         let (train, test) = (Source::Labelled(train), Source::Labelled(test));
-        let private = Records::new(train.clone(), split.private().to_vec(), settings.records);
+        let all = || (0..records).collect();
+        let places = halves
+            .as_ref()
+            .map_or_else(all, |split| split.private().to_vec());
+        let private = Records::new(train.clone(), places, settings.records);
         let (public, public_name) = if let Some((other, images)) = other {
             // Glyphs that are drawn to be public are nobody's records.
             if other != DatasetKind::Glyphs {
@@ -153,7 +169,7 @@ impl DataSplit {
             let indices = (0..all).collect();
             (Records::new(Source::Shapes(shapes), indices, None), name)
         } else {
-            let indices = split.public().to_vec();
+            let indices = halves.map_or_else(Vec::new, |split| split.public().to_vec());
             let name = format!("the public half of {}", kind.name());
             (Records::new(train, indices, settings.public_records), name)
         };

@@ -2,9 +2,11 @@
 
 use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
-use model::swae::{ClassLatents, class_moments, moment_sensitivity};
+use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 
+use super::super::groups::apportion;
 use super::super::plan::RELEASE;
+use super::super::settings::Covariances;
 use super::super::train::Flow;
 use super::{Generated, normalise};
 use crate::release::{Values, release_once};
@@ -36,8 +38,14 @@ impl Flow {
         let released = match Released::read(&session.folder, name)? {
             Some(released) => released,
             None => {
-                let latents = self.groups.latents.iter();
-                let sums: Vec<Vec<f64>> = latents.map(|l| class_moments(l, d, RADIUS)).collect();
+                let latents = &self.groups.latents;
+                let sums: Vec<Vec<f64>> = match self.settings.sizes_released() {
+                    true => vec![labelled_moments(latents, d, RADIUS)],
+                    false => latents
+                        .iter()
+                        .map(|l| class_moments(l, d, RADIUS))
+                        .collect(),
+                };
                 let values = Values::new(&sums, moment_sensitivity(RADIUS));
                 let released =
                     release_once(&mut self.releaser, name, &values, &mut session.ledger)?;
@@ -45,7 +53,20 @@ impl Flow {
                 released
             }
         };
-        ClassLatents::from_released(&released.groups.concat(), &self.groups.sizes(), d, RADIUS)
-            .map_err(Failure::failed)
+        let deviation = match self.settings.covariances {
+            Covariances::Noisy => 0.0,
+            Covariances::Denoised => released.deviation,
+        };
+        let values = released.groups.concat();
+        if !self.settings.sizes_released() {
+            let sizes = self.groups.sizes();
+            let latents = ClassLatents::from_released(&values, &sizes, d, RADIUS, deviation);
+            return latents.map_err(Failure::failed);
+        }
+        let groups = self.groups.latents.len();
+        let latents = ClassLatents::from_labelled(&values, groups, d, RADIUS, deviation);
+        let (latents, sizes) = latents.map_err(Failure::failed)?;
+        self.particles = apportion(&sizes, self.total_particles());
+        Ok(latents)
     }
 }

@@ -125,7 +125,7 @@ impl Flow {
         self.moved = match self.settings.mechanism {
             Mechanism::Marginals => self.marginals(session)?,
             Mechanism::Fixed => self.fixed(session)?,
-            Mechanism::Resampled => Moved::Resampled(self.first_particles()?),
+            Mechanism::Resampled => Moved::Resampled(self.first_particles(None)?),
             Mechanism::Generator => self.generator(),
             Mechanism::Gaussian => Moved::Rows(self.gaussian(session)?),
             Mechanism::Public => Moved::Rows(self.public_records(session)?),
@@ -194,6 +194,11 @@ impl Flow {
 
     fn steps_in_all(&self) -> u64 {
         self.settings.step_count(self.split.private.len())
+    }
+
+    /// Particles of all groups together.
+    pub(super) fn total_particles(&self) -> usize {
+        self.settings.particles.unwrap_or(self.split.private.len())
     }
 
     fn slices(&mut self) -> Result<Slices, Failure> {

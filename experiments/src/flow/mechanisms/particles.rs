@@ -1,17 +1,72 @@
 //! Particles: where they start, their steps towards stored targets, and their end on the sphere.
 
 use lab::diagnostic::Failure;
+use model::swae::ClassLatents;
+use rand::RngExt;
+use rand::seq::index::sample;
 use swd::flow::StepSize;
 use swd::{Particles, Region};
 
+use super::super::settings::Start;
 use super::super::train::Flow;
-use crate::particles::{Target, Way, first, rows_in};
+use crate::particles::{Target, Way, rows_in};
 
 impl Flow {
-    /// Where all particles start: uniform on the sphere.
-    pub(super) fn first_particles(&mut self) -> Result<Vec<Particles>, Failure> {
+    /// Where the particles of each group start, on the sphere: anywhere, or where the released moments are, in the
+    /// distribution that the settings say.
+    pub(super) fn first_particles(
+        &mut self,
+        around: Option<&ClassLatents>,
+    ) -> Result<Vec<Particles>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
-        first(&self.particles, self.groups.dim, sphere, &mut self.public)
+        let dim = self.groups.dim;
+        let mut starts = Vec::new();
+        for (group, &n) in self.particles.clone().iter().enumerate() {
+            let around = around.filter(|latents| latents.gaussian(group).is_some());
+            let particles = match (around, self.settings.start) {
+                (Some(latents), Start::Gaussian) => {
+                    Particles::new(&latents.sample(group, n, &mut self.public), dim)
+                }
+                (Some(latents), Start::Public) => {
+                    let mut rows = self.public_rows(group, n);
+                    latents.carry(group, &mut rows);
+                    Particles::new(&rows, dim)
+                }
+                _ => Particles::gaussian(n, dim, 1.0, &mut self.public),
+            };
+            let mut particles = particles.map_err(Failure::failed)?;
+            particles.project_onto(sphere);
+            starts.push(particles);
+        }
+        Ok(starts)
+    }
+
+    /// Public latents for the `n` particles of a group: of its class and cell where there are enough, else of its class,
+    /// or of all. Each once as long as there are some, and none on another.
+    fn public_rows(&mut self, group: usize, n: usize) -> Vec<f32> {
+        const ENOUGH: usize = 100;
+        const APART: f32 = 0.01;
+        let (d, cells) = (self.groups.dim, self.settings.cells);
+        let first = match self.settings.public_classes() {
+            true => self.groups.class(group) * cells,
+            false => 0,
+        };
+        let enough = |rows: &Vec<f32>| rows.len() >= ENOUGH * d;
+        let rows = Some(self.public_groups[first + group % cells].clone())
+            .filter(enough)
+            .or_else(|| Some(self.public_groups[first..first + cells].concat()).filter(enough))
+            .unwrap_or_else(|| self.public_groups.concat());
+        let count = rows.len() / d;
+        let mut places = sample(&mut self.public, count, n.min(count)).into_vec();
+        places.extend((count..n).map(|_| self.public.random_range(0..count)));
+        let mut chosen: Vec<f32> = Vec::with_capacity(n * d);
+        for place in places {
+            chosen.extend_from_slice(&rows[place * d..(place + 1) * d]);
+        }
+        for x in &mut chosen {
+            *x += self.public.random_range(-APART..APART);
+        }
+        chosen
     }
 
     pub(super) fn step_size(&self) -> StepSize {

@@ -16,7 +16,7 @@ impl Flow {
             None => Vec::new(),
         };
         let labels = public.labels();
-        let total: usize = self.particles.iter().sum();
+        let total = self.total_particles();
         let mut rows = Vec::with_capacity(total * d);
         let mut drawn = Vec::with_capacity(total);
         for _ in 0..total {

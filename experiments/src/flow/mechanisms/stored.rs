@@ -2,10 +2,11 @@
 
 use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
-use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
+use swd::marginals::{Basis, Bins, Cleaning, LabelledQuery, MarginalQuery};
 use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, SensitiveVector};
 
+use super::super::groups::apportion;
 use super::super::plan::{MOMENTS, RELEASE};
 use super::super::train::Flow;
 use super::Moved;
@@ -40,6 +41,42 @@ impl Flow {
         } else {
             Cleaning::default()
         };
+        let targets = match self.settings.sizes_released() {
+            true => self.labelled(queries, cleaning, session)?,
+            false => self.by_group(&queries, cleaning, session)?,
+        };
+        let particles = self.first_particles(around.as_ref())?;
+        Ok(Moved::Stored(particles, targets))
+    }
+
+    /// The marginals of all groups and their sizes, as one release in which a record may change its group; the sizes say
+    /// how many particles each group gets.
+    fn labelled(
+        &mut self,
+        queries: Vec<MarginalQuery>,
+        cleaning: Cleaning,
+        session: &mut Session,
+    ) -> Result<Vec<Target>, Failure> {
+        let query = LabelledQuery::of(queries).map_err(Failure::failed)?;
+        let released = self.once(session, |groups| {
+            let measured = query.measure_classes(groups).map_err(Failure::failed)?;
+            Ok(vec![measured])
+        })?;
+        let groups = query.clean(&released.groups.concat(), released.deviation, cleaning);
+        let groups = groups.map_err(Failure::failed)?;
+        let sizes: Vec<f64> = groups.iter().map(|group| group.size).collect();
+        self.particles = apportion(&sizes, self.total_particles());
+        let target = |group: swd::marginals::ClassMarginals| Box::new(group.marginals) as Target;
+        Ok(groups.into_iter().map(target).collect())
+    }
+
+    /// The marginals of groups of public sizes, in which every record stays.
+    fn by_group(
+        &mut self,
+        queries: &[MarginalQuery],
+        cleaning: Cleaning,
+        session: &mut Session,
+    ) -> Result<Vec<Target>, Failure> {
         let measure = |(query, latents): (&MarginalQuery, &Vec<f32>)| query.measure(latents);
         let released = self.once(session, |groups| {
             queries
@@ -58,7 +95,7 @@ impl Flow {
             let target = query.clean(values, size, released.deviation, cleaning);
             targets.push(Box::new(target.map_err(Failure::failed)?) as Target);
         }
-        Ok(Moved::Stored(self.first_particles()?, targets))
+        Ok(targets)
     }
 
     /// DPSWflow: all projections, once.
@@ -81,7 +118,7 @@ impl Flow {
                 Ok(Box::new(target.map_err(Failure::failed)?) as Target)
             })
             .collect::<Result<Vec<_>, Failure>>()?;
-        Ok(Moved::Stored(self.first_particles()?, targets))
+        Ok(Moved::Stored(self.first_particles(None)?, targets))
     }
 
     /// Makes the one release, or reads it where the run made it before it was killed.

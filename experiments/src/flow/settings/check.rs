@@ -6,7 +6,7 @@ use lab::session::{bounded, positive};
 use crate::objective::Frame;
 use crate::records::SHAPES;
 
-use super::{Mechanism, Norm, Settings};
+use super::{Mechanism, Norm, Part, Settings, Start};
 
 impl Settings {
     /// The noise multiplier of a deviation of `share` times the `w(k, delta)` of Sebag et al. (2023,
@@ -69,6 +69,18 @@ impl Settings {
         bounded("public", &self.public, holds, bound)?;
         let holds = !self.photographs() || self.public == "half";
         bounded("public", &self.public, holds, "half for photographs")?;
+        let holds = self.private_part == Part::Half || self.public != "half";
+        bounded("private-part", "all", holds, "half for --public half")?;
+        let cells = self.cells;
+        bounded(
+            "cells",
+            cells,
+            (1..=64).contains(&cells),
+            "between 1 and 64",
+        )?;
+        let holds = self.start == Start::Sphere || self.moments_first();
+        let bound = "sphere where no moments are released first (--moments-share 0)";
+        bounded("start", "other", holds, bound)?;
         let latent = self.latent;
         let holds = (2..=128).contains(&latent);
         bounded("latent", latent, holds, "between 2 and 128")?;

@@ -50,6 +50,53 @@ impl Mechanism {
     }
 }
 
+/// What a neighbour may differ in, where there is a flow a class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Labels {
+    /// In one record and its label: the sizes of the classes are released with the rest.
+    Private,
+    /// In one record, replaced by another of its class: the sizes of the classes are public.
+    #[default]
+    Public,
+}
+
+/// Which training records are private.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// All of them.
+    All,
+    /// Those that are not the public half.
+    #[default]
+    Half,
+}
+
+/// Where particles start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Uniform on the sphere.
+    #[default]
+    Sphere,
+    /// At samples of each group's private Gaussian.
+    Gaussian,
+    /// At public latents, of the group's class where public records show the same classes, carried to each group's
+    /// private Gaussian.
+    Public,
+}
+
+/// What is made of noisy covariances.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Covariances {
+    /// As they were released.
+    #[default]
+    Noisy,
+    /// Without what the noise adds to their eigenvalues.
+    Denoised,
+}
+
 /// The sensitivity of noisy projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

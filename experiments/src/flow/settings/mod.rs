@@ -11,7 +11,7 @@ use crate::export::ExportFlags;
 use crate::objective::Frame;
 use crate::scores::ScoreFlags;
 
-pub use kinds::{Mechanism, Norm};
+pub use kinds::{Covariances, Labels, Mechanism, Norm, Part, Start};
 pub use unused::check_toy;
 
 lab::settings! {
@@ -36,6 +36,28 @@ lab::settings! {
         /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, drawn by
         /// random processes and of no class, fresh at each pass; or another data set, such as `glyphs`.
         public: String,
+        /// Which training records are private: `all`, the default unless --public is `half`, or the other `half`.
+        #[flag(value_enum)]
+        #[setting(default)]
+        private_part: Part,
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        #[setting(default)]
+        labels: Labels,
+        /// Public cells of each class, by the nearest of so many centres of public latents: each has histograms and
+        /// moments of its own, at the same noise. 1 for none.
+        #[setting(default = "one")]
+        cells: usize,
+        /// Noisy covariances: as released, or denoised.
+        #[flag(value_enum)]
+        #[setting(default)]
+        covariances: Covariances,
+        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents (the default
+        /// where the program draws digits beside private ones).
+        #[flag(value_enum)]
+        #[setting(default)]
+        start: Start,
         /// Bins of a marginal, a power of two.
         bins: usize,
         /// The share of the budget (of `1/z^2`) that `marginals` spends on moments first: bins then lie around
@@ -108,6 +130,10 @@ fn whole() -> f64 {
     1.0
 }
 
+fn one() -> usize {
+    1
+}
+
 fn paper_width() -> usize {
     64
 }
@@ -152,6 +178,33 @@ impl Settings {
         self.mechanism == Mechanism::Marginals && self.moments_share > 0.0
     }
 
+    /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.
+    pub fn sizes_released(&self) -> bool {
+        let changes = self.conditional && self.labels == Labels::Private;
+        changes || self.cells > 1
+    }
+
+    /// Whether neighbours replace a record by one of its class.
+    pub fn within_classes(&self) -> bool {
+        self.conditional && self.labels == Labels::Public
+    }
+
+    /// Whether latents of public records are looked at, beyond what the autoencoder learned.
+    pub fn public_latents(&self) -> bool {
+        self.start == Start::Public || self.cells > 1
+    }
+
+    /// Whether the program draws public records that show the classes of the private ones.
+    fn drawn_classes(&self) -> bool {
+        self.public == "glyphs" && ["mnist", "usps", "glyphs"].contains(&&*self.dataset)
+    }
+
+    /// Whether the labels of public records are looked at: where they show the classes of the private ones.
+    pub fn public_classes(&self) -> bool {
+        let same = self.public == "half" || self.drawn_classes();
+        same && self.conditional && self.public_latents()
+    }
+
     /// Slices of a release of one flow.
     pub fn flow_slices(&self) -> usize {
         match self.class_slices {
@@ -182,6 +235,18 @@ impl session::Settings for Settings {
         if text_in(mechanism.preset(), "dataset").as_ref() != Some(&settings.dataset) {
             settings.records = common.records;
             settings.public_records = own.public_records;
+        }
+        if own.private_part.is_none() {
+            settings.private_part = match settings.public == "half" {
+                true => Part::Half,
+                false => Part::All,
+            };
+        }
+        if own.start.is_none() && settings.moments_first() {
+            settings.start = match settings.drawn_classes() {
+                true => Start::Public,
+                false => Start::Gaussian,
+            };
         }
         if settings.photographs() {
             settings.take_photographs(arguments);

@@ -17,6 +17,8 @@ const FLOWS: &[Mechanism] = &[Marginals, Fixed, Resampled];
 const EACH_STEP: &[Mechanism] = &[Resampled, Generator];
 /// Those that release first and step afterwards.
 const STORED: &[Mechanism] = &[Marginals, Fixed];
+/// Those that release statistics of all records of a group.
+const STATISTICS: &[Mechanism] = &[Marginals, Gaussian];
 /// Those that release noisy projections.
 const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 
@@ -49,6 +51,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     let others = [
         ("mechanism", own.mechanism.is_some()),
         ("public", own.public.is_some()),
+        ("private-part", own.private_part.is_some()),
         ("records", common.records.is_some()),
         ("public-records", own.public_records.is_some()),
         ("paper-noise", own.paper_noise.is_some()),
@@ -74,7 +77,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
 }
 
 /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 14] {
+fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 18] {
     let (own, common) = (&arguments.own, &arguments.common);
     [
         ("epsilon", common.epsilon.is_some(), PRIVATE),
@@ -84,6 +87,10 @@ fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechan
         ("batch", own.batch.is_some(), EACH_STEP),
         ("slices", common.slices.is_some(), STEPPING),
         ("slices-per-step", own.slices_per_step.is_some(), STORED),
+        ("labels", own.labels.is_some(), STATISTICS),
+        ("cells", own.cells.is_some(), STATISTICS),
+        ("covariances", own.covariances.is_some(), STATISTICS),
+        ("start", own.start.is_some(), &[Marginals]),
         ("bins", own.bins.is_some(), &[Marginals]),
         ("frame", own.frame.is_some(), STEPPING),
         ("sensitivity", own.sensitivity.is_some(), PROJECTIONS),
