@@ -412,6 +412,48 @@ impl Selection {
     }
 }
 
+/// The selections in an event with their numbers, and what else it releases.
+///
+/// # Errors
+/// As [`Selection::new`], and numbers that overflow.
+pub(super) fn apart(event: &Event) -> Result<(Vec<(Selection, u64)>, Vec<Event>)> {
+    let (mut found, mut rest) = (Vec::new(), Vec::new());
+    walk(event, 1, &mut found, &mut rest)?;
+    Ok((found, rest))
+}
+
+fn walk(
+    event: &Event,
+    count: u64,
+    found: &mut Vec<(Selection, u64)>,
+    rest: &mut Vec<Event>,
+) -> Result<()> {
+    match event {
+        Event::Selected { runs, events } => {
+            let selection = Selection::new(*runs, events.clone(), 0.0)?;
+            if count > 0 {
+                found.push((selection, count));
+            }
+        }
+        Event::Composed { events } => {
+            for event in events {
+                walk(event, count, found, rest)?;
+            }
+        }
+        Event::SelfComposed {
+            event,
+            count: inner,
+        } => {
+            let bound = super::MAX_STEPS;
+            let count = count.checked_mul(*inner).filter(|count| *count <= bound);
+            let count = count.ok_or(AccountingError::TooManySteps { bound })?;
+            walk(event, count, found, rest)?;
+        }
+        other => rest.push(other.clone().repeated(count)),
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -637,6 +679,51 @@ mod tests {
         assert!(epsilon(vec![weak.clone()], 5e-7) > alone);
         assert!(epsilon(vec![weak], 1e-6).is_infinite());
         assert!(epsilon(vec![Event::NonPrivate], 0.0).is_infinite());
+    }
+
+    #[test]
+    fn an_event_of_a_selection_composes_by_adding() {
+        let run = Event::Gaussian {
+            noise_multiplier: 4.0,
+        };
+        let runs = Runs::negative_binomial(1.0, 10.0).unwrap();
+        let selected = Event::Selected {
+            runs,
+            events: vec![run.clone()],
+        };
+        let accountant = FdpAccountant::default();
+        let of = |delta| {
+            Selection::new(runs, vec![run.clone()], 0.0)
+                .unwrap()
+                .epsilon(delta)
+                .unwrap()
+        };
+        // As a ledger has it, with releases that cost nothing.
+        let nothing = Event::Composed { events: vec![] }.repeated(7);
+        let alone = Event::Composed {
+            events: vec![selected.clone().repeated(1), nothing],
+        };
+        assert_eq!(accountant.epsilon(&alone, 1e-5).unwrap(), of(1e-5));
+        let with = Event::Composed {
+            events: vec![selected.clone(), run.clone()],
+        };
+        let sum = of(5e-6) + accountant.epsilon(&run, 5e-6).unwrap();
+        assert!((accountant.epsilon(&with, 1e-5).unwrap() - sum).abs() < 1e-12);
+        let twice = selected.clone().repeated(2);
+        assert!((accountant.epsilon(&twice, 1e-5).unwrap() - 2.0 * of(5e-6)).abs() < 1e-12);
+        // No pair, no profile, no sample, and no other accountant.
+        assert!(accountant.delta(&selected, 1.0).is_err());
+        assert!(
+            crate::accounting::RdpAccountant
+                .epsilon(&selected, 1e-5)
+                .is_err()
+        );
+        let sampled = selected
+            .clone()
+            .sampled(super::super::Sampler::Poisson { rate: 0.1 });
+        assert!(accountant.epsilon(&sampled, 1e-5).is_err());
+        let text = serde_json::to_string(&selected).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), selected);
     }
 
     #[test]
