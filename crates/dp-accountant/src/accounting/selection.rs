@@ -412,22 +412,20 @@ impl Selection {
     }
 }
 
+/// Selections, with their numbers.
+type Counted = Vec<(Selection, u64)>;
+
 /// The selections in an event with their numbers, and what else it releases.
 ///
 /// # Errors
 /// As [`Selection::new`], and numbers that overflow.
-pub(super) fn apart(event: &Event) -> Result<(Vec<(Selection, u64)>, Vec<Event>)> {
+pub(super) fn apart(event: &Event) -> Result<(Counted, Vec<Event>)> {
     let (mut found, mut rest) = (Vec::new(), Vec::new());
     walk(event, 1, &mut found, &mut rest)?;
     Ok((found, rest))
 }
 
-fn walk(
-    event: &Event,
-    count: u64,
-    found: &mut Vec<(Selection, u64)>,
-    rest: &mut Vec<Event>,
-) -> Result<()> {
+fn walk(event: &Event, count: u64, found: &mut Counted, rest: &mut Vec<Event>) -> Result<()> {
     match event {
         Event::Selected { runs, events } => {
             let selection = Selection::new(*runs, events.clone(), 0.0)?;
