@@ -232,7 +232,7 @@ fn a_private_selection_releases_the_best_alone() {
     assert!(page.contains("the best of a random number of runs"));
     assert!(!page.contains("private/") && !page.contains("00001_"));
     let found = reporting::report::find_runs(&root.path().join("runs")).expect("runs");
-    assert_eq!(found, [best.clone()]);
+    assert_eq!(found, std::slice::from_ref(&best));
     // Again, and nothing changes; after a kill before the release it goes on with what was drawn.
     let before = std::fs::read(best.join("run.json")).expect("read");
     assert!(private(root.path(), SWEEP, &select).status.success());

@@ -635,7 +635,12 @@ mod tests {
             name: "a".into(),
             flags: vec!["--epsilon".into(), "1".into()],
         };
-        let found = calibrated(&[cell.clone()], 2.0, |epsilon| Ok(1.7 * epsilon)).unwrap();
+        let found = calibrated(
+            std::slice::from_ref(&cell),
+            2.0,
+            |epsilon| Ok(1.7 * epsilon),
+        )
+        .unwrap();
         assert!(1.7 * found <= 2.0 && 1.7 * found > 1.99, "{found}");
         assert_eq!(with_epsilon(&cell, Some(0.5)).flags, ["--epsilon", "0.5"]);
         let other = Cell {
