@@ -283,3 +283,130 @@ fn a_few_steps_on_mnist() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("60000 private records"));
 }
+
+#[test]
+fn a_plan_tells_what_a_run_would_promise_and_creates_nothing() {
+    let (_keep, out) = folder();
+    let flags = [
+        "--records",
+        "300",
+        "--batch",
+        "40",
+        "--steps",
+        "6",
+        "--delta",
+        "1e-3",
+        "--epsilon",
+        "5",
+    ];
+    let output = swae(&[&flags[..], &["--slices", "12", "--conditional", "--plan"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let plan: serde_json::Value = serde_json::from_str(text(&output.stdout).trim()).expect("JSON");
+    let event: Event = serde_json::from_value(plan["event"].clone()).expect("an event");
+    let epsilon = FdpAccountant::default()
+        .epsilon(&event, 1e-3)
+        .expect("covered");
+    let upper = plan["epsilon_upper"].as_f64().expect("a number");
+    assert!(
+        (epsilon - upper).abs() < 1e-3 && upper <= 5.0,
+        "{epsilon} {upper}"
+    );
+    assert_eq!(
+        (&plan["private"], &plan["releases"]),
+        (&true.into(), &7.into())
+    );
+    assert_eq!(plan["neighbours"], "k_end");
+    assert!(!out.exists());
+    let known = swae(
+        &[
+            &flags[..],
+            &["--slices", "12", "--insecure-noise-seed", "1", "--plan"],
+        ]
+        .concat(),
+    );
+    let known: serde_json::Value = serde_json::from_str(text(&known.stdout).trim()).expect("JSON");
+    assert_eq!(known["private"], false);
+}
+
+#[test]
+fn the_field_s_protocol_judges_samples_and_ceilings_lie_outside_of_the_guarantee() {
+    let (_keep, out) = folder();
+    let field = [
+        "--epsilon",
+        "5",
+        "--conditional",
+        "--protocol",
+        "field",
+        "--scored",
+        "300",
+    ];
+    let output = small(
+        &out,
+        &[&field[..], &["--ceilings", "--memorisation"]].concat(),
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let run = json(&out.join("run.json"));
+    let (judged, ceilings) = (&run["images"]["field"], &run["images"]["ceilings"]);
+    assert_eq!(
+        (&judged["training_records"], &ceilings["training_records"]),
+        (&300.into(), &300.into())
+    );
+    for name in ["convolutional", "mlp", "logistic"] {
+        assert_eq!(
+            judged[name]["values"].as_array().expect("seeds").len(),
+            3,
+            "{judged}"
+        );
+    }
+    assert!(
+        judged["nearest_neighbours"].as_f64().is_some()
+            && run["images"]["downstream_mlp"].is_null()
+    );
+    assert_eq!(ceilings["reads_private_records"], true);
+    let memory = &run["images"]["memorisation"];
+    assert!(memory["p_value"].as_f64().is_some() && memory["reads_private_records"] == true);
+    let names: Vec<&str> = run["metrics"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .filter_map(|m| m["name"].as_str())
+        .collect();
+    let count = |begin: &str, word: &str| {
+        names
+            .iter()
+            .filter(|n| n.starts_with(begin) && n.contains(word))
+            .count()
+    };
+    // Mean and deviation of three classifiers, and one without seeds.
+    assert_eq!(count("Accuracy", "samples"), 7, "{names:?}");
+    assert_eq!(
+        count("Reads private records", "private records, 3 seeds"),
+        6,
+        "{names:?}"
+    );
+    assert_eq!(
+        count("", "trained on 300 private records"),
+        count("Reads private", "trained on 300 private records")
+    );
+    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(page.contains("outside of the guarantee"), "{page}");
+    // Another run of the same records finds the ceilings in the cache.
+    let again = swae(&[
+        "--rescore",
+        out.to_str().expect("UTF-8"),
+        "--protocol",
+        "field",
+        "--scored",
+        "300",
+        "--ceilings",
+        "--cache-dir",
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/swae-cache"),
+    ]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(
+        !text(&again.stdout).contains("ceiling "),
+        "{}",
+        text(&again.stdout)
+    );
+    assert_eq!(&json(&out.join("run.json"))["images"]["ceilings"], ceilings);
+}

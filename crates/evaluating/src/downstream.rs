@@ -3,17 +3,19 @@
 
 use burn::module::Module;
 use burn::nn::Linear;
+use burn::nn::conv::Conv2d;
+use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::DpError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
-use model::layers::linear;
-use rand::SeedableRng;
+use model::layers::{Window, conv2d, linear};
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::EvaluateError;
-use super::classifier::LeNet;
+use super::classifier::{LeNet, side_of};
 use super::error::{check_count, check_labels, check_records};
 use super::neighbours::Images;
 use super::supervised::{
@@ -31,6 +33,9 @@ pub enum Learner {
     Logistic,
     /// Two convolutions and three linear layers, after LeNet-5: the network of the classifier that gives features.
     Convolutional,
+    /// Two 3x3 convolutions of 32 and 64 channels, each with the largest value of 2x2 blocks behind it, and a hidden
+    /// layer of 128 units: the convolutional classifier of the field's protocol.
+    Wide,
 }
 
 /// How it learns.
@@ -116,6 +121,10 @@ impl Learner {
                 let network = LeNet::for_images(test, &mut rng, &device)?;
                 learn(network, &examples, settings, &mut rng, test, interrupt)?
             }
+            Self::Wide => {
+                let network = Wide::for_images(test, &mut rng, &device)?;
+                learn(network, &examples, settings, &mut rng, test, interrupt)?
+            }
         };
         Ok(Accuracy {
             accuracy: share_correct(&predicted, test.labels()),
@@ -129,6 +138,9 @@ impl Learner {
 const WIDTH: usize = 100;
 /// Samples on one core; two chunks a batch by default.
 const CHUNK: usize = 100;
+/// Channels of the convolutions of [`Learner::Wide`], and units of its hidden layer.
+const CHANNELS: [usize; 2] = [32, 64];
+const HIDDEN: usize = 128;
 
 #[derive(Module, Debug)]
 struct Mlp {
@@ -139,6 +151,54 @@ struct Mlp {
 #[derive(Module, Debug)]
 struct Logistic {
     fc: Linear,
+}
+
+#[derive(Module, Debug)]
+struct Wide {
+    conv1: Conv2d,
+    conv2: Conv2d,
+    fc1: Linear,
+    fc2: Linear,
+    pool: MaxPool2d,
+    side: usize,
+}
+
+impl Wide {
+    fn for_images(
+        images: &LabelledImages,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Result<Self, EvaluateError> {
+        let side = side_of(images)?;
+        let [c1, c2] = CHANNELS;
+        let mut conv = |channels| conv2d(channels, Window::same(3), 2.0, 0.0, rng, device);
+        let (conv1, conv2) = (conv([1, c1]), conv([c1, c2]));
+        Ok(Self {
+            conv1,
+            conv2,
+            fc1: linear(c2 * (side / 4).pow(2), HIDDEN, 2.0, rng, device),
+            fc2: linear(HIDDEN, images.classes(), 1.0, rng, device),
+            pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
+            side,
+        })
+    }
+}
+
+impl Network for Wide {
+    fn stack(&self) -> Result<Stack<'_>, DpError> {
+        Chain::image([1, self.side, self.side])
+            .conv2d(&self.conv1)
+            .relu()
+            .max_pool2d(&self.pool)
+            .conv2d(&self.conv2)
+            .relu()
+            .max_pool2d(&self.pool)
+            .flatten()
+            .linear(&self.fc1)
+            .relu()
+            .linear(&self.fc2)
+            .build()
+    }
 }
 
 impl Network for Mlp {

@@ -57,7 +57,7 @@ impl Default for ImageOptions {
         Self {
             slices: 100,
             exact_points: 1000,
-            memorisation_points: 1000,
+            memorisation_points: 2000,
             downstream: Some(downstream::Settings::default()),
             convolutional: false,
             seed: 0,
@@ -168,7 +168,7 @@ pub fn evaluate_images(
         sliced_w2_squared,
         exact_w2_squared,
         exact_points,
-        memorisation: chosen.memorisation(real.private, interrupt)?,
+        memorisation: chosen.memorisation(real, interrupt)?,
     })
 }
 
@@ -233,16 +233,16 @@ impl Chosen<'_> {
 
     fn memorisation(
         &self,
-        private: Option<&LabelledImages>,
+        all: &RealImages<'_>,
         interrupt: &Interrupt,
     ) -> Result<Option<Memorisation>, EvaluateError> {
-        let (Some(private), 1..) = (private, self.options.memorisation_points) else {
+        let (Some(private), 1..) = (all.private, self.options.memorisation_points) else {
             return Ok(None);
         };
         let mut rng = stream(self.options, 2);
         let made = self.choose(self.generated, self.options.memorisation_points, &mut rng);
         let real = self.choose(self.test, self.options.memorisation_points, &mut rng);
-        memorisation(&made, &real, private, interrupt).map(Some)
+        memorisation(&made, &real, all.test, private, &mut rng, interrupt).map(Some)
     }
 
     /// At most `points` distinct images.

@@ -6,7 +6,7 @@
 //! | score | reads | module |
 //! |---|---|---|
 //! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] or [`inception`] |
-//! | accuracy of what samples teach | public test records | [`downstream`] |
+//! | accuracy of what samples teach | public test records | [`downstream`], and by the field's protocol [`field`] |
 //! | sliced and exact squared W2 | public test records | [`transport`] |
 //! | distance to the nearest training image | **private records** | [`memorisation`] |
 
@@ -15,6 +15,7 @@
 pub mod classifier;
 pub mod downstream;
 mod error;
+pub mod field;
 pub mod frechet;
 mod images;
 pub mod inception;

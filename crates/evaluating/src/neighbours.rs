@@ -27,8 +27,9 @@ pub(crate) enum Images<'a> {
     /// Bytes that are divided by 255.
     Bytes { pixels: &'a [u8], features: usize },
     /// Values as they are.
-    #[cfg(test)]
     Values { values: &'a [f32], features: usize },
+    /// Those of the first, then those of the second, of as many pixels.
+    Joined(&'a Images<'a>, &'a Images<'a>),
 }
 
 impl<'a> From<&'a LabelledImages> for Images<'a> {
@@ -43,17 +44,16 @@ impl<'a> From<&'a LabelledImages> for Images<'a> {
 impl Images<'_> {
     fn features(&self) -> usize {
         match *self {
-            Self::Bytes { features, .. } => features,
-            #[cfg(test)]
-            Self::Values { features, .. } => features,
+            Self::Bytes { features, .. } | Self::Values { features, .. } => features,
+            Self::Joined(first, _) => first.features(),
         }
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match *self {
             Self::Bytes { pixels, features } => pixels.len() / features,
-            #[cfg(test)]
             Self::Values { values, features } => values.len() / features,
+            Self::Joined(first, second) => first.len() + second.len(),
         }
     }
 
@@ -65,9 +65,14 @@ impl Images<'_> {
                 .iter()
                 .map(|&p| f32::from(p) / 255.0)
                 .collect(),
-            #[cfg(test)]
             Self::Values { values, features } => {
                 values[range.start * features..range.end * features].to_vec()
+            }
+            Self::Joined(first, second) => {
+                let n = first.len();
+                let mut block = first.block(range.start.min(n)..range.end.min(n));
+                block.extend(second.block(range.start.max(n) - n..range.end.max(n) - n));
+                block
             }
         }
     }
@@ -93,11 +98,28 @@ pub(crate) fn nearest(
     references: &Images<'_>,
     interrupt: &Interrupt,
 ) -> Result<Vec<Nearest>, EvaluateError> {
+    nearest_few(queries, references, 1, interrupt)
+}
+
+/// The `few` nearest of `references` for each of `queries`, `[n, d]`, nearest first: `[n, few]`; all of them where
+/// there are fewer.
+///
+/// # Errors
+///
+/// As [`nearest`].
+pub(crate) fn nearest_few(
+    queries: &[f32],
+    references: &Images<'_>,
+    few: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<Nearest>, EvaluateError> {
     let d = references.features();
     let n = check_records("images", queries, d)?;
     check_count("images to compare with", references.len(), 1)?;
-    // (||r||^2 - 2 <q, r>, index) of the best so far.
-    let mut best = vec![(f32::INFINITY, 0_usize); n];
+    check_count("neighbours", few, 1)?;
+    let few = few.min(references.len());
+    // (||r||^2 - 2 <q, r>, index) of the best so far, best first.
+    let mut best = vec![(f32::INFINITY, 0_usize); n * few];
     let mut start = 0;
     while start < references.len() {
         check_asked(interrupt)?;
@@ -109,29 +131,35 @@ pub(crate) fn nearest(
             .collect();
         queries
             .par_chunks(QUERIES * d)
-            .zip(best.par_chunks_mut(QUERIES))
-            .for_each(|(queries, best)| compare(queries, &block, &squares, start, best));
+            .zip(best.par_chunks_mut(QUERIES * few))
+            .for_each(|(queries, best)| compare(queries, &block, &squares, start, (best, few)));
         start = end;
     }
-    Ok(queries
-        .par_chunks(d)
-        .zip(best)
-        .map(|(query, (_, index))| Nearest {
-            index,
-            distance: distance(query, &references.block(index..index + 1)),
+    let found = queries.par_chunks(d).zip(best.par_chunks(few));
+    Ok(found
+        .flat_map_iter(|(query, best)| {
+            let mut found: Vec<Nearest> = best
+                .iter()
+                .map(|&(_, index)| Nearest {
+                    index,
+                    distance: distance(query, &references.block(index..index + 1)),
+                })
+                .collect();
+            found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+            found
         })
         .collect())
 }
 
-/// Updates `best` with one block of references, the first of which has the index `start`.
+/// Updates the `few` best of each query with one block of references, the first of which has the index `start`.
 fn compare(
     queries: &[f32],
     block: &[f32],
     squares: &[f32],
     start: usize,
-    best: &mut [(f32, usize)],
+    (best, few): (&mut [(f32, usize)], usize),
 ) {
-    let (rows, columns) = (best.len(), squares.len());
+    let (rows, columns) = (best.len() / few, squares.len());
     let d = block.len() / columns;
     let mut products = vec![0.0; rows * columns];
     // The lengths are products of these very shapes; a mismatch would leave the products at zero.
@@ -142,11 +170,16 @@ fn compare(
     ) {
         general_mat_mul(-2.0, &q, &r.t(), 0.0, &mut p);
     }
-    for (row, best) in products.chunks_exact(columns).zip(best) {
+    for (row, best) in products
+        .chunks_exact(columns)
+        .zip(best.chunks_exact_mut(few))
+    {
         for (j, (product, square)) in row.iter().zip(squares).enumerate() {
             let value = product + square;
-            if value < best.0 {
-                *best = (value, start + j);
+            if value < best[few - 1].0 {
+                let place = best.partition_point(|&(other, _)| other <= value);
+                best[place..].rotate_right(1);
+                best[place] = (value, start + j);
             }
         }
     }
@@ -199,6 +232,21 @@ mod tests {
             let found = nearest(&queries, &images, &Interrupt::default()).unwrap();
             for (a, b) in found.iter().zip(nearest_reference(&queries, &values, d)) {
                 assert!((a.distance - b.distance).abs() < 1e-4);
+            }
+            // In two parts, and several at once.
+            let (first, second) = values.split_at(m / 2 * d);
+            let [first, second] = [first, second].map(|values| Images::Values {
+                values,
+                features: d,
+            });
+            let joined = Images::Joined(&first, &second);
+            let few = nearest_few(&queries, &joined, 3, &Interrupt::default()).unwrap();
+            for (few, query) in few.chunks(3.min(m)).zip(queries.chunks(d)) {
+                let mut all: Vec<f64> = values.chunks(d).map(|r| distance(query, r)).collect();
+                all.sort_by(f64::total_cmp);
+                for (found, expected) in few.iter().zip(all) {
+                    assert!((found.distance - expected).abs() < 1e-4);
+                }
             }
             // An image is its own nearest neighbour, at distance 0.
             let own = nearest(&values, &images, &Interrupt::default()).unwrap();

@@ -5,10 +5,13 @@ use std::time::Instant;
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
 use evaluating::classifier::{Classifier, Settings};
 use evaluating::downstream::{self, Learner};
+use evaluating::field;
 use evaluating::memorisation::memorisation;
 use evaluating::{
     EvaluateError, GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images,
 };
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 use reporting::interrupt::Interrupt;
 
 fn glyphs(train: usize, test: usize) -> Dataset {
@@ -104,6 +107,40 @@ fn the_name_of_a_kept_classifier_depends_on_all_that_made_it() {
     let distinct: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!(distinct.len(), names.len());
     assert_eq!(names[0], Classifier::path(folder, &data.train, &quick()));
+}
+
+#[test]
+fn accuracies_of_the_field_do_not_depend_on_threads_and_follow_their_seeds() {
+    let data = glyphs(600, 200);
+    let protocol = field::Protocol {
+        seeds: vec![0, 1],
+        convolutional_epochs: 3,
+        epochs: 5,
+        batch: 50,
+        neighbours: 3,
+    };
+    let of = |protocol: &field::Protocol| {
+        let samples = pixels(&data.train);
+        let (labels, mut quiet) = (data.train.labels(), |_: &str| {});
+        let interrupt = Interrupt::default();
+        field::accuracies(
+            &samples, labels, &data.test, protocol, &mut quiet, &interrupt,
+        )
+        .unwrap()
+    };
+    let found = threads(1).install(|| of(&protocol));
+    assert_eq!(found, threads(3).install(|| of(&protocol)));
+    assert_eq!((found.training_records, found.test_records), (600, 200));
+    for spread in [&found.convolutional, &found.mlp, &found.logistic] {
+        assert!(spread.mean > 0.5 && spread.values.len() == 2, "{found:?}");
+    }
+    assert!(found.nearest_neighbours > 0.5, "{found:?}");
+    let other = of(&field::Protocol {
+        seeds: vec![1, 2],
+        ..protocol
+    });
+    assert_eq!(found.convolutional.values[1], other.convolutional.values[0]);
+    assert_eq!(found.nearest_neighbours, other.nearest_neighbours);
 }
 
 #[test]
@@ -222,7 +259,8 @@ fn all_scores_of_a_generator() {
     let good = evaluate_images(&real, &generated, &options, &Interrupt::default()).unwrap();
     assert_eq!((good.generated_records, good.test_records), (1200, 600));
     assert_eq!(good.exact_points, 200);
-    assert_eq!(good.memorisation.unwrap().generated_median, 0.0);
+    let memory = good.memorisation.unwrap();
+    assert!(memory.generated_median == 0.0 && memory.found, "{memory:?}");
     assert!(good.downstream_mlp.unwrap().accuracy > 0.6);
     assert_eq!(
         good,
@@ -327,7 +365,15 @@ fn a_score_stops_when_it_is_asked() {
     };
     let scored = evaluate_images(&real, &generated, &ImageOptions::default(), &asked);
     assert!(matches!(scored, Err(EvaluateError::Interrupted)));
-    let near = memorisation(&samples, &samples, &data.train, &asked);
+    let mut rng = ChaCha20Rng::seed_from_u64(0);
+    let near = memorisation(
+        &samples,
+        &samples,
+        &data.test,
+        &data.train,
+        &mut rng,
+        &asked,
+    );
     assert!(matches!(near, Err(EvaluateError::Interrupted)));
 }
 

@@ -70,7 +70,7 @@ impl Judge<'_> {
         let latent_sliced = sliced(&generated.rows, &test, d)?;
         let total = generated.rows.len() / d;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let chosen = sample(&mut rng, total, total.min(self.score.scored as usize)).into_vec();
+        let chosen = sample(&mut rng, total, total.min(self.score.count())).into_vec();
         let rows: Vec<f32> = chosen
             .iter()
             .flat_map(|&i| &generated.rows[i * d..(i + 1) * d])
@@ -98,7 +98,7 @@ impl Judge<'_> {
             return crate::scores::score(&test, images, labels, &private, self.score, self.session);
         }
         let shape = self.test.shape();
-        let most = self.test.len().min(self.score.scored as usize);
+        let most = self.test.len().min(self.score.count());
         let real = self.test.gather(&(0..most).collect::<Vec<_>>())?;
         crate::scores::score_photographs(
             [&real, images],

@@ -23,7 +23,7 @@ pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(4);
-    let count = run.score.scored as usize;
+    let count = run.score.count();
     let (pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write(WEIGHTS, &weights)?;
@@ -63,7 +63,7 @@ fn scores(
         return score(&test, pixels, Some(groups), &private, &run.score, session);
     }
     let shape = run.test.shape();
-    let most = run.test.len().min(run.score.scored as usize);
+    let most = run.test.len().min(run.score.count());
     let real = run.test.gather(&(0..most).collect::<Vec<_>>())?;
     score_photographs(
         [&real, pixels],

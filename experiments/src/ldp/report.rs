@@ -30,7 +30,7 @@ pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(5);
-    let count = run.score.scored as usize;
+    let count = run.score.count();
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let rows = run.law.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);

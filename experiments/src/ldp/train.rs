@@ -154,13 +154,13 @@ impl Experiment for Ldp {
         let mechanism = mechanism(settings)?;
         let form = clean.test.stream().form();
         let recipe = recipe(settings, &form, mechanism)?;
+        if let (Some(_), Some(flag)) = (&settings.input, arguments.own.score.reads_private()) {
+            return Err(Failure::input(
+                format!("{flag}: no private record is read with --input"),
+                "leave it out",
+            ));
+        }
         let (header, releaser) = match &settings.input {
-            Some(_) if arguments.own.score.memorisation => {
-                return Err(Failure::input(
-                    "--memorisation: no private record is read with --input",
-                    "leave it out",
-                ));
-            }
             Some(input) => (header_of(input)?, None),
             None => {
                 let noisy = settings.epsilon.is_some();

@@ -87,11 +87,16 @@ pub fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, 
 fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
     let mut shown = json!(images);
     if let Some(scores) = shown.as_object_mut().filter(|_| labels_read_private) {
-        let names = ["downstream_mlp", "downstream_logistic"];
-        let apart = names.map(|name| (name.to_string(), scores.remove(name).unwrap_or_default()));
+        let names = [
+            "downstream_mlp",
+            "downstream_logistic",
+            "downstream_convolutional",
+            "field",
+        ];
+        let apart = names.map(|name| Some((name.to_string(), scores.remove(name)?)));
         scores.insert(
             "reads_private_records".into(),
-            Value::Object(apart.into_iter().collect()),
+            Value::Object(apart.into_iter().flatten().collect()),
         );
     }
     shown
@@ -107,7 +112,7 @@ fn judge(
     let (judging, evaluator) = (&run.judging, &run.evaluator);
     let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
     generator.set_stream(3);
-    let count = judging.score.scored as usize;
+    let count = judging.score.count();
     let samples = evaluator
         .sampler(model, origin)
         .draw(count, &mut generator)?;
@@ -204,7 +209,9 @@ fn metrics(
         .better(Better::Lower),
     ];
     for metric in images.map(crate::scores::metrics).unwrap_or_default() {
-        let paper = paper_accuracy(run).filter(|_| metric.name.contains("MLP"));
+        let compared = metric.name.starts_with("Accuracy") && metric.name.contains("MLP");
+        let compared = compared && !metric.name.ends_with("deviation");
+        let paper = paper_accuracy(run).filter(|_| compared);
         metrics.push(shown(match paper {
             Some((value, _)) => metric.paper(value, TABLES),
             None => metric,
@@ -259,16 +266,23 @@ mod tests {
                 frechet: Some(1.0),
                 downstream_mlp: accuracy,
                 downstream_logistic: accuracy,
-                downstream_convolutional: None,
+                downstream_convolutional: accuracy,
                 sliced_w2_squared: 1.0,
                 exact_w2_squared: None,
                 exact_points: 0,
                 memorisation: None,
             },
+            field: None,
+            ceilings: None,
         };
         let shown = images_in_json(Some(&scored), true);
         let apart = &shown["reads_private_records"];
-        for name in ["downstream_mlp", "downstream_logistic"] {
+        let names = [
+            "downstream_mlp",
+            "downstream_logistic",
+            "downstream_convolutional",
+        ];
+        for name in names {
             assert!(shown.get(name).is_none(), "{shown}");
             assert_eq!(apart[name]["accuracy"], 0.5);
         }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use dp_accountant::accounting::{AccountingError, Runs};
 
 use super::Sweep;
 
@@ -18,12 +19,64 @@ pub struct Arguments {
     /// array. A line can be run again: it resumes where it stopped, and does nothing when it is done.
     #[arg(long)]
     pub print: bool,
+    /// Choose hyperparameters privately: make a random number of runs, each a random cell, and release the best alone,
+    /// in FOLDER/best, with an epsilon that covers the choice. FOLDER/private must stay secret.
+    #[arg(long, requires = "select", conflicts_with = "print")]
+    pub private: bool,
+    /// The score that chooses: the first result of a run whose name holds this text, such as `accuracy`. It must rest on
+    /// public records or on what the run released.
+    #[arg(long, requires = "private", value_name = "TEXT")]
+    pub select: Option<String>,
+    /// The mean of the random number of runs.
+    #[arg(
+        long,
+        requires = "private",
+        default_value_t = 10.0,
+        value_name = "MEAN"
+    )]
+    pub runs: f64,
+    /// The law of the random number of runs. The logarithmic law costs least and varies most.
+    #[arg(long, requires = "private", value_enum, default_value_t = Law::Geometric)]
+    pub law: Law,
+    /// Delta of the whole selection (default: the largest of the cells').
+    #[arg(long, requires = "private")]
+    pub delta: Option<f64>,
+    /// Epsilon of the whole selection: the runs' own is chosen to meet it (default: the runs are as the file has them,
+    /// and the selection's epsilon follows).
+    #[arg(long, requires = "private", value_name = "EPSILON")]
+    pub total_epsilon: Option<f64>,
     /// Runs at a time on this machine.
     #[arg(long, default_value = "1")]
     pub workers: NonZeroUsize,
     /// Folder of the runs (default: `runs/sweeps/NAME`).
     #[arg(long)]
     pub out: Option<PathBuf>,
+}
+
+/// The law of a random number of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Law {
+    /// At least one run, and each is followed by another with the same probability.
+    Geometric,
+    /// At least one run.
+    Logarithmic,
+    /// There may be none, and then nothing is released.
+    Poisson,
+}
+
+impl Law {
+    /// The law of a mean.
+    ///
+    /// # Errors
+    ///
+    /// A mean that it cannot have.
+    pub fn of_mean(self, mean: f64) -> Result<Runs, AccountingError> {
+        match self {
+            Self::Geometric => Runs::negative_binomial(1.0, mean),
+            Self::Logarithmic => Runs::negative_binomial(0.0, mean),
+            Self::Poisson => Runs::poisson(mean),
+        }
+    }
 }
 
 impl Arguments {

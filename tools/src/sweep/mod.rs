@@ -2,6 +2,7 @@
 
 mod arguments;
 mod grid;
+mod private;
 mod runner;
 
 pub use arguments::Arguments;
@@ -26,6 +27,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
     })?;
     let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
+    if arguments.private {
+        return private::run(arguments, &sweep, &folder);
+    }
     let cells = sweep.cells();
     let (done, open): (Vec<Cell>, Vec<Cell>) = cells
         .into_iter()

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{AccountingError, Result, check};
 use super::neighbours::Neighbours;
+use super::selection::Runs;
 
 impl Neighbours {
     /// The relation under which both parts hold: replace-one implies k-end, nothing else mixes.
@@ -182,6 +183,15 @@ pub enum Event {
         /// One event a group.
         events: Vec<Event>,
     },
+    /// The best of a random number of runs, each of them any of these events, chosen without the data: see
+    /// [`super::Selection`]. Neither the number nor another run's output may leave. [`super::FdpAccountant`] gives its
+    /// epsilon, and composes it with others by adding epsilons at equal parts of delta.
+    Selected {
+        /// The law of the number of runs.
+        runs: Runs,
+        /// What a run may be, at least one event.
+        events: Vec<Event>,
+    },
     /// A release without any guarantee: epsilon is infinite.
     NonPrivate,
 }
@@ -227,7 +237,7 @@ impl Event {
                 join(Some(sampler.neighbours()), event.neighbours()?)
             }
             Self::SelfComposed { event, .. } => event.neighbours(),
-            Self::Composed { events } => all(events),
+            Self::Composed { events } | Self::Selected { events, .. } => all(events),
             // Parallel composition needs groups that a record cannot leave.
             Self::Parallel { events, .. } => match all(events)? {
                 Some(Neighbours::AddRemove) => Ok(Some(Neighbours::AddRemove)),
@@ -255,6 +265,7 @@ impl Event {
             Self::SelfComposed { event, .. } => event.describe(),
             Self::Composed { .. } => "a composition".into(),
             Self::Parallel { .. } => "a parallel composition".into(),
+            Self::Selected { .. } => "the best of a random number of runs".into(),
             Self::NonPrivate => "a release without noise".into(),
         }
     }

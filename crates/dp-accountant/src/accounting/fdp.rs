@@ -8,6 +8,7 @@ use super::gaussian;
 use super::pair::Pair;
 use super::plan::{Goal, Plan};
 use super::pure;
+use super::selection;
 use super::side::Side;
 use super::steps::{Sampling, Steps, alternatives};
 
@@ -271,8 +272,25 @@ impl Accountant for FdpAccountant {
         true
     }
 
+    /// Where the best of several runs is among the events, by basic composition: delta in equal parts.
     fn epsilon(&self, event: &Event, delta: f64) -> Result<f64> {
-        self.worst_epsilon(event, delta, Side::Upper)
+        let (best, rest) = selection::apart(event)?;
+        if best.is_empty() {
+            return self.worst_epsilon(event, delta, Side::Upper);
+        }
+        check_delta(delta)?;
+        event.neighbours()?;
+        let nothing = rest.is_empty();
+        let parts = best.iter().map(|(_, count)| *count as f64).sum::<f64>();
+        let each = delta / (parts + f64::from(u8::from(!nothing)));
+        let mut epsilon = match nothing {
+            true => 0.0,
+            false => self.worst_epsilon(&Event::Composed { events: rest }, each, Side::Upper)?,
+        };
+        for (selection, count) in best {
+            epsilon += count as f64 * selection.epsilon(each)?;
+        }
+        Ok(epsilon)
     }
 
     fn delta(&self, event: &Event, epsilon: f64) -> Result<f64> {

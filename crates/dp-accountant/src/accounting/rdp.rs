@@ -57,7 +57,28 @@ fn curve(steps: &Steps, worth: impl Fn(f64, f64) -> bool) -> Vec<(f64, f64)> {
     curve
 }
 
-fn epsilon_at(order: f64, divergence: f64, delta: f64) -> f64 {
+/// The divergences of an event at rising orders, the worst over its alternatives; a prefix of the same orders for all
+/// events.
+pub(super) fn divergences(event: &Event) -> Result<Vec<(f64, f64)>> {
+    let mut worst: Option<Vec<(f64, f64)>> = None;
+    for steps in alternatives(event, RdpAccountant::NAME)? {
+        let found = match steps.non_private {
+            true => Vec::new(),
+            false => curve(&steps, |_, divergence| divergence < 500.0),
+        };
+        worst = Some(match worst {
+            None => found,
+            Some(before) => before
+                .iter()
+                .zip(found)
+                .map(|(&(order, one), (_, other))| (order, one.max(other)))
+                .collect(),
+        });
+    }
+    Ok(worst.unwrap_or_default())
+}
+
+pub(super) fn epsilon_at(order: f64, divergence: f64, delta: f64) -> f64 {
     divergence + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0)
 }
 

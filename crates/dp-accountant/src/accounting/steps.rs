@@ -120,6 +120,7 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         Event::Gaussian { .. }
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
+        | Event::Selected { .. }
         | Event::NonPrivate => Ok(()),
         Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
             partitions(event, sizes)
@@ -169,6 +170,10 @@ impl Walk<'_> {
                 }
                 self.push(base(event)?, Sampling::None, count)
             }
+            Event::Selected { .. } => Err(self.refuse(
+                event,
+                "the best of several runs has no pair here; ask fdp for its epsilon at a delta",
+            )),
             Event::NonPrivate => {
                 self.non_private |= count > 0;
                 Ok(())

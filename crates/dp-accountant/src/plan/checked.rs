@@ -69,6 +69,15 @@ impl CheckedPlan {
         self.releases.iter().map(|r| (r.name.as_str(), &r.event))
     }
 
+    /// All that the plan releases, as one event.
+    pub fn event(&self) -> Event {
+        let steps = self.step.clone().repeated(self.steps);
+        let others = self.releases.iter().map(|once| once.event.clone());
+        Event::Composed {
+            events: std::iter::once(steps).chain(others).collect(),
+        }
+    }
+
     /// The neighbour relation of the guarantee.
     pub fn neighbours(&self) -> Neighbours {
         self.sampler.neighbours()

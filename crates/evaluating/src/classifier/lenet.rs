@@ -40,6 +40,23 @@ pub(crate) struct LeNet {
     side: usize,
 }
 
+/// The side of square images that can be halved twice.
+///
+/// # Errors
+///
+/// [`EvaluateError::Shape`] for others.
+pub(crate) fn side_of(images: &LabelledImages) -> Result<usize, EvaluateError> {
+    let side = images.width();
+    if images.height() != side || !side.is_multiple_of(4) {
+        return Err(EvaluateError::Shape {
+            what: "side of the classifier's images",
+            expected: format!("as high as wide ({side}), a multiple of 4"),
+            found: images.height(),
+        });
+    }
+    Ok(side)
+}
+
 impl LeNet {
     /// He initialisation drawn from `rng`, zero biases.
     pub(super) fn new(side: usize, classes: usize, rng: &mut impl Rng, device: &Device) -> Self {
@@ -63,15 +80,7 @@ impl LeNet {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, EvaluateError> {
-        let side = images.width();
-        if images.height() != side || !side.is_multiple_of(4) {
-            return Err(EvaluateError::Shape {
-                what: "side of the classifier's images",
-                expected: format!("as high as wide ({side}), a multiple of 4"),
-                found: images.height(),
-            });
-        }
-        Ok(Self::new(side, images.classes(), rng, device))
+        Ok(Self::new(side_of(images)?, images.classes(), rng, device))
     }
 
     /// The layers up to the features, `[n, 84]`.

@@ -19,7 +19,7 @@ use super::EvaluateError;
 use super::error::{check_count, check_labels, check_records};
 use super::shift::Shift;
 use super::supervised::{Examples, Schedule, largest, outputs, share_correct, train};
-pub(crate) use lenet::LeNet;
+pub(crate) use lenet::{LeNet, side_of};
 use reporting::interrupt::Interrupt;
 
 /// How a classifier is trained.

@@ -18,6 +18,7 @@ mod uses;
 use std::path::{Path, PathBuf};
 
 use dp_core::ledger::Ledger;
+use serde_json::{Value, json};
 
 pub use command::{command, parse};
 pub use experiment::{
@@ -80,6 +81,10 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         return done;
     }
     let running = &arguments.running;
+    if running.plan {
+        println!("{}", planned::<E>(arguments)?);
+        return Ok(());
+    }
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
     let begun = begin(resumed, place, read::<E::Settings>, || {
         let settings = E::Settings::resolve(arguments)?;
@@ -138,6 +143,30 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         .map_err(|failure| resumable(failure, &session.folder))?;
     Checkpoints::of(session.folder.path()).remove()?;
     E::afterwards(arguments, &session.folder, &session.interrupt)
+}
+
+/// What a run would release and promise: a line of JSON, for those who account for several runs.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] as for the run itself.
+fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Failure> {
+    let settings = E::Settings::resolve(arguments)?;
+    settings.check()?;
+    let chosen = arguments.running.backend.choose()?;
+    let experiment = E::load(&settings, arguments, &chosen)?;
+    let plan = experiment.plan();
+    Ok(json!({
+        "experiment": E::NAME,
+        "records": experiment.data().private,
+        "private": plan.is_some_and(|plan| !plan.is_unproved()) && settings.insecure_noise_seed().is_none(),
+        "event": plan.map(|plan| plan.event()),
+        "neighbours": plan.map(|plan| plan.neighbours()),
+        "epsilon_upper": plan.map(|plan| plan.epsilon_upper()),
+        "delta": plan.map(|plan| plan.delta()),
+        "failure_probability": plan.map(|plan| plan.failure_probability()),
+        "releases": plan.map(|plan| plan.releases_in_all()),
+    }))
 }
 
 /// A finished run that is judged again: nothing is released, and the ledger must hold what the plan had.

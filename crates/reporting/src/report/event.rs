@@ -1,5 +1,6 @@
 //! Events of the ledger in words.
 
+use dp_accountant::accounting::Runs;
 use serde_json::Value;
 
 use super::number::shown;
@@ -20,12 +21,30 @@ fn words(event: &Value) -> Option<String> {
         "sampled" => format!("{} on {}", inner("event")?, sampler(event.get("sampler")?)),
         "self_composed" => format!("{} times {}", event.get("count")?, inner("event")?),
         "composed" => list(event, ", then ")?,
+        "selected" => format!(
+            "the best of a random number of runs ({}), each {}",
+            law(event.get("runs")?)?,
+            list(event, ", or ")?
+        ),
         "parallel" => format!(
             "in parallel over {}: {}",
             event.get("partition")?.as_str()?,
             list(event, "; ")?
         ),
         _ => return None,
+    })
+}
+
+/// The law of a number of runs in words.
+fn law(runs: &Value) -> Option<String> {
+    let runs: Runs = serde_json::from_value(runs.clone()).ok()?;
+    let mean = shown(runs.mean());
+    Some(match runs {
+        Runs::NegativeBinomial { shape, .. } => format!(
+            "truncated negative binomial law of shape {}, mean {mean}",
+            shown(shape)
+        ),
+        Runs::Poisson { .. } => format!("Poisson law, mean {mean}"),
     })
 }
 
@@ -38,6 +57,7 @@ fn list(event: &Value, between: &str) -> Option<String> {
         .collect();
     Some(match events.len() {
         0 => "nothing".into(),
+        1 => events[0].clone(),
         // Long lists, one event a class, are mostly the same event.
         count if events.windows(2).all(|pair| pair[0] == pair[1]) => {
             format!("{count} times {}", events[0])
@@ -131,8 +151,13 @@ mod tests {
         );
         assert_eq!(noise_multiplier(&step), Some(0.5));
         assert!(!is_bare(&step));
-        let bare = json!({"type": "composed", "events": [step, {"type": "non_private"}]});
+        let bare = json!({"type": "composed", "events": [step.clone(), {"type": "non_private"}]});
         assert!(is_bare(&bare));
+        let best =
+            json!({"type": "selected", "runs": {"law": "poisson", "mean": 5.0}, "events": [step]});
+        assert!(describe(&best).starts_with(
+            "the best of a random number of runs (Poisson law, mean 5), each Gaussian"
+        ));
         let unknown = json!({"type": "telepathy"});
         assert_eq!(describe(&unknown), r#"{"type":"telepathy"}"#);
         let groups = json!({"kind": "k_end_groups",

@@ -14,6 +14,7 @@ mod number;
 mod page;
 mod picture;
 mod privacy;
+mod published;
 mod read;
 mod record;
 mod results;
@@ -35,7 +36,7 @@ pub use privacy::{Standing, Statement, epsilon_upper};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};
 pub use settings::Settings;
-pub use sweep::{Cell, Spread, Sweep, find_runs};
+pub use sweep::{Cell, DRAWN, Spread, Sweep, find_runs};
 pub use timestamp::timestamp;
 
 use crate::diagnostic::Failure;

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::Failure;
 use crate::report::RunRecord;
 
+/// Marks a folder of runs of which all but one stay secret: which runs a private selection drew.
+pub const DRAWN: &str = "drawn.json";
+
 /// How deep under a folder runs are looked for.
 const DEPTH: usize = 4;
 
@@ -40,7 +43,8 @@ fn walk(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> Result<(), Fail
         runs.push(folder.to_path_buf());
         return Ok(());
     }
-    if depth == 0 {
+    // Of a private selection only the best is told of, and its ledger has what all of them cost.
+    if depth == 0 || folder.join(DRAWN).exists() {
         return Ok(());
     }
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {

@@ -4,7 +4,7 @@ mod find;
 mod page;
 mod table;
 
-pub use find::find_runs;
+pub use find::{DRAWN, find_runs};
 
 use super::compare::{names, notes};
 use super::privacy::{Standing, Statement};

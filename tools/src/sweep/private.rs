@@ -1,0 +1,665 @@
+//! Choosing hyperparameters privately: a random number of runs, each a random cell of the sweep, and the best alone
+//! leaves (Papernot and Steinke 2022, arXiv 2110.03620; `dp_accountant::accounting::Selection`).
+//!
+//! `FOLDER/private` holds which cells were drawn and all runs. It must stay secret: its very length says how many runs
+//! there were. `FOLDER/best` is what is released: the best run, with a ledger, a page and a `run.json` that say what the
+//! whole selection cost. It keeps nothing that tells how many runs came before: no times, no curves, no other run.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
+use dp_accountant::decimal::upper;
+use dp_accountant::ledger::{Entries, Ledger, LedgerEntry};
+use rand::RngExt;
+use rand::rand_core::UnwrapErr;
+use rand::rngs::SysRng;
+use reporting::checksum::hex;
+use reporting::diagnostic::Failure;
+use reporting::report::{Better, DRAWN, Metric, RunRecord, command_line};
+use reporting::run_folder::write_file;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Arguments, Cell, Sweep, runner};
+
+/// The runs that stay secret, and the one that leaves.
+const PRIVATE: &str = "private";
+const BEST: &str = "best";
+/// Flags whose scores read private records beyond the ledger.
+const READS_PRIVATE: [&str; 3] = ["--memorisation", "--ceilings", "--paper-labels"];
+/// Files of a run that do not leave: times, curves with the epsilon of one run, what is written anew.
+const STAYS: [&str; 6] = [
+    "run.json",
+    "report.html",
+    "ledger.jsonl",
+    "metrics.jsonl",
+    "command.txt",
+    ".lock",
+];
+/// Trials of the runs' epsilon for that of the selection.
+const TRIALS: u32 = 12;
+
+/// What a run says that it would release (`--plan`).
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Planned {
+    private: bool,
+    event: Option<Event>,
+    neighbours: Option<Neighbours>,
+    delta: Option<f64>,
+    failure_probability: Option<f64>,
+    releases: Option<u64>,
+}
+
+/// What was drawn, kept so that a selection resumes with the same number of runs.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Drawn {
+    /// Of the sweep and of what was asked for.
+    request: String,
+    /// The epsilon of each run, where it was chosen for the selection.
+    epsilon: Option<f64>,
+    /// The cells, one for each run.
+    cells: Vec<usize>,
+}
+
+/// What the selection promises.
+struct Promise {
+    selection: Selection,
+    events: Vec<Event>,
+    neighbours: Neighbours,
+    delta: f64,
+    epsilon: f64,
+    releases: Vec<u64>,
+}
+
+/// Runs the private selection of a sweep, or resumes it, and releases the best run.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for cells that promise nothing or read private records for scores, and for a folder of another
+/// selection; [`Failure::Failed`] names runs that failed; [`Failure::Interrupted`]: the same command resumes.
+pub fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result<(), Failure> {
+    let select = arguments.select.as_deref().unwrap_or_default();
+    let cells = sweep.cells();
+    refuse(sweep, &cells)?;
+    let runs = arguments.law.of_mean(arguments.runs).map_err(refused)?;
+    let program = runner::program(&sweep.experiment)?;
+    let best = folder.join(BEST);
+    if best.exists() {
+        println!("released  {}", best.display());
+        return Ok(());
+    }
+    let request = format!(
+        "{} {runs:?} {select:?} {:?} {:?} {cells:?}",
+        sweep.experiment, arguments.delta, arguments.total_epsilon
+    );
+    let request = hex(request.as_bytes());
+    let secret = folder.join(PRIVATE);
+    let before = drawn(&secret, &request)?;
+    let promise_at = |epsilon: Option<f64>| {
+        let cells: Vec<Cell> = cells
+            .iter()
+            .map(|cell| with_epsilon(cell, epsilon))
+            .collect();
+        let plans: Result<Vec<Planned>, Failure> = cells
+            .iter()
+            .map(|cell| planned(&program, &cell.flags))
+            .collect();
+        Ok::<_, Failure>((promise(runs, &plans?, arguments.delta)?, cells))
+    };
+    let epsilon = match (&before, arguments.total_epsilon) {
+        (Some(drawn), _) => drawn.epsilon,
+        (None, Some(total)) => Some(calibrated(&cells, total, |e| {
+            Ok(promise_at(Some(e))?.0.epsilon)
+        })?),
+        (None, None) => None,
+    };
+    let (promise, cells) = promise_at(epsilon)?;
+    println!(
+        "sweep     {}: the best of {} by {select:?}, each one of {} cells at random",
+        sweep.name,
+        law(runs),
+        cells.len()
+    );
+    if let Some(epsilon) = epsilon {
+        println!("run       epsilon {}", upper(epsilon));
+    }
+    println!(
+        "privacy   epsilon {} at delta {} of what is released; neighbours: {}",
+        upper(promise.epsilon),
+        upper(promise.delta),
+        promise.neighbours
+    );
+    println!(
+        "secret    {} and what is printed below: the number of runs, and all of them but the best",
+        secret.display()
+    );
+    let drawn = match before {
+        Some(drawn) => drawn,
+        None => draw(&secret, runs, cells.len(), request, epsilon)?,
+    };
+    let attempts: Vec<Cell> = drawn
+        .cells
+        .iter()
+        .enumerate()
+        .map(|(number, &cell)| Cell {
+            name: format!("{:05}_{}", number + 1, cells[cell].name),
+            flags: cells[cell].flags.clone(),
+        })
+        .collect();
+    let open: Vec<Cell> = attempts
+        .iter()
+        .filter(|cell| !secret.join(&cell.name).join("run.json").exists())
+        .cloned()
+        .collect();
+    runner::run(&program, &open, &secret, arguments.workers.get())?;
+    let mut mechanisms = promise.events.clone();
+    let mut found: Option<(RunRecord, Metric)> = None;
+    for (attempt, &cell) in attempts.iter().zip(&drawn.cells) {
+        let path = secret.join(&attempt.name);
+        let record = RunRecord::read(&path)?;
+        mechanisms.extend(more_than_planned(&path, promise.releases[cell])?);
+        let metric = metric(&record, select)?;
+        if found
+            .as_ref()
+            .is_none_or(|(_, best)| is_better(&metric, best))
+        {
+            found = Some((record, metric));
+        }
+    }
+    let promise = Promise {
+        selection: Selection::new(runs, mechanisms.clone(), 0.0).map_err(refused)?,
+        events: mechanisms,
+        ..promise
+    };
+    let Some((record, metric)) = found else {
+        println!("released  nothing: the law drew no run, and that is what may be told");
+        return Ok(());
+    };
+    release(&record, &metric, &promise, cells.len(), arguments, &best)?;
+    println!("released  {}", best.display());
+    Ok(())
+}
+
+/// Refuses a sweep whose runs are not private, or whose scores read private records.
+fn refuse(sweep: &Sweep, cells: &[Cell]) -> Result<(), Failure> {
+    if sweep.coupled {
+        return Err(Failure::input(
+            "coupled: the cells share their noise, which is known",
+            "leave coupled out of a sweep that chooses privately",
+        ));
+    }
+    let read = |cell: &Cell| {
+        READS_PRIVATE
+            .into_iter()
+            .find(|flag| cell.flags.iter().any(|f| f == flag))
+    };
+    match cells.iter().find_map(read) {
+        Some(flag) => Err(Failure::input(
+            format!("{flag} reads private records, which no ledger covers"),
+            "leave it out of a sweep that chooses privately",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn refused(why: AccountingError) -> Failure {
+    Failure::input(
+        format!("the selection is refused: {why}"),
+        "change --runs, --law, --delta or the cells",
+    )
+}
+
+/// A cell at another epsilon.
+fn with_epsilon(cell: &Cell, epsilon: Option<f64>) -> Cell {
+    let Some(epsilon) = epsilon else {
+        return cell.clone();
+    };
+    let mut flags = cell.flags.clone();
+    if let Some(place) = flags.iter().position(|flag| flag == "--epsilon") {
+        flags.drain(place..(place + 2).min(flags.len()));
+    }
+    flags.extend(["--epsilon".to_string(), epsilon.to_string()]);
+    Cell {
+        name: cell.name.clone(),
+        flags,
+    }
+}
+
+/// What a run with these flags would release.
+fn planned(program: &Path, flags: &[String]) -> Result<Planned, Failure> {
+    let output = Command::new(program)
+        .args(flags)
+        .arg("--plan")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(Failure::failed)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    let command = command_line(&program.to_string_lossy(), flags.iter().map(String::as_str));
+    match last.map(serde_json::from_str) {
+        Some(Ok(planned)) if output.status.success() => Ok(planned),
+        _ => Err(Failure::input(
+            format!(
+                "{command} --plan gives no plan: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ),
+            "change the cell so that this command runs",
+        )),
+    }
+}
+
+/// What the best of a random number of runs promises, each of any of these plans.
+fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise, Failure> {
+    let mut events: Vec<Event> = Vec::new();
+    let (mut shared, mut largest, mut releases) = (None::<Neighbours>, 0.0_f64, Vec::new());
+    for plan in plans {
+        let Planned {
+            private: true,
+            event: Some(event),
+            neighbours: Some(neighbours),
+            delta: Some(own),
+            failure_probability: Some(0.0),
+            releases: Some(count),
+        } = plan
+        else {
+            return Err(Failure::input(
+                "a cell promises nothing, or has a sensitivity that may fail",
+                "let every cell be private, with a proved sensitivity and secret noise",
+            ));
+        };
+        if !events.contains(event) {
+            events.push(event.clone());
+        }
+        if shared.is_some_and(|before| before != *neighbours) {
+            return Err(Failure::input(
+                "the cells hold under different neighbours",
+                "let every cell draw its batches alike, or make two sweeps",
+            ));
+        }
+        shared = Some(*neighbours);
+        largest = largest.max(*own);
+        releases.push(*count);
+    }
+    let delta = delta.unwrap_or(largest);
+    let selection = Selection::new(runs, events.clone(), 0.0).map_err(refused)?;
+    Ok(Promise {
+        epsilon: selection.epsilon(delta).map_err(refused)?,
+        selection,
+        events,
+        neighbours: shared.unwrap_or(Neighbours::ReplaceOne),
+        delta,
+        releases,
+    })
+}
+
+/// The largest epsilon of a run, to four digits down, at which the selection has at most `total`.
+fn calibrated(
+    cells: &[Cell],
+    total: f64,
+    epsilon_at: impl Fn(f64) -> Result<f64, Failure>,
+) -> Result<f64, Failure> {
+    let value = |cell: &Cell| {
+        let place = cell.flags.iter().position(|flag| flag == "--epsilon")?;
+        cell.flags.get(place + 1).cloned()
+    };
+    let first = cells.first().and_then(value);
+    if cells.iter().any(|cell| value(cell) != first) || !(total > 0.0 && total.is_finite()) {
+        return Err(Failure::input(
+            format!(
+                "--total-epsilon {total}: it must be positive, and epsilon no part of the grid"
+            ),
+            "take epsilon out of [grid], or leave --total-epsilon out",
+        ));
+    }
+    let (mut low, mut high) = (0.02 * total, total);
+    if epsilon_at(low)? > total {
+        return Err(Failure::input(
+            format!("--total-epsilon {total}: runs of epsilon {low} already give more"),
+            "give a larger epsilon or delta, or a smaller --runs",
+        ));
+    }
+    for _ in 0..TRIALS {
+        let middle = (low * high).sqrt();
+        match epsilon_at(middle)? <= total {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let unit = 10_f64.powf(low.log10().floor() - 3.0);
+    let rounded = (low / unit).floor() * unit;
+    // Without the digits that the product of a rounding has.
+    let digits = format!("{rounded:.6}").parse().unwrap_or(low);
+    Ok(if epsilon_at(digits)? <= total {
+        digits
+    } else {
+        low
+    })
+}
+
+/// What an earlier process drew.
+fn drawn(secret: &Path, request: &str) -> Result<Option<Drawn>, Failure> {
+    let path = secret.join(DRAWN);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = fs::read(&path).map_err(Failure::failed)?;
+    let drawn: Option<Drawn> = serde_json::from_slice(&bytes).ok();
+    drawn
+        .filter(|drawn| drawn.request == request)
+        .map(Some)
+        .ok_or_else(|| {
+            Failure::input(
+                format!(
+                    "{}: this is of another selection, or damaged",
+                    path.display()
+                ),
+                "name another folder with --out; a selection is not changed after its draw",
+            )
+        })
+}
+
+/// Draws the number of runs and their cells by the operating system's generator, and keeps them for their owner alone.
+fn draw(
+    secret: &Path,
+    runs: Runs,
+    cells: usize,
+    request: String,
+    epsilon: Option<f64>,
+) -> Result<Drawn, Failure> {
+    let mut rng = UnwrapErr(SysRng);
+    let count = runs.draw(&mut rng);
+    let drawn = Drawn {
+        request,
+        epsilon,
+        cells: (0..count).map(|_| rng.random_range(0..cells)).collect(),
+    };
+    let attempt = || -> std::io::Result<()> {
+        let mut folder = fs::DirBuilder::new();
+        folder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(secret)?;
+        // A file of its own is read by its owner alone.
+        let mut file = tempfile::NamedTempFile::new_in(secret)?;
+        serde_json::to_writer(&mut file, &drawn)?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(secret.join(DRAWN))?;
+        Ok(())
+    };
+    attempt().map_err(|e| {
+        Failure::input(format!("{}: {e}", secret.display()), "choose another --out")
+    })?;
+    Ok(drawn)
+}
+
+/// The event of a run that released more than its plan, because it was killed and made steps again.
+fn more_than_planned(run: &Path, planned: u64) -> Result<Option<Event>, Failure> {
+    let entries = entries(run)?;
+    let shown = format!("{}: its ledger", run.display());
+    if !entries.has_secret_noise() || entries.failure_probability() > 0.0 {
+        return Err(Failure::failed(format!("{shown} promises nothing")));
+    }
+    if entries.releases() < planned {
+        return Err(Failure::failed(format!(
+            "{shown} holds fewer releases than its plan"
+        )));
+    }
+    let more = entries.releases() > planned;
+    more.then(|| entries.event())
+        .transpose()
+        .map_err(Failure::failed)
+}
+
+fn entries(run: &Path) -> Result<Entries, Failure> {
+    Ledger::read(&run.join("ledger.jsonl")).map_err(Failure::failed)
+}
+
+/// The score that chooses: the first result with the text in its name, in any case.
+fn metric(record: &RunRecord, select: &str) -> Result<Metric, Failure> {
+    let run = record.run.as_ref();
+    let metrics = run.map(|run| &run.metrics[..]).unwrap_or_default();
+    let wanted = select.to_lowercase();
+    let named = |metric: &&Metric| metric.name.to_lowercase().contains(&wanted);
+    let Some(found) = metrics.iter().find(named) else {
+        let names: Vec<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+        return Err(Failure::input(
+            format!("--select {select:?}: no result of a run is called so"),
+            format!("name a part of one of these: {}", names.join("; ")),
+        ));
+    };
+    if found.name.starts_with("Reads private") || found.better.is_none() {
+        return Err(Failure::input(
+            format!("--select {select:?}: {:?} cannot choose", found.name),
+            "name a score on public records that has a better side",
+        ));
+    }
+    Ok(found.clone())
+}
+
+/// Whether a score is better; one that is not finite is worse than any, and of equal ones the first counts, which the
+/// accounting allows: runs are exchangeable.
+fn is_better(score: &Metric, than: &Metric) -> bool {
+    let finite = |metric: &Metric| metric.value.filter(|value| value.is_finite());
+    match (finite(score), finite(than)) {
+        (Some(score), Some(other)) if than.better == Some(Better::Lower) => score < other,
+        (Some(score), Some(other)) => score > other,
+        (score, None) => score.is_some(),
+        (None, Some(_)) => false,
+    }
+}
+
+/// A law in words.
+fn law(runs: Runs) -> String {
+    let mean = format!("{:.4}", runs.mean());
+    let mean = mean.trim_end_matches('0').trim_end_matches('.');
+    match runs {
+        Runs::NegativeBinomial { shape, .. } => format!(
+            "a random number of runs (truncated negative binomial law of shape {shape}, mean {mean})"
+        ),
+        Runs::Poisson { .. } => format!("a random number of runs (Poisson law, mean {mean})"),
+    }
+}
+
+/// Puts the best run where it may leave from, whole or not at all.
+fn release(
+    record: &RunRecord,
+    metric: &Metric,
+    promise: &Promise,
+    cells: usize,
+    arguments: &Arguments,
+    best: &Path,
+) -> Result<(), Failure> {
+    let epsilon = promise.selection.epsilon(promise.delta).map_err(refused)?;
+    let parent = best.parent().unwrap_or(Path::new("."));
+    let attempt = || -> std::io::Result<tempfile::TempDir> {
+        let part = tempfile::TempDir::with_prefix_in(".best-", parent)?;
+        for entry in fs::read_dir(&record.folder)? {
+            let entry = entry?;
+            let stays = STAYS.iter().any(|name| entry.file_name() == *name);
+            if entry.file_type()?.is_file() && !stays {
+                fs::copy(entry.path(), part.path().join(entry.file_name()))?;
+            }
+        }
+        Ok(part)
+    };
+    let part = attempt().map_err(Failure::failed)?;
+    ledger(part.path(), &entries(&record.folder)?, promise)?;
+    let run = told(record, metric, promise, epsilon, cells, arguments)?;
+    let bytes = serde_json::to_vec_pretty(&run).map_err(Failure::failed)?;
+    write_file(&part.path().join("run.json"), &bytes)?;
+    reporting::report::write(part.path())?;
+    fs::remove_file(part.path().join(".lock")).map_err(Failure::failed)?;
+    let made = part.keep();
+    #[cfg(unix)]
+    {
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&made, open).map_err(Failure::failed)?;
+    }
+    fs::rename(&made, best).map_err(Failure::failed)
+}
+
+/// One line with what the selection costs, and one for the releases of the run, which it covers.
+fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure> {
+    let mut ledger = Ledger::create(&folder.join("ledger.jsonl")).map_err(Failure::failed)?;
+    let covered = own.releases().saturating_sub(1);
+    let selected = Event::Selected {
+        runs: promise.selection.runs(),
+        events: promise.events.clone(),
+    };
+    let nothing_more = Event::Composed { events: Vec::new() };
+    for (event, count) in [(selected, 1), (nothing_more, covered)] {
+        let line = LedgerEntry {
+            event,
+            count,
+            neighbours: promise.neighbours,
+            sensitivity: None,
+            deviation: None,
+            failure_probability: 0.0,
+            secret_noise: true,
+        };
+        if count > 0 {
+            ledger.append(&line).map_err(Failure::failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// `run.json` of what is released.
+fn told(
+    record: &RunRecord,
+    metric: &Metric,
+    promise: &Promise,
+    epsilon: f64,
+    cells: usize,
+    arguments: &Arguments,
+) -> Result<Value, Failure> {
+    let mut run = serde_json::to_value(&record.run).map_err(Failure::failed)?;
+    let neighbours = run["plan"]["neighbours"]
+        .as_str()
+        .unwrap_or_default()
+        .to_string();
+    run["privacy"] = json!(format!(
+        "({}, {})-differentially private, the choice of hyperparameters included: this is the best, by {:?}, of {}, each \
+         one of {cells} settings at random; neighbours: {neighbours}; accountant: selection (upper bound). The score that \
+         chose counts as public. The number of runs and all other runs stay secret. Not covered: the choice of the \
+         settings to try.",
+        upper(epsilon),
+        upper(promise.delta),
+        metric.name,
+        law(promise.selection.runs()),
+    ));
+    run["plan"]["epsilon_upper"] = json!(epsilon);
+    run["plan"]["delta"] = json!(promise.delta);
+    run["plan"]["accountant"] = json!("selection");
+    run["epsilon_spent_upper"] = json!(epsilon);
+    run["selection"] = json!({
+        "runs": promise.selection.runs(),
+        "mean_runs": promise.selection.runs().mean(),
+        "cells": cells,
+        "score": metric.name,
+        "best": metric.value,
+    });
+    let file = arguments.file.to_string_lossy();
+    let select = arguments.select.as_deref().unwrap_or_default();
+    run["command"] = json!(command_line(
+        "just",
+        ["sweep", file.as_ref(), "--private", "--select", select]
+    ));
+    if let Some(fields) = run.as_object_mut() {
+        // When it ended, and how long it took beside others, tells how many came before.
+        for name in [
+            "finished",
+            "training_seconds",
+            "autoencoder_seconds",
+            "steps_per_second",
+        ] {
+            fields.remove(name);
+        }
+    }
+    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(noise_multiplier: f64) -> Planned {
+        Planned {
+            private: true,
+            event: Some(Event::Gaussian { noise_multiplier }),
+            neighbours: Some(Neighbours::ReplaceOne),
+            delta: Some(1e-5),
+            failure_probability: Some(0.0),
+            releases: Some(1),
+        }
+    }
+
+    #[test]
+    fn all_cells_count_drawn_or_not() {
+        let runs = Runs::negative_binomial(1.0, 5.0).unwrap();
+        let of = |plans: &[Planned]| promise(runs, plans, None).unwrap().epsilon;
+        assert!(of(&[plan(8.0), plan(3.0)]) >= of(&[plan(3.0)]) - 1e-9);
+        assert!(of(&[plan(8.0), plan(3.0)]) > of(&[plan(8.0)]));
+    }
+
+    #[test]
+    fn a_cell_without_a_promise_is_refused() {
+        let runs = Runs::poisson(5.0).unwrap();
+        for broken in [
+            Planned {
+                private: false,
+                ..plan(3.0)
+            },
+            Planned {
+                event: None,
+                ..plan(3.0)
+            },
+            Planned {
+                failure_probability: Some(1e-9),
+                ..plan(3.0)
+            },
+            Planned {
+                neighbours: Some(Neighbours::AddRemove),
+                ..plan(3.0)
+            },
+        ] {
+            assert!(promise(runs, &[plan(3.0), broken], None).is_err());
+        }
+    }
+
+    #[test]
+    fn the_epsilon_of_a_run_meets_the_total() {
+        let cell = Cell {
+            name: "a".into(),
+            flags: vec!["--epsilon".into(), "1".into()],
+        };
+        let found = calibrated(
+            std::slice::from_ref(&cell),
+            2.0,
+            |epsilon| Ok(1.7 * epsilon),
+        )
+        .unwrap();
+        assert!(1.7 * found <= 2.0 && 1.7 * found > 1.99, "{found}");
+        assert_eq!(with_epsilon(&cell, Some(0.5)).flags, ["--epsilon", "0.5"]);
+        let other = Cell {
+            name: "b".into(),
+            flags: vec!["--epsilon".into(), "2".into()],
+        };
+        assert!(calibrated(&[cell, other], 2.0, Ok).is_err());
+    }
+
+    #[test]
+    fn what_is_not_finite_is_never_best() {
+        let score = |value: f64| Metric::new("x", value).better(Better::Higher);
+        let none = Metric {
+            value: None,
+            ..score(0.0)
+        };
+        assert!(is_better(&score(0.2), &score(0.1)) && !is_better(&score(0.1), &score(0.1)));
+        assert!(is_better(&score(0.1), &none) && !is_better(&none, &score(0.1)));
+        let lower = |value| score(value).better(Better::Lower);
+        assert!(is_better(&lower(0.1), &lower(0.2)));
+    }
+}
