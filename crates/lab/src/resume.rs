@@ -136,14 +136,15 @@ pub fn ledger(
             "the ledger is missing: 0 releases are found, and {by} tells of {least}"
         )));
     }
-    let ledger = Ledger::open(&path).map_err(|e| refuse(e.to_string()))?;
-    let found = ledger.releases();
+    // Before it is opened, which ends a line that was cut: what is refused stays as it is.
+    let entries = Ledger::read(&path).map_err(|e| refuse(e.to_string()))?;
+    let found = entries.releases();
     if private && found < least {
         return Err(refuse(format!(
             "the ledger holds {found} releases, and {by} tells of {least}"
         )));
     }
-    Ok(ledger)
+    Ledger::open(&path).map_err(|e| refuse(e.to_string()))
 }
 
 /// A failure in the middle of a run says how to go on.
