@@ -111,7 +111,7 @@ impl Place {
         session: &Session,
     ) -> Result<(), Failure> {
         progress.step();
-        if step.done % 50 == 0 || step.done == step.steps {
+        if step.done.is_multiple_of(50) || step.done == step.steps {
             progress.message(format!("{:.1} nats", step.loss));
         }
         if session.interrupt.asked() && step.done < step.steps {
