@@ -57,12 +57,7 @@ impl Runs {
     /// # Errors
     /// A shape that is not above -1, or a mean that no gamma in `[1e-6, 1)` gives: it is above 1.
     pub fn negative_binomial(shape: f64, mean: f64) -> Result<Self> {
-        check(
-            "shape",
-            shape,
-            shape > -1.0 && shape <= 100.0,
-            "in (-1, 100]",
-        )?;
+        check_shape(shape)?;
         let of = |gamma: f64| Self::NegativeBinomial { shape, gamma };
         let most = of(1e-6).mean();
         let ok = mean > 1.0 && mean <= most;
@@ -104,12 +99,7 @@ impl Runs {
     pub fn check(&self) -> Result<()> {
         match *self {
             Self::NegativeBinomial { shape, gamma } => {
-                check(
-                    "shape",
-                    shape,
-                    shape > -1.0 && shape <= 100.0,
-                    "in (-1, 100]",
-                )?;
+                check_shape(shape)?;
                 check("gamma", gamma, (1e-6..1.0).contains(&gamma), "in [1e-6, 1)")
             }
             Self::Poisson { mean } => Self::poisson(mean).map(|_| ()),
@@ -201,6 +191,11 @@ impl Runs {
         let corners = corners(lines).into_iter().map(|a| ratio((a, bound(a))));
         corners.fold(0.0, f64::max) * (1.0 + 1e-12) + 1e-12
     }
+}
+
+fn check_shape(shape: f64) -> Result<()> {
+    let ok = shape > -1.0 && shape <= 100.0;
+    check("shape", shape, ok, "in (-1, 100]")
 }
 
 /// Where the least of `lines`, and of 1, changes from one to another on `[0, 1]`, and the ends.

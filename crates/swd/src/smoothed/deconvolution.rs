@@ -169,19 +169,15 @@ mod tests {
         (points, slices, cells)
     }
 
-    /// The gradient is the slope of the distance, but for what the rule is off by: the quantiles have kinks, which
-    /// makes 6 % of it here.
-    #[test]
-    fn the_gradient_is_the_slope() {
-        let (points, slices, cells) = case(11);
-        let of = |points: &[f32]| {
-            deconvolved_distance_and_gradient(points, &slices, 0.7, &cells).unwrap()
-        };
-        let (gradient, _) = of(&points);
+    /// How far the gradient is from the slope of the distance, over its norm.
+    fn off(points: &[f32], slices: &Slices, cells: &Cells) -> f64 {
+        let of =
+            |points: &[f32]| deconvolved_distance_and_gradient(points, slices, 0.7, cells).unwrap();
+        let (gradient, _) = of(points);
         let h = 1.0 / 256.0;
         let slope = |place: usize| {
             let moved = |by: f32| {
-                let mut moved = points.clone();
+                let mut moved = points.to_vec();
                 moved[place] += by;
                 of(&moved).1
             };
@@ -192,7 +188,17 @@ mod tests {
             off += (f64::from(*found) - slope(place)).powi(2);
             all += f64::from(*found).powi(2);
         }
-        assert!(off < 0.1 * 0.1 * all, "{}", (off / all).sqrt());
+        (off / all).sqrt()
+    }
+
+    /// The gradient is the slope of the distance, but for what the rule is off by: the kinks of the quantiles, which
+    /// are small where the cells are a law's, and 6 % here where they are a sample's.
+    #[test]
+    fn the_gradient_is_the_slope() {
+        let (points, slices, cells) = case(11);
+        let law = crate::StandardGaussian::new(3).unwrap().cells(100).unwrap();
+        let (sample, law) = (off(&points, &slices, &cells), off(&points, &slices, &law));
+        assert!(sample < 0.1 && law < 0.02, "{sample} {law}");
     }
 
     /// It is what many draws of the noise tend to. The seed is fixed; the bound is about ten standard
