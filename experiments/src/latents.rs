@@ -95,22 +95,34 @@ impl Latents {
     }
 }
 
-/// Latents of a run's folder, of which an export takes each once.
+/// Latents of a run's folder, of which an export takes each once before it takes one again.
 pub struct Remaining {
     /// All of them.
     pub all: Latents,
     /// Those that were not yet given, in a random order; none before the first ones are.
     left: Option<Vec<usize>>,
+    /// Whether they begin anew where there are no more.
+    again: bool,
 }
 
 impl Remaining {
     /// Before the first are taken.
-    pub fn of(all: Latents) -> Self {
-        Self { all, left: None }
+    pub fn of(all: Latents, again: bool) -> Self {
+        let left = None;
+        Self { all, left, again }
     }
 
-    /// The next `count`, fewer where there are no more.
+    /// How many may be taken; none where there is no end of them.
+    pub fn most(&self) -> Option<usize> {
+        (!self.again).then(|| self.all.count())
+    }
+
+    /// The next `count`, fewer at the end of a pass over all.
     pub fn take(&mut self, count: usize, rng: &mut impl Rng) -> Latents {
+        let over = self.left.as_ref().is_some_and(Vec::is_empty);
+        if over && self.again {
+            self.left = None;
+        }
         let left = self.left.get_or_insert_with(|| self.all.shuffled(rng));
         let chosen = left.split_off(left.len().saturating_sub(count));
         self.all.at(&chosen)

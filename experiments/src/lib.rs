@@ -21,3 +21,4 @@ mod release;
 mod scores;
 pub mod swae;
 mod trained;
+mod variation;

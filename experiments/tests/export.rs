@@ -133,9 +133,26 @@ fn same(a: &Path, b: &Path) {
 #[test]
 fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
     for (experiment, more, most) in [
-        ("swae", &["--records", "200", "--conditional"][..], 1050),
+        (
+            "swae",
+            &["--records", "200", "--conditional", "--vary-pose", "1"][..],
+            1050,
+        ),
         ("swae", &["--records", "200", "--unconditional"], 1050),
         ("flow", &["--records", "150", "--public-records", "60"], 150),
+        // Where samples vary, each particle makes any number of them.
+        (
+            "flow",
+            &[
+                "--records",
+                "150",
+                "--public-records",
+                "60",
+                "--vary-texture",
+                "1",
+            ],
+            400,
+        ),
         (
             "flow",
             &[
@@ -148,7 +165,11 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
             ],
             20,
         ),
-        ("generator", &["--records", "200"], 1050),
+        (
+            "generator",
+            &["--records", "200", "--vary-pose", "0.5"],
+            1050,
+        ),
         (
             "generator",
             &["--dataset", "images", "--data-dir", "photographs"],

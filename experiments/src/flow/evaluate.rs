@@ -16,6 +16,7 @@ use super::mechanisms::{Generated, Snapshot, normalise};
 use super::space::Space;
 use super::train::Flow;
 use crate::records::Records;
+use crate::variation::Variation;
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
@@ -40,6 +41,7 @@ struct Judge<'a> {
     /// Private records, for `--memorisation` alone.
     private: &'a Records,
     strip: &'a [Snapshot],
+    variation: Variation,
     score: &'a ScoreFlags,
     session: &'a Session,
 }
@@ -57,6 +59,7 @@ pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outc
         test: &run.split.test,
         private: &run.split.private,
         strip: &run.strip,
+        variation: run.settings.variation(),
         score: &run.score,
         session,
     };
@@ -80,7 +83,9 @@ impl Judge<'_> {
             .labels
             .as_ref()
             .map(|labels| chosen.iter().map(|&i| labels[i]).collect());
-        let images = self.decode(&rows)?;
+        let mut images = self.decode(&rows)?;
+        self.variation
+            .apply(&mut images, self.test.shape(), &mut rng);
         let scores = if self.score.quick_scores {
             None
         } else {

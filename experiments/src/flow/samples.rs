@@ -14,6 +14,7 @@ use super::train::Flow;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
 use crate::records::drawn;
+use crate::variation::Variation;
 
 /// The public autoencoder, whose decoder makes images of latents.
 const SPACE: &str = "autoencoder.f32";
@@ -66,6 +67,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     if labelled && settings.within_classes() {
         public_knowledge += " The sizes of the classes are public.";
     }
+    public_knowledge += &settings.variation().words();
     Source {
         shape: run.split.test.shape(),
         labelled,
@@ -75,25 +77,28 @@ fn source(run: &Flow, labelled: bool) -> Source {
     }
 }
 
-/// Particles where the flow left them, each once.
+/// Particles where the flow left them, each once; again and again where samples vary.
 struct Stored {
     space: Space,
     latents: Remaining,
     shape: ImageShape,
+    variation: Variation,
     device: Device,
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
         let chosen = self.latents.take(count, rng);
+        let mut pixels = self.space.decode_in(&chosen.rows, self.shape, &self.device);
+        self.variation.apply(&mut pixels, self.shape, rng);
         Ok(export::Samples {
-            pixels: self.space.decode_in(&chosen.rows, self.shape, &self.device),
+            pixels,
             labels: chosen.labels,
         })
     }
 
     fn most(&self) -> Option<usize> {
-        Some(self.latents.all.count())
+        self.latents.most()
     }
 }
 
@@ -114,8 +119,9 @@ pub fn sampler(
     let latents = Latents::read(folder, settings.latent, source.labelled)?;
     Ok(Stored {
         space,
-        latents: Remaining::of(latents),
+        latents: Remaining::of(latents, settings.variation().any()),
         shape: source.shape,
+        variation: settings.variation(),
         device: device.clone(),
     })
 }

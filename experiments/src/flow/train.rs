@@ -160,7 +160,8 @@ impl Experiment for Flow {
             false => share(&sizes, particles).iter().sum(),
         };
         let export = &arguments.own.export;
-        export.check(split.test.shape(), settings.conditional, Some(most))?;
+        let most = (!settings.variation().any()).then_some(most);
+        export.check(split.test.shape(), settings.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone())?;
         let stream = |stream| {

@@ -24,7 +24,9 @@ pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(4);
     let count = run.score.count();
-    let (pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let variation = run.settings.variation();
+    variation.apply(&mut pixels, run.test.shape(), &mut rng);
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);

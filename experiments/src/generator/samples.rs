@@ -4,6 +4,7 @@ use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::floats_of_bytes;
+use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -11,6 +12,7 @@ use super::settings::Settings;
 use super::train::{Generate, untrained};
 use crate::export::{self, Source};
 use crate::generators::Generator;
+use crate::variation::Variation;
 
 /// The weights that samples are made by.
 pub const WEIGHTS: &str = "weights.f32";
@@ -22,8 +24,10 @@ pub fn source(run: &Generate) -> Source {
         labelled: run.classes > 0,
         classes: run.classes,
         class_sizes: Vec::new(),
-        public_knowledge: "Nothing: no public record, and no weights that were trained on any."
-            .into(),
+        public_knowledge: format!(
+            "Nothing: no public record, and no weights that were trained on any.{}",
+            run.settings.variation().words()
+        ),
     }
 }
 
@@ -31,11 +35,14 @@ struct Stored {
     model: Generator,
     each: usize,
     labelled: bool,
+    shape: ImageShape,
+    variation: Variation,
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let (pixels, groups) = self.model.sample(count, self.each, rng)?;
+        let (mut pixels, groups) = self.model.sample(count, self.each, rng)?;
+        self.variation.apply(&mut pixels, self.shape, rng);
         Ok(match self.labelled {
             true => export::Samples::in_turn(&pixels, &groups),
             false => export::Samples {
@@ -67,5 +74,7 @@ pub fn sampler(
         each: settings.points / model.groups(),
         model,
         labelled: source.labelled,
+        shape: source.shape,
+        variation: settings.variation(),
     })
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::export::ExportFlags;
 use crate::scores::ScoreFlags;
+use crate::variation::Variation;
 
 /// The radius of the ball of photographs, of 12288 pixels, and the images of a step, where no flag says another.
 const PHOTOGRAPH_RADIUS: f64 = 80.0;
@@ -87,6 +88,10 @@ lab::settings! {
         batch: usize,
         /// What the one-hot class is multiplied by, beside pixels in [0, 1]: `projections` alone.
         label_weight: f64,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all: 1 for up to 12 degrees and a pixel.
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all.
+        vary_texture: f64,
     }
     switches {
         /// How samples are scored.
@@ -108,6 +113,11 @@ impl Settings {
         self.dataset
             .parse()
             .map_err(|e| Failure::input(format!("--dataset {}: {e}", self.dataset), "choose one"))
+    }
+
+    /// How much samples vary.
+    pub fn variation(&self) -> Variation {
+        Variation::or_suited(self.vary_pose, self.vary_texture, false, false)
     }
 
     /// Whether the private records are a folder of photographs.
@@ -189,6 +199,7 @@ impl session::Settings for Settings {
         } else {
             self.kind()?;
         }
+        self.variation().check()?;
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         let delta = self.delta;
         let bound = "above 0 and below 1/n for n records";

@@ -12,8 +12,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Slices, UniformBall};
 
+use super::Settings;
 use super::latents::{decode, encode, with_labels};
 use super::samples::{Origin, Sampler};
+use crate::variation::Variation;
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 1000;
@@ -42,6 +44,7 @@ pub type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 pub struct Evaluator {
     data: Arc<Dataset>,
     latent: usize,
+    variation: Variation,
     device: Device,
 }
 
@@ -51,7 +54,7 @@ impl Evaluator {
     /// # Errors
     ///
     /// [`Failure::BadInput`] where there is no test record.
-    pub fn new(data: Arc<Dataset>, latent: usize, device: &Device) -> Result<Self, Failure> {
+    pub fn new(data: Arc<Dataset>, settings: &Settings, device: &Device) -> Result<Self, Failure> {
         if data.test.len() == 0 {
             return Err(Failure::input(
                 format!("{}: 0 test records, at least 1 is needed", data.name),
@@ -60,7 +63,8 @@ impl Evaluator {
         }
         Ok(Self {
             data,
-            latent,
+            latent: settings.latent,
+            variation: settings.variation(),
             device: device.clone(),
         })
     }
@@ -202,6 +206,7 @@ impl Evaluator {
             model,
             origin,
             device: &self.device,
+            variation: self.variation,
         }
     }
 

@@ -10,7 +10,9 @@ use swd::flow::StepSize;
 use swd::marginals::{Cleaning, MarginalQuery};
 use swd::{Particles, Region, Slices};
 
+use super::latents::encode;
 use super::plan::MARGINALS;
+use super::start;
 use super::train::Swae;
 use crate::latents::Latents;
 use crate::particles::{Target, Way, rows_in, share};
@@ -69,7 +71,13 @@ impl Swae {
         let counts = self.particle_counts(&sizes);
         let mut groups = Vec::new();
         for (&class, &count) in classes.iter().zip(&counts) {
-            let rows = around.sample(class, count, &mut rng);
+            let rows = match self.drawn_latents(class, count, session)? {
+                Some(mut drawn) => {
+                    around.carry(class, &mut drawn);
+                    drawn
+                }
+                None => around.sample(class, count, &mut rng),
+            };
             groups.push(Particles::new(&rows, d).map_err(Failure::failed)?);
         }
         let size = StepSize {
@@ -104,6 +112,28 @@ impl Swae {
     pub(super) fn particle_counts(&self, sizes: &[usize]) -> Vec<usize> {
         let all = sizes.iter().sum();
         share(sizes, self.settings.particles.unwrap_or(all))
+    }
+
+    /// Latents of `count` fresh drawn records of a class, by the weights that are sampled by; none where the weights
+    /// did not start from drawn records of the same classes.
+    fn drawn_latents(
+        &self,
+        class: usize,
+        count: usize,
+        session: &Session,
+    ) -> Result<Option<Vec<f32>>, Failure> {
+        if !start::labelled(&self.settings)? {
+            return Ok(None);
+        }
+        let model = self.training.averaged_weights()?;
+        let device = &session.chosen.device;
+        let mut latents = Vec::with_capacity(count * self.settings.latent);
+        for first in (0..count).step_by(500) {
+            session.interrupt.check("drawn records were encoded")?;
+            let images = start::glyphs(class, first..count.min(first + 500));
+            latents.extend(encode(&model, images, device));
+        }
+        Ok(Some(latents))
     }
 
     /// The marginals of all private records' latents, released once.

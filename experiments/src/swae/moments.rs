@@ -90,7 +90,13 @@ pub fn class_latents(
         let prior = ClassLatents::prior(sizes, latent, radius);
         return prior.map(Some).map_err(Failure::failed);
     }
-    ClassLatents::from_released(&released()?.groups.concat(), sizes, latent, radius, 0.0)
+    let released = released()?;
+    // Marginals need the Gaussian as it is; samples of Gaussians alone are those of every run before.
+    let deviation = match settings.releases_marginals() {
+        true => released.deviation,
+        false => 0.0,
+    };
+    ClassLatents::from_released(&released.groups.concat(), sizes, latent, radius, deviation)
         .map(Some)
         .map_err(Failure::failed)
 }

@@ -17,6 +17,7 @@ use super::plan::MOMENTS;
 use super::start;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
+use crate::variation::Variation;
 
 /// Samples with their latents.
 pub struct Samples {
@@ -46,6 +47,8 @@ pub struct Sampler<'a> {
     pub origin: &'a Origin,
     /// Where it computes.
     pub device: &'a Device,
+    /// How much samples vary.
+    pub variation: Variation,
 }
 
 impl Sampler<'_> {
@@ -74,7 +77,7 @@ impl Sampler<'_> {
                 particles.at(&places)
             }
         };
-        Ok(self.decoded(latents))
+        Ok(self.decoded(latents, rng))
     }
 
     /// One hundred samples, or ten of each class, a row each.
@@ -85,7 +88,10 @@ impl Sampler<'_> {
     pub fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
         match self.origin {
             Origin::Prior => self.draw(100, rng),
-            Origin::Classes(classes) => Ok(self.decoded(of_each_class(classes, 10, rng))),
+            Origin::Classes(classes) => {
+                let latents = of_each_class(classes, 10, rng);
+                Ok(self.decoded(latents, rng))
+            }
             Origin::Particles(particles) => {
                 // Class after class.
                 let labels = particles.labels.as_deref().unwrap_or_default();
@@ -95,19 +101,21 @@ impl Sampler<'_> {
                     seen[labels[place]] <= 10
                 };
                 let places: Vec<usize> = (0..particles.count()).filter(first).collect();
-                Ok(self.decoded(particles.at(&places)))
+                Ok(self.decoded(particles.at(&places), rng))
             }
         }
     }
 
-    fn decoded(&self, latents: Latents) -> Samples {
+    fn decoded(&self, latents: Latents, rng: &mut impl Rng) -> Samples {
         let model = self.model;
         let inputs = match &latents.labels {
             Some(labels) => with_labels(&latents.rows, model.latent, model.classes, labels),
             None => latents.rows.clone(),
         };
+        let mut pixels = decode(model, inputs, self.device);
+        self.variation.apply(&mut pixels, SHAPE, rng);
         Samples {
-            pixels: decode(model, inputs, self.device),
+            pixels,
             labels: latents.labels,
             latents: latents.rows,
         }
@@ -138,6 +146,7 @@ pub fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Fail
     if settings.conditional {
         public_knowledge += " The sizes of the classes are public.";
     }
+    public_knowledge += &settings.variation().words();
     Ok(Source {
         shape: SHAPE,
         labelled: settings.conditional,
@@ -160,6 +169,7 @@ struct Stored {
     model: Swae,
     origin: Origin,
     device: Device,
+    variation: Variation,
     /// Particles that were not yet given.
     remaining: Option<Remaining>,
 }
@@ -170,9 +180,10 @@ impl export::Sampler for Stored {
             model: &self.model,
             origin: &self.origin,
             device: &self.device,
+            variation: self.variation,
         };
         if let Some(remaining) = &mut self.remaining {
-            let samples = sampler.decoded(remaining.take(count, rng));
+            let samples = sampler.decoded(remaining.take(count, rng), rng);
             return Ok(export::Samples {
                 pixels: samples.pixels,
                 labels: samples.labels,
@@ -189,7 +200,7 @@ impl export::Sampler for Stored {
     }
 
     fn most(&self) -> Option<usize> {
-        self.remaining.as_ref().map(|left| left.all.count())
+        self.remaining.as_ref().and_then(Remaining::most)
     }
 }
 
@@ -215,7 +226,8 @@ pub fn sampler(
     let model = load_weights(untrained, folder)?;
     let (origin, remaining) = if settings.releases_marginals() {
         let latents = Latents::read(folder, settings.latent, true)?;
-        (Origin::Prior, Some(Remaining::of(latents)))
+        let again = settings.variation().any();
+        (Origin::Prior, Some(Remaining::of(latents, again)))
     } else {
         let released = || {
             Released::read(folder, MOMENTS)?.ok_or_else(|| {
@@ -232,6 +244,7 @@ pub fn sampler(
         model,
         origin,
         device: device.clone(),
+        variation: settings.variation(),
         remaining,
     })
 }

@@ -13,6 +13,7 @@ use crate::objective::{Frame, refused, weight};
 
 use super::report::Judging;
 use super::start;
+use crate::variation::Variation;
 
 /// The presets in `assets/swae`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -136,6 +137,12 @@ lab::settings! {
         particles: usize,
         /// Evaluate an exponential moving average of the weights with this decay.
         ema: f64,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
+        /// pixel, where private and public records are digits).
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where public records are
+        /// glyphs or shapes).
+        vary_texture: f64,
     }
     switches {
         /// Preset to start from; `paper` takes an hour on a CPU.
@@ -200,6 +207,13 @@ impl Settings {
     /// Whether marginals are released after the moments.
     pub fn releases_marginals(&self) -> bool {
         self.sampler == SampledBy::Marginals
+    }
+
+    /// How much samples vary.
+    pub fn variation(&self) -> Variation {
+        let drawn = self.start_from.is_some();
+        let digits = drawn && start::digits(self).unwrap_or(false);
+        Variation::or_suited(self.vary_pose, self.vary_texture, digits, drawn)
     }
 
     /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
@@ -317,6 +331,7 @@ impl session::Settings for Settings {
         let holds = (1..=1_000_000).contains(&public);
         bounded("public-steps", public, holds, "between 1 and 1000000")?;
         self.check_marginals()?;
+        self.variation().check()?;
         self.objective().map(drop)
     }
 }

@@ -73,7 +73,7 @@ pub fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>,
 }
 
 /// Whether the classes of the records are those of glyphs.
-fn digits(settings: &Settings) -> Result<bool, Failure> {
+pub fn digits(settings: &Settings) -> Result<bool, Failure> {
     Ok(settings.kind()? != DatasetKind::FashionMnist)
 }
 
@@ -112,7 +112,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
 }
 
 /// Whether the drawn records come with the labels of the private ones.
-fn labelled(settings: &Settings) -> Result<bool, Failure> {
+pub fn labelled(settings: &Settings) -> Result<bool, Failure> {
     let glyphs = settings.start_from.as_deref() == Some(GLYPHS);
     Ok(glyphs && settings.conditional && digits(settings)?)
 }
@@ -290,6 +290,24 @@ fn records(from: &str, labelled: bool, step: usize, classes: usize) -> (Vec<f32>
     let images: Vec<Vec<u8>> = indices.par_iter().map(image).collect();
     let unit = |byte: u8| f32::from(byte) / 255.0;
     (images.into_iter().flatten().map(unit).collect(), sizes)
+}
+
+/// Glyphs of a class, apart from those of the training and from private ones: pixels in rows.
+pub fn glyphs(class: usize, places: std::ops::Range<usize>) -> Vec<f32> {
+    let glyphs = Glyphs::test(SEED);
+    let classes = Glyphs::CLASSES as u64;
+    // Each class has one of every ten.
+    let shows = |index: &u64| usize::from(glyphs.label(*index)) == class;
+    let images: Vec<_> = places
+        .into_par_iter()
+        .filter_map(|block| {
+            let first = block as u64 * classes;
+            let found = (first..first + classes).find(shows)?;
+            Some(glyphs.image(found))
+        })
+        .collect();
+    let unit = |byte: u8| f32::from(byte) / 255.0;
+    images.into_iter().flatten().map(unit).collect()
 }
 
 #[cfg(test)]

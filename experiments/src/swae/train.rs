@@ -100,6 +100,7 @@ impl Experiment for Swae {
             let particles = settings.particles.unwrap_or(sizes.iter().sum());
             share(sizes, particles).iter().sum()
         });
+        let most = most.filter(|_| !settings.variation().any());
         export.check(SHAPE, settings.conditional, most)?;
         let plan = plan(settings, &batches)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
@@ -122,7 +123,7 @@ impl Experiment for Swae {
             .with_average(settings.ema)?;
         let data = Arc::new(data);
         Ok(Self {
-            evaluator: Evaluator::new(data.clone(), settings.latent, &chosen.device)?,
+            evaluator: Evaluator::new(data.clone(), settings, &chosen.device)?,
             settings: settings.clone(),
             data,
             batches,

@@ -44,6 +44,7 @@ impl Settings {
     pub(super) fn check_all(&self) -> Result<(), Failure> {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("noise-multiplier", self.noise_multiplier.unwrap_or(1.0))?;
+        self.variation().check()?;
         positive("step-size", self.step_size)?;
         positive("learning-rate", self.learning_rate)?;
         let diffusion = self.diffusion;

@@ -9,7 +9,9 @@ use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
 use crate::objective::Frame;
+use crate::records::SHAPES;
 use crate::scores::ScoreFlags;
+use crate::variation::Variation;
 
 pub use kinds::{Covariances, Labels, Mechanism, Norm, Part, Start};
 pub use unused::check_toy;
@@ -78,7 +80,8 @@ lab::settings! {
         final_step: f64,
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
-        /// Dimension of the latent space.
+        /// Dimension of the latent space (default: 8; beside drawn public records as many as the private ones and the
+        /// budget bear, 24 for 60000 at epsilon 1).
         latent: usize,
         /// Channels of the narrowest layer of the autoencoder of photographs.
         #[setting(default = "paper_width")]
@@ -102,6 +105,12 @@ lab::settings! {
         batch: usize,
         /// Slices of one flow step, out of those released: `fixed` and `marginals` alone.
         slices_per_step: usize,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
+        /// pixel, where private and public records are digits).
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where public records are
+        /// glyphs or shapes).
+        vary_texture: f64,
     }
     switches {
         /// Noise as Sebag et al. 2023 publish it, a multiple of their high-probability norm w(k, delta): the
@@ -125,6 +134,9 @@ lab::settings! {
 
 /// The name of a folder of photographs among the data sets.
 pub const IMAGES: &str = data::ImageFolder::NAME;
+
+/// Drawn public records, unless another number is asked for: minutes on two cores.
+const DRAWN: usize = 240_000;
 
 fn whole() -> f64 {
     1.0
@@ -160,6 +172,28 @@ impl Settings {
                 self.steps = Some(2000);
             }
             _ => {}
+        }
+    }
+
+    /// Whether the program draws the public records, as many as are asked for, and none of the private ones is public.
+    fn drawn_beside_all(&self) -> bool {
+        let drawn = ["glyphs", SHAPES].contains(&&*self.public);
+        drawn && self.private_part == Part::All && self.mechanism == Mechanism::Marginals
+    }
+
+    /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
+    /// dimensions as the private records and the budget bear, 24 for 60000 at epsilon 1 and the more the larger the
+    /// fourth root of both (docs/results/flow.md).
+    fn take_drawn(&mut self, own: &Flags) {
+        if own.public_records.is_none() && own.public_epochs.is_none() {
+            self.public_records = Some(DRAWN);
+            self.public_epochs = 1;
+        }
+        if own.latent.is_none() {
+            let all = if self.dataset == "usps" { 7291 } else { 60_000 };
+            let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
+            let dimensions = 24.0 * (records * self.epsilon.unwrap_or(10.0)).powf(0.25);
+            self.latent = (4.0 * (dimensions / 4.0).round()).clamp(8.0, 40.0) as usize;
         }
     }
 
@@ -203,6 +237,17 @@ impl Settings {
     pub fn public_classes(&self) -> bool {
         let same = self.public == "half" || self.drawn_classes();
         same && self.conditional && self.public_latents()
+    }
+
+    /// How much samples vary.
+    pub fn variation(&self) -> Variation {
+        let drawn = ["glyphs", SHAPES].contains(&&*self.public);
+        Variation::or_suited(
+            self.vary_pose,
+            self.vary_texture,
+            self.drawn_classes(),
+            drawn,
+        )
     }
 
     /// Slices of a release of one flow.
@@ -275,6 +320,9 @@ impl session::Settings for Settings {
         if common.no_privacy || mechanism == Mechanism::Public {
             settings.epsilon = None;
             settings.noise_multiplier = None;
+        }
+        if settings.drawn_beside_all() && !settings.photographs() {
+            settings.take_drawn(own);
         }
         Ok(settings)
     }

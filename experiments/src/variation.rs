@@ -1,0 +1,276 @@
+//! Random changes of samples that leave what they show as it is: public knowledge about pictures, which costs no privacy.
+//!
+//! A decoder that saw little of the private records makes samples that are too much alike. A digit that is turned by
+//! ten degrees is the same digit, and a shirt of another fabric is a shirt: samples that vary like this teach a
+//! classifier what it should not mind (Simard, Steinkraus and Platt 2003 do so with records).
+
+use lab::diagnostic::Failure;
+use lab::session::{Ends, within};
+use model::latent::ImageShape;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+/// The largest turn at amount 1, in radians: 12 degrees.
+const TURN: f32 = 0.21;
+/// The largest shear.
+const SHEAR: f32 = 0.1;
+/// The largest change of each side's length, as a share.
+const STRETCH: f32 = 0.12;
+/// The largest move in each direction, as a share of the side: a pixel of 28.
+const MOVE: f32 = 0.035;
+/// The deviation of the bends at the knots of a coarse grid, as a share of the side.
+const BEND: f32 = 0.015;
+/// Knots along a side.
+const KNOTS: usize = 4;
+/// Deviations of the factors on brightness: of the image, of its fabric (a field on half the grid), of each pixel.
+const GAIN: f32 = 0.25;
+const FABRIC: f32 = 0.3;
+const GRAIN: f32 = 0.2;
+
+/// How much samples vary.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Variation {
+    /// Of turn, shear, size, place and shape: 0 for none, 1 for up to 12 degrees, a tenth, an eighth and a pixel of 28,
+    /// and bends of half a pixel.
+    pub pose: f64,
+    /// Of brightness: 0 for none, 1 for deviations of a quarter between images and of a third within them.
+    pub texture: f64,
+}
+
+impl Variation {
+    /// What is asked for, or else what suits the records.
+    ///
+    /// - `digits`: the private ones are digits, and so are the public ones: it is known that they may turn.
+    /// - `drawn`: the public ones are drawn by the program, with few textures.
+    pub fn or_suited(pose: Option<f64>, texture: Option<f64>, digits: bool, drawn: bool) -> Self {
+        let one_where = |holds| f64::from(u8::from(holds));
+        Self {
+            pose: pose.unwrap_or(one_where(digits)),
+            texture: texture.unwrap_or(one_where(drawn)),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the amount that is out of its bounds.
+    pub fn check(self) -> Result<(), Failure> {
+        within("vary-pose", self.pose, 0.0, 3.0, Ends::BOTH)?;
+        within("vary-texture", self.texture, 0.0, 3.0, Ends::BOTH)
+    }
+
+    /// Whether samples vary at all: then one latent makes any number of them.
+    pub fn any(self) -> bool {
+        self.pose > 0.0 || self.texture > 0.0
+    }
+
+    /// What a card says of it; empty for none.
+    pub fn words(self) -> String {
+        match self.any() {
+            true => format!(
+                " Samples vary at random by public rules: pose {}, texture {}.",
+                self.pose, self.texture
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// Varies each of `pixels`, `[n, channels, side, side]` in rows with values in `[0, 1]`, by itself.
+    pub fn apply(self, pixels: &mut [f32], shape: ImageShape, rng: &mut impl Rng) {
+        if !self.any() {
+            return;
+        }
+        let seeds: Vec<u64> = pixels
+            .chunks_exact(shape.values())
+            .map(|_| rng.random())
+            .collect();
+        pixels
+            .par_chunks_exact_mut(shape.values())
+            .zip(seeds)
+            .for_each(|(image, seed)| {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                if self.pose > 0.0 {
+                    moved(image, shape, &Pose::draw(self.pose as f32, &mut rng));
+                }
+                if self.texture > 0.0 {
+                    textured(image, shape, self.texture as f32, &mut rng);
+                }
+            });
+    }
+}
+
+/// A map from a place in the new image to one in the old, both from the middle: a matrix `[xx, xy, yx, yy]`, a move,
+/// and bends at knots, in shares of the side.
+struct Pose {
+    matrix: [f32; 4],
+    by: [f32; 2],
+    bends: [[f32; 2]; KNOTS * KNOTS],
+}
+
+impl Pose {
+    fn draw(amount: f32, rng: &mut impl Rng) -> Self {
+        let mut within = |most: f32| amount * most * rng.random_range(-1.0..=1.0_f32);
+        let (sin, cos) = within(TURN).sin_cos();
+        let (wide, high) = (1.0 + within(STRETCH), 1.0 + within(STRETCH));
+        let shear = within(SHEAR);
+        Self {
+            matrix: [cos * wide, shear - sin, sin, cos * high],
+            by: [within(MOVE), within(MOVE)],
+            bends: std::array::from_fn(|_| {
+                let mut bend = || -> f32 { StandardNormal.sample(rng) };
+                [amount * BEND * bend(), amount * BEND * bend()]
+            }),
+        }
+    }
+}
+
+/// Moves an image, between pixels by bilinear weights; beyond its border are the pixels of the border.
+fn moved(image: &mut [f32], shape: ImageShape, pose: &Pose) {
+    let side = shape.side;
+    let middle = (side as f32 - 1.0) / 2.0;
+    let [xx, xy, yx, yy] = pose.matrix;
+    let scale = (KNOTS - 1) as f32 / (side.max(2) - 1) as f32;
+    // The bend at a place, bilinear between knots; the outermost lie at the border.
+    let bend = |x: usize, y: usize| -> [f32; 2] {
+        let (x, y) = (x as f32 * scale, y as f32 * scale);
+        let (left, top) = ((x as usize).min(KNOTS - 2), (y as usize).min(KNOTS - 2));
+        let (u, v) = (x - left as f32, y - top as f32);
+        let knot = |x: usize, y: usize, of: usize| pose.bends[y * KNOTS + x][of];
+        std::array::from_fn(|of| {
+            let upper = (1.0 - u) * knot(left, top, of) + u * knot(left + 1, top, of);
+            let lower = (1.0 - u) * knot(left, top + 1, of) + u * knot(left + 1, top + 1, of);
+            (1.0 - v) * upper + v * lower
+        })
+    };
+    for channel in image.chunks_exact_mut(side * side) {
+        let old = channel.to_vec();
+        let at = |x: f32, y: f32| {
+            let most = side as f32 - 1.0;
+            let (x, y) = (x.clamp(0.0, most), y.clamp(0.0, most));
+            let (left, top) = (x as usize, y as usize);
+            let (u, v) = (x - left as f32, y - top as f32);
+            let pixel = |x: usize, y: usize| old[y.min(side - 1) * side + x.min(side - 1)];
+            let upper = (1.0 - u) * pixel(left, top) + u * pixel(left + 1, top);
+            let lower = (1.0 - u) * pixel(left, top + 1) + u * pixel(left + 1, top + 1);
+            (1.0 - v) * upper + v * lower
+        };
+        for (place, pixel) in channel.iter_mut().enumerate() {
+            let x = (place % side) as f32 - middle;
+            let y = (place / side) as f32 - middle;
+            let bend = bend(place % side, place / side);
+            let [right, down] = [0, 1].map(|i| (pose.by[i] + bend[i]) * side as f32);
+            *pixel = at(
+                xx * x + xy * y + right + middle,
+                yx * x + yy * y + down + middle,
+            );
+        }
+    }
+}
+
+/// Gives an image another brightness, and a fabric: what is black stays black.
+fn textured(image: &mut [f32], shape: ImageShape, amount: f32, rng: &mut impl Rng) {
+    let side = shape.side;
+    let mut normal = || -> f32 { StandardNormal.sample(rng) };
+    let gain = 1.0 + amount * GAIN * normal();
+    let coarse = side.div_ceil(2);
+    let field: Vec<f32> = (0..coarse * coarse).map(|_| normal()).collect();
+    for channel in image.chunks_exact_mut(side * side) {
+        for (place, pixel) in channel.iter_mut().enumerate() {
+            // Between the four nearest of a grid of half the side, whose cells are two pixels wide.
+            let near = |at: usize| {
+                let first = (at.max(1) - 1) / 2;
+                let weight = if at % 2 == 1 { 0.25 } else { 0.75 };
+                let weight = if at == 0 { 0.0 } else { weight };
+                (first, (first + 1).min(coarse - 1), weight)
+            };
+            let (left, right, u) = near(place % side);
+            let (top, bottom, v) = near(place / side);
+            let row =
+                |y: usize| (1.0 - u) * field[y * coarse + left] + u * field[y * coarse + right];
+            let fabric = (1.0 - v) * row(top) + v * row(bottom);
+            let factor = 1.0 + amount * (FABRIC * fabric + GRAIN * normal());
+            *pixel = (*pixel * factor * gain).clamp(0.0, 1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: ImageShape = ImageShape {
+        channels: 1,
+        side: 12,
+    };
+
+    fn vary(variation: Variation, images: usize, seed: u64) -> Vec<f32> {
+        let mut image = vec![0.0; SHAPE.values()];
+        for y in 4..8 {
+            image[y * 12 + 4..y * 12 + 8].fill(0.5);
+        }
+        let mut pixels = image.repeat(images);
+        variation.apply(&mut pixels, SHAPE, &mut ChaCha8Rng::seed_from_u64(seed));
+        pixels
+    }
+
+    #[test]
+    fn none_changes_nothing_and_draws_nothing() {
+        let pixels = vary(Variation::default(), 2, 1);
+        assert_eq!(pixels.iter().sum::<f32>(), 2.0 * 16.0 * 0.5);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        Variation::default().apply(&mut [0.5; 144], SHAPE, &mut rng);
+        assert_eq!(rng, ChaCha8Rng::seed_from_u64(1));
+    }
+
+    #[test]
+    fn the_identity_and_a_move_of_a_pixel_are_exact() {
+        let old: Vec<f32> = (0..144).map(|i| (i as f32).sin().abs()).collect();
+        let pose = |by| Pose {
+            matrix: [1.0, 0.0, 0.0, 1.0],
+            by,
+            bends: [[0.0; 2]; KNOTS * KNOTS],
+        };
+        let mut image = old.clone();
+        moved(&mut image, SHAPE, &pose([0.0, 0.0]));
+        assert_eq!(image, old);
+        moved(&mut image, SHAPE, &pose([1.0 / 12.0, 0.0]));
+        for (place, &pixel) in image.iter().enumerate() {
+            let from = place / 12 * 12 + (place % 12 + 1).min(11);
+            assert!((pixel - old[from]).abs() < 1e-5);
+        }
+    }
+
+    /// Images of one law do not depend on those beside them, and stay in their range; black stays black.
+    #[test]
+    fn each_image_varies_by_itself_within_its_range() {
+        for (pose, texture) in [(1.0, 0.0), (0.0, 1.0), (3.0, 3.0)] {
+            let variation = Variation { pose, texture };
+            let many = vary(variation, 40, 7);
+            assert_eq!(many[..144 * 3], vary(variation, 3, 7));
+            assert!(many.iter().all(|p| (0.0..=1.0).contains(p)));
+            assert_ne!(many[..144], many[144..288]);
+            let black = many.chunks_exact(144).map(|image| image[0] + image[143]);
+            assert_eq!(black.sum::<f32>(), 0.0);
+            let mean = many.iter().sum::<f32>() / 40.0 / 8.0;
+            assert!(
+                (mean - 1.0).abs() < 0.35,
+                "the mean brightness is {mean} of before"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_asked_for_suits_the_records() {
+        let of = |pose, digits, drawn| {
+            let variation = Variation::or_suited(pose, None, digits, drawn);
+            (variation.pose, variation.texture)
+        };
+        assert_eq!(of(None, false, false), (0.0, 0.0));
+        assert_eq!(of(None, true, true), (1.0, 1.0));
+        assert_eq!(of(None, false, true), (0.0, 1.0));
+        assert_eq!(of(Some(0.0), true, true), (0.0, 1.0));
+        let check = |pose| Variation { pose, texture: 0.0 }.check();
+        assert!(check(-1.0).is_err() && check(3.5).is_err() && check(3.0).is_ok());
+    }
+}
