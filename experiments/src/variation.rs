@@ -40,15 +40,15 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// What is asked for, or else what suits the records.
+    /// What suits the records, where nothing is asked for.
     ///
     /// - `digits`: the private ones are digits, and so are the public ones: it is known that they may turn.
-    /// - `drawn`: the public ones are drawn by the program, with few textures.
-    pub fn or_suited(pose: Option<f64>, texture: Option<f64>, digits: bool, drawn: bool) -> Self {
+    /// - `drawn`: the program draws the public ones, with fewer textures than there are.
+    pub fn suited(digits: bool, drawn: bool) -> Self {
         let one_where = |holds| f64::from(u8::from(holds));
         Self {
-            pose: pose.unwrap_or(one_where(digits)),
-            texture: texture.unwrap_or(one_where(drawn)),
+            pose: one_where(digits),
+            texture: one_where(drawn),
         }
     }
 
@@ -105,7 +105,8 @@ impl Variation {
 struct Pose {
     matrix: [f32; 4],
     by: [f32; 2],
-    bends: [[f32; 2]; KNOTS * KNOTS],
+    /// To the right, and down.
+    bends: [[f32; KNOTS * KNOTS]; 2],
 }
 
 impl Pose {
@@ -114,56 +115,36 @@ impl Pose {
         let (sin, cos) = within(TURN).sin_cos();
         let (wide, high) = (1.0 + within(STRETCH), 1.0 + within(STRETCH));
         let shear = within(SHEAR);
+        let by = [within(MOVE), within(MOVE)];
+        let mut bend = || -> f32 { StandardNormal.sample(rng) };
+        let mut bends = || std::array::from_fn(|_| amount * BEND * bend());
         Self {
             matrix: [cos * wide, shear - sin, sin, cos * high],
-            by: [within(MOVE), within(MOVE)],
-            bends: std::array::from_fn(|_| {
-                let mut bend = || -> f32 { StandardNormal.sample(rng) };
-                [amount * BEND * bend(), amount * BEND * bend()]
-            }),
+            by,
+            bends: [bends(), bends()],
         }
     }
 }
 
-/// Moves an image, between pixels by bilinear weights; beyond its border are the pixels of the border.
+/// Moves an image; beyond its border are the pixels of the border.
 fn moved(image: &mut [f32], shape: ImageShape, pose: &Pose) {
     let side = shape.side;
     let middle = (side as f32 - 1.0) / 2.0;
     let [xx, xy, yx, yy] = pose.matrix;
+    // The outermost knots lie at the border.
     let scale = (KNOTS - 1) as f32 / (side.max(2) - 1) as f32;
-    // The bend at a place, bilinear between knots; the outermost lie at the border.
-    let bend = |x: usize, y: usize| -> [f32; 2] {
-        let (x, y) = (x as f32 * scale, y as f32 * scale);
-        let (left, top) = ((x as usize).min(KNOTS - 2), (y as usize).min(KNOTS - 2));
-        let (u, v) = (x - left as f32, y - top as f32);
-        let knot = |x: usize, y: usize, of: usize| pose.bends[y * KNOTS + x][of];
-        std::array::from_fn(|of| {
-            let upper = (1.0 - u) * knot(left, top, of) + u * knot(left + 1, top, of);
-            let lower = (1.0 - u) * knot(left, top + 1, of) + u * knot(left + 1, top + 1, of);
-            (1.0 - v) * upper + v * lower
-        })
-    };
     for channel in image.chunks_exact_mut(side * side) {
         let old = channel.to_vec();
-        let at = |x: f32, y: f32| {
-            let most = side as f32 - 1.0;
-            let (x, y) = (x.clamp(0.0, most), y.clamp(0.0, most));
-            let (left, top) = (x as usize, y as usize);
-            let (u, v) = (x - left as f32, y - top as f32);
-            let pixel = |x: usize, y: usize| old[y.min(side - 1) * side + x.min(side - 1)];
-            let upper = (1.0 - u) * pixel(left, top) + u * pixel(left + 1, top);
-            let lower = (1.0 - u) * pixel(left, top + 1) + u * pixel(left + 1, top + 1);
-            (1.0 - v) * upper + v * lower
-        };
         for (place, pixel) in channel.iter_mut().enumerate() {
-            let x = (place % side) as f32 - middle;
-            let y = (place / side) as f32 - middle;
-            let bend = bend(place % side, place / side);
-            let [right, down] = [0, 1].map(|i| (pose.by[i] + bend[i]) * side as f32);
-            *pixel = at(
-                xx * x + xy * y + right + middle,
-                yx * x + yy * y + down + middle,
-            );
+            let (column, row) = ((place % side) as f32, (place / side) as f32);
+            let [right, down] = [0, 1].map(|i| {
+                let bend = between(&pose.bends[i], KNOTS, column * scale, row * scale);
+                (pose.by[i] + bend) * side as f32
+            });
+            let (x, y) = (column - middle, row - middle);
+            let from_x = xx * x + xy * y + right + middle;
+            let from_y = yx * x + yy * y + down + middle;
+            *pixel = between(&old, side, from_x, from_y);
         }
     }
 }
@@ -175,24 +156,26 @@ fn textured(image: &mut [f32], shape: ImageShape, amount: f32, rng: &mut impl Rn
     let gain = 1.0 + amount * GAIN * normal();
     let coarse = side.div_ceil(2);
     let field: Vec<f32> = (0..coarse * coarse).map(|_| normal()).collect();
+    // Its cells are two pixels wide.
+    let cell = |at: usize| (at as f32 - 0.5) / 2.0;
     for channel in image.chunks_exact_mut(side * side) {
         for (place, pixel) in channel.iter_mut().enumerate() {
-            // Between the four nearest of a grid of half the side, whose cells are two pixels wide.
-            let near = |at: usize| {
-                let first = (at.max(1) - 1) / 2;
-                let weight = if at % 2 == 1 { 0.25 } else { 0.75 };
-                let weight = if at == 0 { 0.0 } else { weight };
-                (first, (first + 1).min(coarse - 1), weight)
-            };
-            let (left, right, u) = near(place % side);
-            let (top, bottom, v) = near(place / side);
-            let row =
-                |y: usize| (1.0 - u) * field[y * coarse + left] + u * field[y * coarse + right];
-            let fabric = (1.0 - v) * row(top) + v * row(bottom);
+            let fabric = between(&field, coarse, cell(place % side), cell(place / side));
             let factor = 1.0 + amount * (FABRIC * fabric + GRAIN * normal());
             *pixel = (*pixel * factor * gain).clamp(0.0, 1.0);
         }
     }
+}
+
+/// The value at column `x` and row `y` of `values`, `[side, side]`: bilinear, and that of the border beyond it.
+fn between(values: &[f32], side: usize, x: f32, y: f32) -> f32 {
+    let most = side as f32 - 1.0;
+    let (x, y) = (x.clamp(0.0, most), y.clamp(0.0, most));
+    let (left, top) = (x as usize, y as usize);
+    let (right, bottom) = ((left + 1).min(side - 1), (top + 1).min(side - 1));
+    let (u, v) = (x - left as f32, y - top as f32);
+    let row = |y: usize| (1.0 - u) * values[y * side + left] + u * values[y * side + right];
+    (1.0 - v) * row(top) + v * row(bottom)
 }
 
 #[cfg(test)]
@@ -229,7 +212,7 @@ mod tests {
         let pose = |by| Pose {
             matrix: [1.0, 0.0, 0.0, 1.0],
             by,
-            bends: [[0.0; 2]; KNOTS * KNOTS],
+            bends: [[0.0; KNOTS * KNOTS]; 2],
         };
         let mut image = old.clone();
         moved(&mut image, SHAPE, &pose([0.0, 0.0]));
@@ -260,17 +243,50 @@ mod tests {
         }
     }
 
+    /// Where the middle of a bright square lies, and how bright it is, varies by about what is promised.
+    #[test]
+    fn amounts_are_what_they_say() {
+        let spread = |variation, of: &dyn Fn(&[f32]) -> f32| {
+            let values: Vec<f32> = vary(variation, 400, 3).chunks_exact(144).map(of).collect();
+            let mean = values.iter().sum::<f32>() / 400.0;
+            (values.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / 400.0).sqrt()
+        };
+        let sum = |image: &[f32]| image.iter().sum::<f32>();
+        let across = |image: &[f32]| {
+            let moments = image.iter().enumerate().map(|(i, p)| (i % 12) as f32 * p);
+            moments.sum::<f32>() / sum(image)
+        };
+        for amount in [0.5, 1.0] {
+            let (pose, texture) = (
+                Variation {
+                    pose: amount,
+                    texture: 0.0,
+                },
+                Variation {
+                    pose: 0.0,
+                    texture: amount,
+                },
+            );
+            // Uniform within 0.42 pixels has the deviation 0.24; bends of 0.18 at knots four pixels apart come on top.
+            let moved = f64::from(spread(pose, &across)) / amount;
+            assert!((0.2..0.35).contains(&moved), "{moved} pixels");
+            // Gain alone has 0.25 of the mean, 8; fabric and grain add a little.
+            let bright = f64::from(spread(texture, &sum)) / amount / 8.0;
+            assert!((0.2..0.35).contains(&bright), "{bright} of the mean");
+        }
+    }
+
     #[test]
     fn what_is_not_asked_for_suits_the_records() {
-        let of = |pose, digits, drawn| {
-            let variation = Variation::or_suited(pose, None, digits, drawn);
-            (variation.pose, variation.texture)
+        let of = |digits, drawn| {
+            let suited = Variation::suited(digits, drawn);
+            (suited.pose, suited.texture)
         };
-        assert_eq!(of(None, false, false), (0.0, 0.0));
-        assert_eq!(of(None, true, true), (1.0, 1.0));
-        assert_eq!(of(None, false, true), (0.0, 1.0));
-        assert_eq!(of(Some(0.0), true, true), (0.0, 1.0));
+        assert_eq!(of(false, false), (0.0, 0.0));
+        assert_eq!(of(false, true), (0.0, 1.0));
+        assert_eq!(of(true, true), (1.0, 1.0));
         let check = |pose| Variation { pose, texture: 0.0 }.check();
-        assert!(check(-1.0).is_err() && check(3.5).is_err() && check(3.0).is_ok());
+        assert!(check(-1.0).is_err() && check(f64::NAN).is_err());
+        assert!(check(3.5).is_err() && check(3.0).is_ok());
     }
 }

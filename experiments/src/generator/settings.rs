@@ -78,6 +78,12 @@ lab::settings! {
         points: usize,
         /// Width of the generator's noise.
         noise: usize,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all: 1 for up to 12 degrees and a pixel.
+        #[setting(default)]
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all.
+        #[setting(default)]
+        vary_texture: f64,
     }
     optional {
         /// Average the weights with this decay, and generate by the average.
@@ -88,10 +94,6 @@ lab::settings! {
         batch: usize,
         /// What the one-hot class is multiplied by, beside pixels in [0, 1]: `projections` alone.
         label_weight: f64,
-        /// How much samples turn, stretch, move and bend at random, 0 for not at all: 1 for up to 12 degrees and a pixel.
-        vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all.
-        vary_texture: f64,
     }
     switches {
         /// How samples are scored.
@@ -117,7 +119,10 @@ impl Settings {
 
     /// How much samples vary.
     pub fn variation(&self) -> Variation {
-        Variation::or_suited(self.vary_pose, self.vary_texture, false, false)
+        Variation {
+            pose: self.vary_pose,
+            texture: self.vary_texture,
+        }
     }
 
     /// Whether the private records are a folder of photographs.

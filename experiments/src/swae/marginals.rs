@@ -3,7 +3,7 @@
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Released, Session};
-use model::swae::ClassLatents;
+use model::swae::{ClassLatents, Swae as Network};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::flow::StepSize;
@@ -70,8 +70,15 @@ impl Swae {
         }
         let counts = self.particle_counts(&sizes);
         let mut groups = Vec::new();
+        // Of the same classes, where the weights started from such.
+        let model = match start::labelled(&self.settings)? {
+            true => Some(self.training.averaged_weights()?),
+            false => None,
+        };
         for (&class, &count) in classes.iter().zip(&counts) {
-            let rows = match self.drawn_latents(class, count, session)? {
+            let drawn = model.as_ref();
+            let drawn = drawn.map(|model| drawn_latents(model, class, count, session));
+            let rows = match drawn.transpose()? {
                 Some(mut drawn) => {
                     around.carry(class, &mut drawn);
                     drawn
@@ -114,28 +121,6 @@ impl Swae {
         share(sizes, self.settings.particles.unwrap_or(all))
     }
 
-    /// Latents of `count` fresh drawn records of a class, by the weights that are sampled by; none where the weights
-    /// did not start from drawn records of the same classes.
-    fn drawn_latents(
-        &self,
-        class: usize,
-        count: usize,
-        session: &Session,
-    ) -> Result<Option<Vec<f32>>, Failure> {
-        if !start::labelled(&self.settings)? {
-            return Ok(None);
-        }
-        let model = self.training.averaged_weights()?;
-        let device = &session.chosen.device;
-        let mut latents = Vec::with_capacity(count * self.settings.latent);
-        for first in (0..count).step_by(500) {
-            session.interrupt.check("drawn records were encoded")?;
-            let images = start::glyphs(class, first..count.min(first + 500));
-            latents.extend(encode(&model, images, device));
-        }
-        Ok(Some(latents))
-    }
-
     /// The marginals of all private records' latents, released once.
     fn marginals(
         &mut self,
@@ -154,6 +139,23 @@ impl Swae {
         released.write(&session.folder, MARGINALS, session.ledger.releases())?;
         Ok(released)
     }
+}
+
+/// Latents of `count` fresh drawn records of a class.
+fn drawn_latents(
+    model: &Network,
+    class: usize,
+    count: usize,
+    session: &Session,
+) -> Result<Vec<f32>, Failure> {
+    let device = &session.chosen.device;
+    let mut latents = Vec::with_capacity(count * model.latent);
+    for first in (0..count).step_by(500) {
+        session.interrupt.check("drawn records were encoded")?;
+        let images = start::glyphs(class, first..count.min(first + 500));
+        latents.extend(encode(model, images, device));
+    }
+    Ok(latents)
 }
 
 /// The counts of the latents of each class, before noise. A record is replaced within its class, so the sensitivity is

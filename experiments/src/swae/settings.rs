@@ -126,6 +126,14 @@ lab::settings! {
         /// Bins of a marginal, a power of two: `--sampler marginals` alone.
         #[setting(default = "bins")]
         bins: usize,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
+        /// pixel, where private and public records are digits).
+        #[setting(default)]
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
+        /// draws the public records).
+        #[setting(default)]
+        vary_texture: f64,
     }
     optional {
         /// Start from public weights: `public` trains them on drawn records (glyphs where the data are digits, else
@@ -137,12 +145,6 @@ lab::settings! {
         particles: usize,
         /// Evaluate an exponential moving average of the weights with this decay.
         ema: f64,
-        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private and public records are digits).
-        vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where public records are
-        /// glyphs or shapes).
-        vary_texture: f64,
     }
     switches {
         /// Preset to start from; `paper` takes an hour on a CPU.
@@ -211,9 +213,10 @@ impl Settings {
 
     /// How much samples vary.
     pub fn variation(&self) -> Variation {
-        let drawn = self.start_from.is_some();
-        let digits = drawn && start::digits(self).unwrap_or(false);
-        Variation::or_suited(self.vary_pose, self.vary_texture, digits, drawn)
+        Variation {
+            pose: self.vary_pose,
+            texture: self.vary_texture,
+        }
     }
 
     /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
@@ -298,6 +301,12 @@ impl session::Settings for Settings {
         settings.class_moments &= !own.prior_samples;
         settings.check_unused(own)?;
         settings.start_from = start::resolve(&settings, own.public_steps.is_some())?;
+        let suited = Variation::suited(
+            start::draws_digits(&settings)?,
+            settings.start_from.is_some(),
+        );
+        settings.vary_pose = own.vary_pose.unwrap_or(suited.pose);
+        settings.vary_texture = own.vary_texture.unwrap_or(suited.texture);
         Ok(settings)
     }
 

@@ -73,8 +73,18 @@ pub fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>,
 }
 
 /// Whether the classes of the records are those of glyphs.
-pub fn digits(settings: &Settings) -> Result<bool, Failure> {
+fn digits(settings: &Settings) -> Result<bool, Failure> {
     Ok(settings.kind()? != DatasetKind::FashionMnist)
+}
+
+/// Whether the weights start from drawn digits beside private ones.
+///
+/// # Errors
+///
+/// As [`Settings::kind`].
+pub fn draws_digits(settings: &Settings) -> Result<bool, Failure> {
+    let from = settings.start_from.as_deref();
+    Ok(from.is_some_and(|from| from != SHAPES) && digits(settings)?)
 }
 
 /// Refuses the weights of a run that are not public, or do not fit.

@@ -9,7 +9,7 @@ use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
 use crate::objective::Frame;
-use crate::records::SHAPES;
+use crate::records::drawn;
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -88,6 +88,14 @@ lab::settings! {
         width: usize,
         /// Passes of the autoencoder over the public records.
         public_epochs: usize,
+        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
+        /// pixel, where private and public records are digits).
+        #[setting(default)]
+        vary_pose: f64,
+        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
+        /// draws the public records).
+        #[setting(default)]
+        vary_texture: f64,
     }
     optional {
         /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
@@ -105,12 +113,6 @@ lab::settings! {
         batch: usize,
         /// Slices of one flow step, out of those released: `fixed` and `marginals` alone.
         slices_per_step: usize,
-        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private and public records are digits).
-        vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where public records are
-        /// glyphs or shapes).
-        vary_texture: f64,
     }
     switches {
         /// Noise as Sebag et al. 2023 publish it, a multiple of their high-probability norm w(k, delta): the
@@ -177,13 +179,14 @@ impl Settings {
 
     /// Whether the program draws the public records, as many as are asked for, and none of the private ones is public.
     fn drawn_beside_all(&self) -> bool {
-        let drawn = ["glyphs", SHAPES].contains(&&*self.public);
-        drawn && self.private_part == Part::All && self.mechanism == Mechanism::Marginals
+        drawn(&self.public).is_some()
+            && self.private_part == Part::All
+            && self.mechanism == Mechanism::Marginals
     }
 
     /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
     /// dimensions as the private records and the budget bear, 24 for 60000 at epsilon 1 and the more the larger the
-    /// fourth root of both (docs/results/flow.md).
+    /// fourth root of both, and without a budget as at epsilon 10 (docs/results/flow.md).
     fn take_drawn(&mut self, own: &Flags) {
         if own.public_records.is_none() && own.public_epochs.is_none() {
             self.public_records = Some(DRAWN);
@@ -241,13 +244,10 @@ impl Settings {
 
     /// How much samples vary.
     pub fn variation(&self) -> Variation {
-        let drawn = ["glyphs", SHAPES].contains(&&*self.public);
-        Variation::or_suited(
-            self.vary_pose,
-            self.vary_texture,
-            self.drawn_classes(),
-            drawn,
-        )
+        Variation {
+            pose: self.vary_pose,
+            texture: self.vary_texture,
+        }
     }
 
     /// Slices of a release of one flow.
@@ -321,9 +321,12 @@ impl session::Settings for Settings {
             settings.epsilon = None;
             settings.noise_multiplier = None;
         }
-        if settings.drawn_beside_all() && !settings.photographs() {
+        if settings.drawn_beside_all() {
             settings.take_drawn(own);
         }
+        let suited = Variation::suited(settings.drawn_classes(), drawn(&settings.public).is_some());
+        settings.vary_pose = own.vary_pose.unwrap_or(suited.pose);
+        settings.vary_texture = own.vary_texture.unwrap_or(suited.texture);
         Ok(settings)
     }
 

@@ -62,6 +62,8 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
         ("unconditional", own.unconditional),
         ("particles", own.particles.is_some()),
         ("latent", own.latent.is_some()),
+        ("vary-pose", own.vary_pose.is_some()),
+        ("vary-texture", own.vary_texture.is_some()),
         ("export", own.export.export.is_some()),
         ("public-epochs", own.public_epochs.is_some()),
         ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
