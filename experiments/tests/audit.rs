@@ -1,12 +1,20 @@
 //! `audit` as a person runs it: a true claim, planted bugs, bad input.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// With noise of a known seed. The false-alarm rate of each run is that of `--false-alarm`, 1 in 100.
+/// With noise of a known seed, and a page in a folder that goes again. The false-alarm rate of each run is that of
+/// `--false-alarm`, 1 in 100.
 fn audit(flags: &str) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    audit_in(folder.path(), flags)
+}
+
+fn audit_in(folder: &Path, flags: &str) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_audit"))
         .args(flags.split_whitespace())
         .args(["--insecure-noise-seed", "11"])
+        .current_dir(folder)
         .output();
     output.expect("the binary starts")
 }
@@ -138,6 +146,43 @@ fn every_planted_bug_of_a_training_is_found() {
     }
 }
 
+/// The last weights alone, of trainings on all records: the scores are normal. An audit leaves a page.
+#[test]
+fn a_final_model_shows_most_of_its_claim_and_no_more() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let flags = "--mechanism final-model --epsilon 10 --steps 5 --rate 1 --records 200 --runs 100";
+    let output = audit_in(folder.path(), flags);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    let shares = shares(&output);
+    assert!(
+        shares.len() == 3 && shares.iter().all(|share| *share <= 100.0),
+        "{printed}"
+    );
+    assert!(shares[2] > 50.0, "{printed}");
+    let page = folder.path().join("runs/audit/final-model-eps10");
+    for name in ["run.json", "claim.png", "report.html"] {
+        assert!(page.join(name).exists(), "{name}");
+    }
+    let html = std::fs::read_to_string(page.join("report.html")).expect("a page");
+    assert!(html.contains("no attack violates the claim"));
+    // Another one beside it; batches that are drawn are held against the plan's own curve.
+    let flags =
+        "--mechanism final-model --epsilon 10 --steps 5 --rate 0.5 --records 200 --runs 100";
+    let output = audit_in(folder.path(), flags);
+    let printed = text(&output.stdout);
+    assert!(
+        output.status.success() && printed.contains("the curve of the plan"),
+        "{printed}"
+    );
+    assert!(
+        folder
+            .path()
+            .join("runs/audit/final-model-eps10-2/report.html")
+            .exists()
+    );
+}
+
 #[test]
 fn bad_budgets_are_refused() {
     let cases = [
@@ -146,6 +191,12 @@ fn bad_budgets_are_refused() {
         ("--false-alarm 1", "--false-alarm is 1"),
         ("--rate 0", "--rate is 0"),
         ("--delta 1e-4 --mechanism poisson", "delta = 0.0001"),
+        ("--mechanism final-model --rate 2", "--rate is 2"),
+        ("--mechanism final-model --records 1", "--records is 1"),
+        (
+            "--mechanism final-model --sabotage half-noise",
+            "--mechanism training",
+        ),
         ("--sabotage accounted-once", "say --steps"),
         ("--sabotage unstable-ties", "--mechanism training"),
         (

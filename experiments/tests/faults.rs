@@ -7,6 +7,7 @@ mod program;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
 
 use program::{folder, last_checkpoint, lines, stopped_after, text};
 
@@ -252,4 +253,26 @@ fn a_folder_that_cannot_be_written_is_named() {
     assert_eq!(output.status.code(), Some(22), "{message}");
     assert!(message.to_lowercase().contains("read-only"), "{message}");
     assert!(!message.contains("panicked"), "{message}");
+}
+
+/// A clock that was set between two parts of a run, by a century forwards or backwards, shows in nothing: neither in
+/// which checkpoint is the last, nor in what the ledger counts, nor in the time that the run says it took.
+#[test]
+fn a_clock_that_jumps_changes_nothing() {
+    let (whole, _keep, stopped) = whole_and_stopped();
+    let century = Duration::from_secs(100 * 365 * 86_400);
+    for when in [SystemTime::UNIX_EPOCH, SystemTime::now() + century] {
+        let (_keep, out) = folder();
+        copy(&stopped, &out);
+        for path in files(&out) {
+            let file = fs::File::options().write(true).open(path).expect("open");
+            file.set_modified(when).expect("set");
+        }
+        let output = ran(resume(&out));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(lines(&out), STEPS);
+        assert!(samples(&out) == whole, "other samples");
+        let seconds = program::json(&out.join("run.json"))["training_seconds"].as_f64();
+        assert!((0.0..3600.0).contains(&seconds.expect("a number")));
+    }
 }

@@ -187,7 +187,7 @@ impl Trial {
             let plain = step.gradient_without_privacy(&self.network, batch, engine, device);
             plain.map(|(gradient, _)| gradient)
         });
-        let declared = self.step.sensitivity().unwrap();
+        let declared = self.step.sensitivity(engine).unwrap();
         match gradients {
             [Ok(first), Ok(second)] => {
                 distance(&first.to_host(), &second.to_host()) / declared.l2_upper()

@@ -146,7 +146,7 @@ impl Trial {
             let plain = step.gradient_without_privacy(&self.model, &batch, engine, device);
             plain.unwrap().0
         });
-        let declared = self.step.sensitivity().unwrap();
+        let declared = self.step.sensitivity(engine).unwrap();
         distance(&first.to_host(), &second.to_host()) / declared.l2_upper()
     }
 }

@@ -138,7 +138,7 @@ impl Trial {
         if first.len() != second.len() {
             return f64::INFINITY;
         }
-        distance(&first, &second) / self.step.sensitivity().unwrap().l2_upper()
+        distance(&first, &second) / self.step.sensitivity(engine).unwrap().l2_upper()
     }
 }
 

@@ -34,7 +34,7 @@ use dp_accountant::accounting::{Event, GaussianAccountant, noise_multiplier_for}
 use serde::{Deserialize, Serialize};
 
 use crate::DpError;
-use crate::mechanism::NoiseSource;
+use crate::mechanism::{NoiseSource, discrete, laplace};
 
 /// What is added to a diameter for rounding: norms and scales are computed in `f64`, from values of `f32`, and a norm of
 /// `d` terms is off by at most `d 2^-53` of itself: less than this up to `d = 4 10^6`.
@@ -191,13 +191,12 @@ impl LocalMechanism {
         noise: &mut NoiseSource,
     ) -> Result<Privatised, DpError> {
         let mut privatised = self.before_noise(record)?;
-        let draws = match self.noise {
-            LocalNoise::Laplace => noise.standard_laplace(record.len()),
-            LocalNoise::Gaussian => noise.standard_normal(record.len()),
-        };
-        let scale = self.scale();
-        let noisy = privatised.values.iter_mut().zip(draws);
-        noisy.for_each(|(value, draw)| *value += scale * draw);
+        let (z, diameter) = (self.noise_multiplier, self.diameter_upper());
+        privatised.values = match self.noise {
+            LocalNoise::Laplace => laplace::noisy_vector(&privatised.values, z, diameter, noise)?,
+            LocalNoise::Gaussian => discrete::noisy_vector(&privatised.values, z, diameter, noise)?,
+        }
+        .0;
         // Whoever learns the key later learns nothing of this record.
         noise.advance();
         Ok(privatised)

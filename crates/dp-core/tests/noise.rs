@@ -65,7 +65,11 @@ fn gaussian_noise_is_gaussian_in_its_middle_and_in_its_tails() {
 
 #[test]
 fn laplace_noise_is_laplace_in_its_middle_and_in_its_tails() {
-    let samples = NoiseSource::insecure(2).standard_laplace(SAMPLES);
+    let draws = NoiseSource::insecure(2).discrete_laplace(1 << 24, SAMPLES);
+    let samples: Vec<f64> = draws
+        .iter()
+        .map(|k| *k as f64 / f64::powi(2.0, 24))
+        .collect();
     check(
         "laplace",
         &samples,

@@ -12,7 +12,7 @@ use reporting::interrupt::Interrupt;
 use super::EvaluateError;
 use super::downstream::{Accuracy, Learner, Settings};
 use super::error::{check_count, check_labels, check_records};
-use super::neighbours::{Images, nearest_few};
+use super::neighbours::{Images, voted_labels};
 
 /// How it is measured.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -160,21 +160,9 @@ fn vote(
         features,
     };
     let queries = Images::from(test).block(0..test.len());
-    let found = nearest_few(&queries, &references, neighbours, interrupt)?;
-    let correct = found
-        .chunks_exact(neighbours.min(records))
-        .zip(test.labels())
-        .filter(|(found, label)| {
-            let mut votes = vec![0_usize; classes];
-            found
-                .iter()
-                .for_each(|f| votes[usize::from(labels[f.index])] += 1);
-            let most = votes.iter().max();
-            let mut voted = found.iter().map(|f| labels[f.index]);
-            voted.find(|&class| Some(&votes[usize::from(class)]) == most) == Some(**label)
-        })
-        .count();
-    Ok(correct as f64 / test.len() as f64)
+    let voted = voted_labels(&queries, &references, labels, neighbours, interrupt)?;
+    let correct = voted.iter().zip(test.labels()).filter(|(a, b)| a == b);
+    Ok(correct.count() as f64 / test.len() as f64)
 }
 
 #[cfg(test)]

@@ -27,3 +27,4 @@ pub mod transport;
 
 pub use error::EvaluateError;
 pub use images::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
+pub use neighbours::labels_by_vote;

@@ -13,7 +13,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 
 use super::EvaluateError;
-use super::error::{check_asked, check_count, check_records};
+use super::error::{check_asked, check_count, check_labels, check_records};
 use reporting::interrupt::Interrupt;
 
 /// Queries on one core at a time.
@@ -148,6 +148,53 @@ pub(crate) fn nearest_few(
             found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
             found
         })
+        .collect())
+}
+
+/// For each of `queries`, `[n, d]`, the label that most of its `few` nearest rows have; of labels with as many votes,
+/// that of the nearest row among them.
+///
+/// - `rows`: `[m, d]`, with `labels`, `[m]`.
+///
+/// # Errors
+///
+/// Shapes that do not fit, values that are not finite, no row at all, or [`EvaluateError::Interrupted`].
+pub fn labels_by_vote(
+    queries: &[f32],
+    (rows, features): (&[f32], usize),
+    labels: &[u8],
+    few: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<u8>, EvaluateError> {
+    check_records("rows", rows, features)?;
+    let rows = Images::Values {
+        values: rows,
+        features,
+    };
+    voted_labels(queries, &rows, labels, few, interrupt)
+}
+
+/// [`labels_by_vote`] among images.
+pub(crate) fn voted_labels(
+    queries: &[f32],
+    references: &Images<'_>,
+    labels: &[u8],
+    few: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<u8>, EvaluateError> {
+    check_labels("labels of neighbours", labels, references.len(), 256)?;
+    let found = nearest_few(queries, references, few, interrupt)?;
+    let vote = |found: &[Nearest]| {
+        let voted = || found.iter().map(|f| labels[f.index]);
+        let mut votes = [0_usize; 256];
+        voted().for_each(|label| votes[usize::from(label)] += 1);
+        let most = votes.iter().copied().max().unwrap_or(0);
+        let mut winners = voted().filter(|&label| votes[usize::from(label)] == most);
+        winners.next().unwrap_or(0)
+    };
+    Ok(found
+        .chunks_exact(few.min(references.len()))
+        .map(vote)
         .collect())
 }
 

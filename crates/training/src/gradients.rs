@@ -118,8 +118,12 @@ impl Gradients {
     ) -> Result<StepObjective, TrainingError> {
         let dims = match &self.dims {
             Some(dims) => dims.clone(),
-            // A Poisson sample without a record shows nothing, and asks for nothing: the next one is tried.
-            None if batch.records() == 0 => Vec::new(),
+            // A Poisson sample without a record shows nothing: the next one is tried. Its engine, and with it the
+            // noise, is that of any other.
+            None if batch.records() == 0 => {
+                self.choose(network, batch)?;
+                Vec::new()
+            }
             None => {
                 refuse_mixing(network)?;
                 try_layers(network, batch)?;
@@ -142,16 +146,13 @@ impl Gradients {
         let layers = network.layers()?;
         let mut engine = match (&layers, taps) {
             (None, _) if wanted != Engine::Alone => {
-                self.notes.push(
-                    "the network gives no layers: each record goes through autodiff alone".into(),
-                );
+                self.note("the network gives no layers: each record goes through autodiff alone");
                 Engine::Alone
             }
             (Some(_), Some(1..)) if wanted != Engine::Alone => {
-                self.notes.push(
+                self.note(
                     "layers have one tapped activation, and a penalty looks at another: each record goes \
-                     through autodiff alone"
-                        .into(),
+                     through autodiff alone",
                 );
                 Engine::Alone
             }
@@ -172,12 +173,12 @@ impl Gradients {
                 }),
             };
             if let Some(reason) = on_tensors {
-                self.notes
-                    .push(format!("{reason}: all layers run on tensors"));
+                self.note(&format!("{reason}: all layers run on tensors"));
                 engine = Engine::Tensor { chunk: 100 };
             }
         }
-        if let (Some(layers), Some(bytes), Engine::Tensor { .. }) = (&layers, self.memory, engine) {
+        let tensors = matches!(engine, Engine::Tensor { .. }) && batch.records() > 0;
+        if let (Some(layers), Some(bytes), true) = (&layers, self.memory, tensors) {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
             if each > bytes {
                 return Err(TrainingError::OutOfRange {
@@ -192,6 +193,13 @@ impl Gradients {
         }
         self.used = Some(engine);
         Ok(())
+    }
+
+    /// Says something once.
+    fn note(&mut self, sentence: &str) {
+        if !self.notes.iter().any(|note| note == sentence) {
+            self.notes.push(sentence.to_string());
+        }
     }
 
     /// Runs a step, in smaller chunks where the device has no memory for larger ones.

@@ -362,11 +362,11 @@ fn without_clipping_the_bound_fails() {
         let step = objective
             .draw(&[3], sizes, &mut common::generator(0))
             .unwrap();
-        let declared = step.sensitivity().unwrap().l2_upper();
+        let engine = Engine::Tensor { chunk: 100 };
+        let declared = step.sensitivity(engine).unwrap().l2_upper();
         let plain = |images: &Tensor<4>| {
             let batch = private_training::Batch::new(images.clone(), classes.clone(), &[5, 7]);
             let batch = batch.unwrap();
-            let engine = Engine::Tensor { chunk: 100 };
             let gradient = step.gradient_without_privacy(&network, &batch, engine, &device);
             gradient.unwrap().0.to_host()
         };

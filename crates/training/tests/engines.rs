@@ -122,3 +122,45 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
         }
     }
 }
+
+/// The worst case of a sum: all records pull one way. What is rounded on the way to the sum over `n` of them stays
+/// within what the sensitivity has for it, and would not if they were added one after the other in `f32`.
+#[test]
+fn sums_over_records_are_off_by_no_more_than_the_sensitivity_has_for_them() {
+    let n = 20_000;
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let [c, h, w] = Small::IMAGE;
+    let (image, class) = (uniform([1, c, h, w], 5, &device), labels(1, 4, &device));
+    let clip = 0.1;
+    let mut objective = Objective::of([Loss::cross_entropy().clip(clip)]);
+    let mean_of = |objective: &mut Objective, records: usize, engine: Engine| {
+        let step = drawn(objective, &[records]);
+        let images = image.clone().repeat_dim(0, records);
+        let classes = class.clone().repeat_dim(0, records);
+        let batch = Batch::new(images, classes, &[records]).unwrap();
+        let clipped = step.clipped_gradient(&network, &batch, engine, &device);
+        let sensitivity = step.sensitivity(engine).unwrap().l2_upper();
+        (clipped.unwrap().0.before_noise(), sensitivity)
+    };
+    let far = |a: &[f32], b: &[f32]| {
+        let squares = a.iter().zip(b).map(|(&a, &b)| f64::from(a - b).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    for engine in [Engine::Host { chunk: 16 }, Engine::Tensor { chunk: 128 }] {
+        let (one, _) = mean_of(&mut objective, 1, engine);
+        let (mean, sensitivity) = mean_of(&mut objective, n, engine);
+        // Two data sets share what is declared beyond exact arithmetic; a record's own part is rounded too.
+        let own = 4.0 * f64::from(f32::EPSILON) * clip;
+        let allowed = (sensitivity - 2.0 * clip / n as f64) / 2.0 + own;
+        let off = far(&mean, &one);
+        assert!(off <= allowed, "{engine:?}: {off:e} over {allowed:e}");
+        let one_by_one = |&part: &f32| {
+            let part = part / n as f32;
+            (0..n).fold(0.0_f32, |sum, _| sum + part)
+        };
+        let naive: Vec<f32> = one.iter().map(one_by_one).collect();
+        let off = far(&naive, &one);
+        assert!(off > allowed, "{off:e} is no more than {allowed:e}");
+    }
+}

@@ -25,7 +25,7 @@ pub(super) fn many_runs(
     findings: &mut Findings,
 ) -> Result<(), Failure> {
     let (delta, confidence) = (arguments.delta, 1.0 - findings.alarm_rate());
-    let runs = arguments.runs as usize;
+    let runs = arguments.runs() as usize;
     let coins: Vec<bool> = (0..2 * runs).map(|run| run < runs).collect();
     let scores = target.scores(&coins)?;
     let scores = Scores::new(&scores[..runs], &scores[runs..]).map_err(Failure::failed)?;
@@ -40,6 +40,27 @@ pub(super) fn many_runs(
     let counts = scores
         .held_out_gaussian(delta, confidence)
         .map_err(Failure::failed)?;
+    if target.mu().is_none() {
+        // Batches are drawn: scores are a mixture, and the curve is the plan's.
+        let refuted = |z: f64| -> Result<bool, Failure> {
+            let claim = claim(target, z).map_err(Failure::failed)?;
+            counts.refute(&claim, confidence).map_err(Failure::failed)
+        };
+        let claimed = target.noise_multiplier();
+        let p_value = if refuted(claimed)? {
+            findings.alarm_rate()
+        } else {
+            1.0
+        };
+        let epsilon = proved(target, delta, refuted)?;
+        findings.among(
+            "many runs, counts and the curve of the plan",
+            &how,
+            epsilon,
+            p_value,
+        );
+        return Ok(());
+    }
     let bound = counts
         .gaussian_lower_bound(delta, confidence)
         .map_err(Failure::failed)?;
@@ -86,11 +107,7 @@ pub(super) fn one_run(
     };
     let claimed = p_value(target.noise_multiplier())?;
     let refuted = |z: f64| -> Result<bool, Failure> { Ok(p_value(z)? <= findings.alarm_rate()) };
-    let epsilon = match least_refuted(target.noise_multiplier(), refuted)? {
-        Some(z) => FdpAccountant::default().epsilon_lower(&target.claimed(z), delta),
-        None => Ok(0.0),
-    };
-    let epsilon = epsilon.map_err(Failure::failed)?;
+    let epsilon = proved(target, delta, refuted)?;
     findings.among(
         "one run, guesses and the curve of the plan",
         &how,
@@ -98,6 +115,19 @@ pub(super) fn one_run(
         claimed,
     );
     Ok(())
+}
+
+/// The epsilon of the plan with the least noise that is refuted; 0 where none is.
+fn proved(
+    target: &Target,
+    delta: f64,
+    refuted: impl Fn(f64) -> Result<bool, Failure>,
+) -> Result<f64, Failure> {
+    let epsilon = match least_refuted(target.noise_multiplier(), refuted)? {
+        Some(z) => FdpAccountant::default().epsilon_lower(&target.claimed(z), delta),
+        None => Ok(0.0),
+    };
+    epsilon.map_err(Failure::failed)
 }
 
 /// The least noise multiplier that is refuted, within 1 %; none where even much more noise is not.

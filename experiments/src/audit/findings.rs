@@ -6,7 +6,8 @@ use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
 
 use super::Arguments;
-use super::target::Target;
+use super::page::{Row, write};
+use super::target::{Mechanism, Target};
 
 /// How many estimators share the probability of a false alarm, at most.
 const ESTIMATORS: f64 = 6.0;
@@ -16,10 +17,12 @@ pub(super) struct Findings {
     epsilon: f64,
     delta: f64,
     false_alarm: f64,
-    violated: Vec<&'static str>,
+    rows: Vec<Row>,
+    /// Epsilon and delta of the claim, all along its curve.
+    curve: Vec<(f64, f64)>,
 }
 
-fn name<T: ValueEnum>(value: &T) -> String {
+pub(super) fn name<T: ValueEnum>(value: &T) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().into())
 }
@@ -30,7 +33,8 @@ impl Findings {
             epsilon: arguments.epsilon,
             delta: arguments.delta,
             false_alarm: arguments.false_alarm,
-            violated: Vec::new(),
+            rows: Vec::new(),
+            curve: Vec::new(),
         }
     }
 
@@ -39,7 +43,8 @@ impl Findings {
         self.false_alarm / ESTIMATORS
     }
 
-    pub(super) fn announce(&self, arguments: &Arguments, target: &Target) {
+    pub(super) fn announce(&mut self, arguments: &Arguments, target: &Target) {
+        self.curve = target.curve(2.0 * self.epsilon);
         println!(
             "claim      epsilon {} at delta {}, {} release{} of mechanism {}: noise multiplier {}",
             upper(self.epsilon),
@@ -58,7 +63,7 @@ impl Findings {
     pub(super) fn bound(&mut self, attack: &'static str, how: &str, bound: &LowerBound) {
         let verdict = bound.against(self.epsilon);
         println!("\n{attack}: {how}\n  {bound}");
-        self.says(attack, bound.epsilon, verdict);
+        self.says(attack, how, bound.epsilon, verdict);
     }
 
     /// A bound on epsilon among claims of one kind.
@@ -77,24 +82,29 @@ impl Findings {
         } else {
             Verdict::NotViolated
         };
-        self.says(attack, epsilon, verdict);
+        self.says(attack, how, epsilon, verdict);
     }
 
     /// What `pairs` of recorded runs showed, each kind of fault with the first pair that has it.
-    pub(super) fn replays(self, pairs: u64, found: &[(u64, Fault)]) -> Result<(), Failure> {
-        println!("record and replay: {pairs} pairs of trainings of 2 to 48 records");
+    pub(super) fn replays(
+        mut self,
+        arguments: &Arguments,
+        found: &[(u64, Fault)],
+    ) -> Result<(), Failure> {
+        let how = format!(
+            "{} pairs of trainings of 2 to 48 records",
+            arguments.replays
+        );
+        println!("record and replay: {how}");
         for (pair, fault) in found {
             println!("  pair {pair}: {fault}");
+            let how = format!("pair {pair}: {fault}");
+            self.note("record and replay", &how, None, Verdict::Violated);
         }
-        let rate = upper(self.false_alarm);
-        println!("\nverdict    at a false-alarm rate of at most {rate}");
         if found.is_empty() {
-            println!("           every training keeps what it declares");
-            return Ok(());
+            self.note("record and replay", &how, None, Verdict::NotViolated);
         }
-        println!("           violated by record and replay");
-        let message = "what a training declares is violated";
-        Err(Failure::failed(message))
+        self.verdict(arguments)
     }
 
     /// A test of the claim.
@@ -105,40 +115,59 @@ impl Findings {
         } else {
             Verdict::NotViolated
         };
-        println!(
-            "\n{attack}: {how}\n  p-value at most {}: {verdict}",
-            upper(p_value)
-        );
-        self.note(attack, verdict);
+        let how = format!("{how}; p-value at most {}", upper(p_value));
+        println!("\n{attack}: {how}: {verdict}");
+        self.note(attack, &how, None, verdict);
     }
 
-    fn says(&mut self, attack: &'static str, epsilon: f64, verdict: Verdict) {
+    fn says(&mut self, attack: &'static str, how: &str, epsilon: f64, verdict: Verdict) {
         println!(
             "  {} % of the claim: {verdict}",
             lower(100.0 * epsilon / self.epsilon)
         );
-        self.note(attack, verdict);
+        self.note(attack, how, Some(epsilon), verdict);
     }
 
-    fn note(&mut self, attack: &'static str, verdict: Verdict) {
-        if verdict == Verdict::Violated {
-            self.violated.push(attack);
-        }
+    fn note(&mut self, attack: &'static str, how: &str, epsilon: Option<f64>, verdict: Verdict) {
+        self.rows.push(Row {
+            attack,
+            how: how.into(),
+            epsilon_lower: epsilon,
+            violated: verdict == Verdict::Violated,
+        });
     }
 
-    /// The end of an audit.
-    pub(super) fn verdict(self) -> Result<(), Failure> {
+    /// The end of an audit: its page, where one is wanted, and its verdict.
+    pub(super) fn verdict(self, arguments: &Arguments) -> Result<(), Failure> {
         let rate = upper(self.false_alarm);
-        println!("\nverdict    at a false-alarm rate of at most {rate}");
-        if self.violated.is_empty() {
-            println!("           no attack violates the claim");
-            return Ok(());
+        let mut violated: Vec<&str> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.violated) {
+            if !violated.contains(&row.attack) {
+                violated.push(row.attack);
+            }
         }
-        println!("           violated by {}", self.violated.join("; "));
-        Err(Failure::failed(format!(
-            "the claim of epsilon {} at delta {} is violated",
-            upper(self.epsilon),
-            nearest(self.delta, 5)
-        )))
+        let verdict = match violated.is_empty() {
+            true if arguments.mechanism == Mechanism::Training => {
+                "every training keeps what it declares".to_string()
+            }
+            true => "no attack violates the claim".to_string(),
+            false => format!("the claim is violated by {}", violated.join("; ")),
+        };
+        println!("\nverdict    at a false-alarm rate of at most {rate}\n           {verdict}");
+        if let Some(out) = &arguments.out {
+            let page = write(out, arguments, &verdict, &self.rows, &self.curve)?;
+            println!("page       {}", page.display());
+        }
+        match violated.is_empty() {
+            true => Ok(()),
+            false if arguments.mechanism == Mechanism::Training => {
+                Err(Failure::failed("what a training declares is violated"))
+            }
+            false => Err(Failure::failed(format!(
+                "the claim of epsilon {} at delta {} is violated",
+                upper(self.epsilon),
+                nearest(self.delta, 5)
+            ))),
+        }
     }
 }

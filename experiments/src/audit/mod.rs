@@ -8,13 +8,19 @@
 //! neighbours.
 
 mod attacks;
+mod final_model;
 mod findings;
+mod page;
 mod target;
 mod training;
 
+use std::path::{Path, PathBuf};
+
 use clap::Parser;
+use data::DatasetKind;
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 
 use findings::Findings;
 use target::Target;
@@ -39,10 +45,16 @@ pub struct Arguments {
     /// The share of the records in a batch.
     #[arg(long, default_value_t = 0.1)]
     pub rate: f64,
-    /// Runs with the record, and as many without, of the attack in many runs (of --mechanism gaussian). Their noise is
-    /// drawn at once, each run being one coordinate of one release.
-    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
-    pub runs: u64,
+    /// Runs with the record, and as many without, of the attack in many runs (of --mechanism gaussian, where each run is
+    /// one coordinate of one release: 2000000; of --mechanism final-model: 1000).
+    #[arg(long, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    pub runs: Option<u64>,
+    /// The images of --mechanism final-model.
+    #[arg(long, default_value = "glyphs")]
+    pub dataset: DatasetKind,
+    /// How many of them.
+    #[arg(long, default_value_t = 1000)]
+    pub records: usize,
     /// Canaries of the attack in one run: the records of the data set.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub canaries: u64,
@@ -64,9 +76,26 @@ pub struct Arguments {
     /// Noise and batches of a known seed, for an audit that repeats itself.
     #[arg(long)]
     pub insecure_noise_seed: Option<u64>,
+    /// The folder of the page (default: a new one in runs/audit).
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 impl Arguments {
+    /// Where the page goes if nothing else was said.
+    pub fn default_folder(&self) -> PathBuf {
+        let sabotage = self.sabotage.map(|s| format!("-{}", findings::name(&s)));
+        let (mechanism, sabotage) = (
+            findings::name(&self.mechanism),
+            sabotage.unwrap_or_default(),
+        );
+        let name = match self.mechanism {
+            Mechanism::Training => format!("{mechanism}{sabotage}"),
+            _ => format!("{mechanism}-eps{}{sabotage}", self.epsilon),
+        };
+        RunFolder::unused(&Path::new("runs/audit").join(name))
+    }
+
     fn check(&self) -> Result<(), Failure> {
         let within = |flag: &str, value: f64, ok: bool, bound: &str| {
             if ok {
@@ -90,8 +119,27 @@ impl Arguments {
             alarm > 0.0 && alarm < 1.0,
             "above 0 and below 1",
         )?;
+        if self.mechanism == Mechanism::FinalModel {
+            let ok = self.rate > 0.0 && self.rate <= 1.0;
+            within(
+                "records",
+                self.records as f64,
+                self.records >= 2,
+                "at least 2",
+            )?;
+            return within("rate", self.rate, ok, "above 0 and at most 1");
+        }
         let ok = self.rate > 0.0 && self.rate < 1.0;
         within("rate", self.rate, ok, "above 0 and below 1")
+    }
+
+    /// Runs of the attack in many runs, of each kind.
+    fn runs(&self) -> u64 {
+        let default = match self.mechanism {
+            Mechanism::FinalModel => 1000,
+            _ => 2_000_000,
+        };
+        self.runs.unwrap_or(default)
     }
 }
 
@@ -104,11 +152,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
     if arguments.mechanism == Mechanism::Training {
         let found = training::replays(arguments)?;
-        return Findings::new(arguments).replays(arguments.replays, &found);
+        return Findings::new(arguments).replays(arguments, &found);
     }
     let mut target = Target::new(arguments)?;
     let mut findings = Findings::new(arguments);
     findings.announce(arguments, &target);
+    if arguments.mechanism == Mechanism::FinalModel {
+        // A model at a time: neither ten thousand records at once, nor pairs that are looked at one by one.
+        attacks::many_runs(&mut target, arguments, &mut findings)?;
+        return findings.verdict(arguments);
+    }
     match target.mu() {
         Some(mu) => {
             attacks::many_runs(&mut target, arguments, &mut findings)?;
@@ -124,5 +177,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     attacks::pairs(&mut target, arguments, &mut findings)?;
-    findings.verdict()
+    findings.verdict(arguments)
 }

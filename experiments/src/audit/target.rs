@@ -3,7 +3,7 @@
 use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
-use dp_core::accounting::Event;
+use dp_core::accounting::{Accountant, AccountingError, Event, FdpAccountant};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::ParameterSlot;
@@ -12,6 +12,7 @@ use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampl
 use lab::diagnostic::Failure;
 
 use super::Arguments;
+use super::final_model::FinalModel;
 
 /// What is attacked: releases of a sum of gradients, with Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -22,6 +23,9 @@ pub enum Mechanism {
     FixedSize,
     /// Of Poisson samples: DP-SGD where a neighbour lacks a record.
     Poisson,
+    /// Trainings of softmax regression on images, of which the last weights alone are seen (--rate 1: on all records in
+    /// each step).
+    FinalModel,
     /// Whole trainings of a small network, recorded and replayed on neighbours: no noise hides what reaches it.
     Training,
 }
@@ -71,15 +75,24 @@ pub(super) struct Target {
     event: Event,
     made: u64,
     folder: tempfile::TempDir,
+    images: Option<FinalModel>,
 }
 
 impl Target {
     pub(super) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let once = arguments.sabotage == Some(Sabotage::AccountedOnce);
         let planned = if once { 1 } else { arguments.steps };
-        let all = arguments.mechanism == Mechanism::Gaussian;
+        let images = match arguments.mechanism {
+            Mechanism::FinalModel => Some(FinalModel::load(arguments)?),
+            _ => None,
+        };
+        let all = match arguments.mechanism {
+            Mechanism::FinalModel => arguments.rate >= 1.0,
+            mechanism => mechanism == Mechanism::Gaussian,
+        };
         match arguments.sabotage {
-            None | Some(Sabotage::HalfNoise) => {}
+            None => {}
+            Some(Sabotage::HalfNoise) if images.is_none() => {}
             Some(Sabotage::AccountedOnce | Sabotage::FixedBatches) if arguments.steps < 2 => {
                 let message = "--sabotage with --steps 1: with one release there is no such bug";
                 return Err(Failure::input(message, "say --steps 4"));
@@ -89,7 +102,7 @@ impl Target {
                     "--sabotage fixed-batches with --mechanism gaussian: it draws no batches";
                 return Err(Failure::input(message, "say --mechanism fixed-size"));
             }
-            Some(Sabotage::AccountedOnce | Sabotage::FixedBatches) => {}
+            Some(Sabotage::AccountedOnce | Sabotage::FixedBatches) if images.is_none() => {}
             Some(_) => {
                 let message = "--sabotage: this bug is one of trainings";
                 return Err(Failure::input(message, "say --mechanism training"));
@@ -98,15 +111,16 @@ impl Target {
         let input = |error: DpError| Failure::input(error.to_string(), "claim another budget");
         let records = arguments.canaries as usize;
         let batch = ((arguments.rate * records as f64).round() as usize).clamp(1, records);
-        let sampler: BatchSampler = match arguments.mechanism {
-            Mechanism::Gaussian => AllRecords::new(records).map_err(input)?.into(),
-            Mechanism::FixedSize => FixedSizeSampler::new(records, batch).map_err(input)?.into(),
-            // Trainings are replayed, with samplers of their own.
-            Mechanism::Poisson | Mechanism::Training => {
-                PoissonSampler::new(records, arguments.rate)
-                    .map_err(input)?
-                    .into()
+        let sampler: BatchSampler = match (arguments.mechanism, &images) {
+            (_, Some(images)) => images.sampler().map_err(input)?,
+            (Mechanism::Gaussian, _) => AllRecords::new(records).map_err(input)?.into(),
+            (Mechanism::FixedSize, _) => {
+                FixedSizeSampler::new(records, batch).map_err(input)?.into()
             }
+            // Trainings are replayed, with samplers of their own.
+            _ => PoissonSampler::new(records, arguments.rate)
+                .map_err(input)?
+                .into(),
         };
         let plan =
             TrainingPlan::within(arguments.epsilon, arguments.delta, planned, sampler.clone());
@@ -128,6 +142,7 @@ impl Target {
             event: plan.step_event().clone(),
             made: 0,
             folder: tempfile::tempdir().map_err(Failure::failed)?,
+            images,
         })
     }
 
@@ -145,9 +160,19 @@ impl Target {
         step.repeated(self.planned)
     }
 
+    /// Delta of what is claimed at epsilons from 0 to `most`; nothing where the accountant has no answer.
+    pub(super) fn curve(&self, most: f64) -> Vec<(f64, f64)> {
+        let claimed = self.claimed(self.noise_multiplier);
+        let epsilons = (0..=24).map(|i| most * f64::from(i) / 24.0);
+        let curve = epsilons
+            .map(|epsilon| Ok((epsilon, FdpAccountant::default().delta(&claimed, epsilon)?)));
+        let curve: Result<Vec<(f64, f64)>, AccountingError> = curve.collect();
+        curve.unwrap_or_default()
+    }
+
     /// The shift, in units of the noise, that the planned releases of all records leave of one.
     pub(super) fn mu(&self) -> Option<f64> {
-        let all = self.mechanism == Mechanism::Gaussian;
+        let all = matches!(self.sampler, BatchSampler::All(_));
         all.then(|| (self.planned as f64).sqrt() / self.noise_multiplier)
     }
 
@@ -155,7 +180,7 @@ impl Target {
     fn adds(&self, coin: bool) -> f32 {
         match (coin, self.mechanism) {
             (true, _) => 1.0,
-            (false, Mechanism::FixedSize) => -1.0,
+            (false, Mechanism::FixedSize | Mechanism::FinalModel) => -1.0,
             (false, _) => 0.0,
         }
     }
@@ -167,7 +192,27 @@ impl Target {
     /// - `coins`: of the records `0..coins.len()`, each of which has a coordinate of its own. No other record adds
     ///   anything.
     pub(super) fn scores(&mut self, coins: &[bool]) -> Result<Vec<f64>, Failure> {
-        self.released(coins).map_err(Failure::failed)
+        match self.images.take() {
+            None => self.released(coins).map_err(Failure::failed),
+            Some(images) => {
+                let scores = coins
+                    .iter()
+                    .map(|&coin| self.trained(&images, coin))
+                    .collect();
+                self.images = Some(images);
+                scores
+            }
+        }
+    }
+
+    /// The score of one training, with a ledger of its own.
+    fn trained(&mut self, images: &FinalModel, coin: bool) -> Result<f64, Failure> {
+        self.made += 1;
+        let ledger = self.folder.path().join(format!("{}.jsonl", self.made));
+        let releaser = self.releaser(0).map_err(Failure::failed)?;
+        let score = images.score(self.adds(coin), releaser, &ledger);
+        let _ = std::fs::remove_file(&ledger);
+        score
     }
 
     fn released(&mut self, coins: &[bool]) -> Result<Vec<f64>, DpError> {

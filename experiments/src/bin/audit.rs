@@ -6,7 +6,10 @@ use clap::Parser;
 use experiments::audit::{Arguments, run};
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let mut arguments = Arguments::parse();
+    let folder = arguments.default_folder();
+    arguments.out.get_or_insert(folder);
+    match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -114,7 +114,7 @@ impl Distance {
                         let bound = bound.map_err(Failure::failed)?;
                         let noisy = releaser.release_vector(RELEASE, values, bound, ledger);
                         let noisy = noisy.map_err(Failure::failed)?;
-                        let deviation = releaser.deviation_of(RELEASE, bound);
+                        let deviation = releaser.deviation_of(RELEASE, values.len(), bound);
                         protected.cut(&noisy, deviation.map_err(Failure::failed)?)
                     }
                 };

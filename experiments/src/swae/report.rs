@@ -2,12 +2,12 @@
 
 use lab::diagnostic::Failure;
 use lab::evaluate::downstream::{Learner, Settings as Learning};
+use lab::evaluate::labels_by_vote;
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
 use model::swae::Swae as Network;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::export::ExportFlags;
@@ -148,40 +148,28 @@ fn judge(
     Ok((scored, rebuilt))
 }
 
-/// Labels as in Rodriguez-Vitores, Lalanne and Loubes 2025, table 1: each sample has that of the private record whose latent is
-/// nearest. **Not private.**
+/// Neighbours that vote on a label; the published text does not say how many.
+const PAPER_NEIGHBOURS: usize = 5;
+
+/// Labels as in Rodriguez-Vitores, Lalanne and Loubes 2025, table 1: each sample has that of most private records whose
+/// latents are nearest. **Not private.**
 fn paper_labels(
     run: &Swae,
     session: &Session,
     model: &Network,
     latents: &[f32],
 ) -> Result<Vec<usize>, Failure> {
-    let interrupt = &session.interrupt;
     let (train, d) = (&run.data.train, run.settings.latent);
     let all: Vec<usize> = (0..train.len()).collect();
     let mut private = Vec::with_capacity(train.len() * d);
     for part in all.chunks(500) {
-        interrupt.check("samples were labelled")?;
+        session.interrupt.check("samples were labelled")?;
         let images = train.gather(part).unwrap_or_default();
         private.extend(encode(model, images, &session.chosen.device));
     }
-    latents
-        .par_chunks_exact(d)
-        .map(|row| {
-            interrupt.check("samples were labelled")?;
-            let distance = |other: &[f32]| -> f32 {
-                row.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
-            };
-            let nearest = private
-                .chunks_exact(d)
-                .map(distance)
-                .enumerate()
-                .min_by(|(_, a), (_, b)| a.total_cmp(b));
-            Ok(nearest
-                .and_then(|(index, _)| train.label(index))
-                .unwrap_or(0))
-        })
-        .collect()
+    let (labels, rows) = (train.labels(), (&private[..], d));
+    let voted = labels_by_vote(latents, rows, labels, PAPER_NEIGHBOURS, &session.interrupt)?;
+    Ok(voted.into_iter().map(usize::from).collect())
 }
 
 /// Results, beside published ones where they compare.

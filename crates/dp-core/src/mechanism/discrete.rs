@@ -2,17 +2,22 @@
 
 use rand::Rng;
 
+use super::NoiseSource;
+use super::gaussian::check_finite;
 use crate::DpError;
 
 /// Largest parameter sigma, rounded up: what is multiplied below then fits.
-const LARGEST_SCALE: u64 = 1 << 20;
+const LARGEST_SCALE: u64 = 1 << 25;
 
-/// Largest product of that and the denominator of the variance.
-const LARGEST_PRODUCT: u64 = 1 << 31;
+/// Largest product of that and the denominator of the variance, and of its square and the denominator.
+const LARGEST_PRODUCTS: [u64; 2] = [1 << 31, 1 << 51];
 
-/// Proposals of this size and more are refused: 4096 scales and more from 0, so that whatever is drawn differs from
-/// the exact law by less than `exp(-4096)` in total variation.
-const LARGEST_DRAW: u128 = 1 << 32;
+/// Proposals that are as many scales from 0 are refused, so that whatever is drawn differs from the exact law by less
+/// than `exp(-4096)` in total variation.
+const LARGEST_DRAW: u128 = 1 << 12;
+
+/// Sigma, or the scale of Laplace noise, in steps of the grid of what is released.
+pub(super) const FINE: u64 = 1 << 24;
 
 /// The law on whole numbers with `P(k) ~ exp(-k^2 / (2 sigma^2))`.
 ///
@@ -49,7 +54,7 @@ impl DiscreteGaussian {
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`] for a variance of 0 or above about `2^40`, or a denominator too large for it.
+    /// [`DpError::OutOfRange`] for a variance of 0 or above about `2^50`, or a denominator too large for it.
     pub fn new(numerator: u64, denominator: u64) -> Result<Self, DpError> {
         let refuse = |name, value, bound: &str| DpError::OutOfRange {
             name,
@@ -62,10 +67,12 @@ impl DiscreteGaussian {
         let scale = (numerator / denominator).isqrt() + 1;
         if numerator == 0 || scale > LARGEST_SCALE {
             let variance = numerator as f64 / denominator as f64;
-            return Err(refuse("variance", variance, "above 0 and below 2^40"));
+            return Err(refuse("variance", variance, "above 0 and below 2^50"));
         }
-        if denominator > LARGEST_PRODUCT / scale {
-            let bound = format!("at most {}", LARGEST_PRODUCT / scale);
+        let [product, with_square] = LARGEST_PRODUCTS;
+        let largest = (product / scale).min(with_square / (scale * scale));
+        if denominator > largest {
+            let bound = format!("at most {largest}");
             return Err(refuse(
                 "denominator of the variance",
                 denominator as f64,
@@ -93,7 +100,7 @@ impl DiscreteGaussian {
         );
         loop {
             let (negative, size) = discrete_laplace(self.scale, generator);
-            if size >= LARGEST_DRAW {
+            if size >= LARGEST_DRAW * t {
                 continue;
             }
             // (size - sigma^2 / t)^2 / (2 sigma^2), as a fraction; below 2^126 over below 2^104.
@@ -106,8 +113,91 @@ impl DiscreteGaussian {
     }
 }
 
+/// `values` with discrete Gaussian noise on a grid of [`FINE`] steps to its sigma, and that sigma in units of the values.
+///
+/// # Formal guarantee
+///
+/// What leaves is no easier to tell from what a neighbour gives than under continuous Gaussian noise of
+/// `noise_multiplier` times the sensitivity: at every epsilon its delta is at most that of `Event::Gaussian`, but for
+/// `10^-43`, where the multiplier is at least 1/12. There is no floating point between the rounded values and their sums
+/// with the noise, so that the support of what leaves is the same for all values.
+///
+/// *Proof.* Values are rounded to the grid of step `g = sigma / 2^24`, which moves two data sets apart by at most
+/// `2 g sqrt(n)` (half a step and what the division rounds, together below a step for each coordinate and data set); that
+/// is added to the sensitivity. Call `s = 2^24`. On whole numbers, Gaussian noise that is rounded has at `k` the
+/// probability `exp(-k^2 / 2 s^2) R(k) / (s sqrt(2 pi))` with `R(k) = E exp(-(k u + u^2 / 2) / s^2)`, `u` uniform on
+/// `[-1/2, 1/2]`, and so `exp(-1 / 24 s^2) <= R(k) <= exp(k^2 / 24 s^4)`. The discrete law has it without `R`, up to a
+/// factor of less than `1 + exp(-s^2)`. An output whose distance to both means is at most `s sqrt(3 n + 1000)`, as all but
+/// `10^-43` are, is as likely under one law as under the other up to a factor between `exp(-e)` and `exp(e)`,
+/// `e = (n + 250) / (6 s^2)`. Rounded Gaussian noise on whole numbers is Gaussian noise, looked at less closely. So the
+/// discrete one has at `epsilon` at most `exp(e)` times the delta of Gaussian noise at `epsilon - 2 e`. With
+/// `mu = 1 / noise_multiplier` and `a = mu / 2 - epsilon / mu`, delta grows by `phi(a)` for each unit of `mu`, and by less
+/// than `1.26 phi(a)` for each unit that epsilon falls by; it is at most 1, and `a` at most `mu / 2`. So `mu` smaller by
+/// `e (2.6 + 1 / phi(mu / 2))` makes up for all of it. The noise is larger by that, and by a part in 10^5 for what this
+/// computation in `f64` rounds.
+pub(crate) fn noisy_vector(
+    values: &[f64],
+    noise_multiplier: f64,
+    sensitivity: f64,
+    noise: &mut NoiseSource,
+) -> Result<(Vec<f64>, f64), DpError> {
+    check_finite(values)?;
+    let sigma = fine_deviation(values.len(), noise_multiplier, sensitivity)?;
+    let law = DiscreteGaussian::new(FINE * FINE, 1)?;
+    let noise = noise.discrete_gaussian(&law, values.len());
+    Ok((add_on_grid(values, sigma / FINE as f64, noise)?, sigma))
+}
+
+/// Values rounded to the grid of this step, with noise that is so many steps.
+///
+/// Each value moves by less than a step: its quotient is below 2^52, so that it is rounded by at most half a step, and so
+/// is the whole number from it.
+pub(super) fn add_on_grid(values: &[f64], step: f64, noise: Vec<i64>) -> Result<Vec<f64>, DpError> {
+    let bound = f64::powi(2.0, 52) * step;
+    if let Some(&value) = values.iter().find(|value| value.abs() >= bound) {
+        return Err(DpError::OutOfRange {
+            name: "size of a released value",
+            value,
+            bound: format!("below {bound:e}, 2^28 times its noise"),
+        });
+    }
+    let noisy = values.iter().zip(noise).map(|(value, noise)| {
+        let whole = (value / step).round() as i64;
+        (whole + noise) as f64 * step
+    });
+    Ok(noisy.collect())
+}
+
+/// The sigma of [`noisy_vector`] for this many values, in their units.
+pub(super) fn fine_deviation(
+    count: usize,
+    noise_multiplier: f64,
+    sensitivity: f64,
+) -> Result<f64, DpError> {
+    let (n, s) = (count as f64, FINE as f64);
+    let multiplier = noise_multiplier * (1.0 + larger(n, s, noise_multiplier));
+    // sigma = multiplier (sensitivity + 2 sqrt(n) sigma / s)
+    let rounding = 2.0 * multiplier * n.sqrt() / s;
+    if rounding >= 0.5 {
+        return Err(DpError::OutOfRange {
+            name: "noise multiplier of a release",
+            value: noise_multiplier,
+            bound: format!("below {:e} for {count} values", 0.25 * s / n.sqrt()),
+        });
+    }
+    Ok(multiplier * sensitivity / (1.0 - rounding))
+}
+
+/// By what part the noise multiplier is larger where the noise of `n` values is discrete, with `s` steps to its sigma.
+fn larger(n: f64, s: f64, noise_multiplier: f64) -> f64 {
+    let largest = (0.5 / noise_multiplier).clamp(3.0, 6.0);
+    let density = (-0.5 * largest * largest).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let apart = (n + 250.0) / (6.0 * s * s);
+    1e-5 + apart * (2.6 + 1.0 / density) * noise_multiplier
+}
+
 /// A whole number, `P(k) ~ exp(-|k| / scale)`: its sign and its size (algorithm 2).
-fn discrete_laplace(scale: u64, generator: &mut impl Rng) -> (bool, u128) {
+pub(super) fn discrete_laplace(scale: u64, generator: &mut impl Rng) -> (bool, u128) {
     let scale = u128::from(scale);
     loop {
         let rest = uniform_below(scale, generator);
@@ -171,6 +261,7 @@ fn uniform_below(bound: u128, generator: &mut impl Rng) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use dp_accountant::accounting::normal::gaussian_delta;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -181,7 +272,7 @@ mod tests {
         for (numerator, denominator) in [
             (0, 1),
             (1, 0),
-            (1 << 40, 1),
+            (1 << 50, 1),
             (u64::MAX, 1),
             (1, 1 << 32),
             (1 << 30, 1 << 30),
@@ -200,6 +291,8 @@ mod tests {
     fn the_largest_variances_can_be_drawn() {
         let mut generator = ChaCha20Rng::seed_from_u64(1);
         for (numerator, denominator) in [
+            ((1 << 50) - 1, 1),
+            (((1 << 50) - 1) * 2, 2),
             ((1 << 40) - 1, 1),
             (((1 << 40) - 1) * 2048, 2048),
             ((1 << 31) - 1, 1 << 31),
@@ -211,7 +304,7 @@ mod tests {
                 u128::from(denominator),
                 u128::from(law.scale),
             );
-            let largest = ((LARGEST_DRAW - 1) * t * q).checked_pow(2);
+            let largest = ((LARGEST_DRAW * t - 1) * t * q).checked_pow(2);
             assert!(largest.is_some() && (2 * p * q * t * t).checked_mul(1 << 20).is_some());
             for _ in 0..20 {
                 assert!(
@@ -220,6 +313,58 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Delta of one whole number of this sensitivity (Canonne, Kamath and Steinke 2020, theorem 7).
+    fn exact_delta(sigma: f64, sensitivity: f64, epsilon: f64) -> f64 {
+        let density = |k: i64| (-0.5 * (k as f64 / sigma).powi(2)).exp();
+        let reach = (40.0 * sigma) as i64;
+        let all: f64 = (-reach..=reach).map(density).sum();
+        let tail = |x: f64| {
+            let first = (x.floor() as i64 + 1).max(-reach);
+            (first..=reach).rev().map(density).sum::<f64>() / all
+        };
+        let (middle, half) = (epsilon * sigma * sigma / sensitivity, 0.5 * sensitivity);
+        tail(middle - half) - epsilon.exp() * tail(middle + half)
+    }
+
+    /// The proof in small: with fewer steps to sigma the noise has to be larger by more, and that is enough.
+    #[test]
+    fn on_a_fine_grid_delta_is_at_most_that_of_the_gaussian() {
+        for s in [64.0, 1000.0] {
+            for sensitivity in [1.0_f64, 7.0, 30.0, 200.0, 700.0] {
+                let claimed = (1..100).fold(s / sensitivity, |z, _| {
+                    s / sensitivity / (1.0 + larger(1.0, s, z))
+                });
+                for epsilon in [0.0, 0.01, 0.3, 1.0, 4.0, 10.0, 40.0] {
+                    let exact = exact_delta(s, sensitivity, epsilon);
+                    let gaussian = gaussian_delta(1.0 / claimed, epsilon);
+                    assert!(
+                        exact <= gaussian + 1e-15,
+                        "{s} {sensitivity} {epsilon}: {exact} {gaussian}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_released_lies_on_the_grid_with_its_noise() {
+        let values: Vec<f64> = (0..4_000).map(|i| f64::from(i) * 0.37 - 500.0).collect();
+        let (noisy, sigma) =
+            noisy_vector(&values, 3.0, 2.0, &mut NoiseSource::insecure(3)).unwrap();
+        assert!((6.0..6.0 * 1.0005).contains(&sigma), "{sigma}");
+        let step = sigma / FINE as f64;
+        assert!(noisy.iter().all(|x| (x / step).fract() == 0.0));
+        let squares = noisy.iter().zip(&values).map(|(a, b)| (a - b).powi(2));
+        let ratio = squares.sum::<f64>() / sigma.powi(2) / 4_000.0;
+        // 6 deviations: a false alarm of 2e-9.
+        assert!((ratio - 1.0).abs() < 6.0 * (2.0_f64 / 4_000.0).sqrt());
+        let mut source = NoiseSource::insecure(3);
+        for refused in [f64::NAN, f64::INFINITY, 6.0 * f64::powi(2.0, 28) + 1e3] {
+            assert!(noisy_vector(&[refused], 3.0, 2.0, &mut source).is_err());
+        }
+        assert!(noisy_vector(&[0.0], 1e8, 2.0, &mut source).is_err());
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! [`ReleasedGradient`], the only form that an optimizer takes.
 
 mod bounded;
-mod discrete;
+pub(crate) mod discrete;
 mod gaussian;
 mod gradient;
-mod laplace;
+pub(crate) mod laplace;
 mod noise;
 mod releaser;
 mod sensitivity;

@@ -3,17 +3,18 @@
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, Exp1, StandardNormal};
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::DiscreteGaussian;
+use super::discrete::discrete_laplace;
 
 /// ChaCha20 streams of one key.
 const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
 
-/// A source of standard Gaussian and Laplace noise.
+/// A source of Gaussian and Laplace noise.
 ///
 /// Secret by default: ChaCha20 keyed by the operating system. The noise is drawn on the host, so
 /// that no backend's generator, whose seed is global and public, is ever trusted with it.
@@ -24,9 +25,9 @@ const NOISE: u64 = 2;
 /// is removed. Noise and other draws are separate streams of a key, so that the noise of a step does
 /// not depend on how many other numbers the step drew.
 ///
-/// The samples are `f64`. A gradient's are rounded to `f32` and added in `f32`; those of vectors and
-/// all Laplace noise are added in `f64`. Floating-point noise is not the continuous noise of the
-/// theory; see `docs/privacy.md` for what that leaves open.
+/// What is released once gets discrete noise, which is exact. Gaussian noise of steps is `f64`, and not the continuous
+/// noise of the theory: that of gradients is rounded to `f32` and added in `f32`, that of vectors is added in `f64`; see
+/// `docs/privacy.md` for what that leaves open.
 pub struct NoiseSource {
     key: [u8; 32],
     draws: ChaCha20Rng,
@@ -130,20 +131,18 @@ impl NoiseSource {
             .collect()
     }
 
-    /// `count` draws with density `exp(-|x|) / 2`.
-    pub fn standard_laplace(&mut self, count: usize) -> Vec<f64> {
-        (0..count)
-            .map(|_| {
-                let (a, b): (f64, f64) =
-                    (Exp1.sample(&mut self.noise), Exp1.sample(&mut self.noise));
-                a - b
-            })
-            .collect()
-    }
-
     /// `count` draws of a discrete Gaussian, exact where those above are rounded.
     pub fn discrete_gaussian(&mut self, law: &DiscreteGaussian, count: usize) -> Vec<i64> {
         (0..count).map(|_| law.draw(&mut self.noise)).collect()
+    }
+
+    /// `count` whole numbers with `P(k) ~ exp(-|k| / scale)`, `scale >= 1`, exact too.
+    pub fn discrete_laplace(&mut self, scale: u64, count: usize) -> Vec<i64> {
+        let mut draw = || match discrete_laplace(scale.max(1), &mut self.noise) {
+            (true, size) => -(size as i64),
+            (false, size) => size as i64,
+        };
+        (0..count).map(|_| draw()).collect()
     }
 
     /// The generator, for secret draws that are not noise, such as which records form a batch.

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
-    BoundedGradient, BoundedVector, NoiseSource, ReleasedGradient, Sensitivity, gaussian, laplace,
+    BoundedGradient, BoundedVector, NoiseSource, ReleasedGradient, Sensitivity, discrete, gaussian,
+    laplace,
 };
 use crate::DpError;
 use crate::accounting::Event;
@@ -167,13 +168,15 @@ impl Releaser {
         Ok(noisy)
     }
 
-    /// Records the planned release `name` of a vector of all records and adds Gaussian noise.
+    /// Records the planned release `name` of a vector of all records and adds discrete Gaussian noise, which is
+    /// accounted as Gaussian noise: on a fine grid it is no easier to see through, and there is nothing of what floating
+    /// point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`).
     ///
     /// # Errors
     ///
     /// [`DpError::NotPlanned`], [`DpError::OtherNoise`] and [`DpError::ReleasedTwice`] for what the plan does
-    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::Ledger`] where the ledger
-    /// cannot be written. Nothing was released then.
+    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::OutOfRange`] for one of `2^28` and
+    /// more deviations of its noise; [`DpError::Ledger`] where the ledger cannot be written. Nothing was released then.
     pub fn release_vector(
         &mut self,
         name: &str,
@@ -182,9 +185,11 @@ impl Releaser {
         ledger: &mut Ledger,
     ) -> Result<Vec<f64>, DpError> {
         let (place, event) = self.due(name)?;
-        let deviation = standard_deviation(name, &event, sensitivity)?;
-        let noisy = gaussian::noisy_vector(values, deviation, &mut self.noise)?;
-        self.record(event, sensitivity.l2_upper(), deviation, ledger)?;
+        let multiplier = gaussian_multiplier(name, &event)?;
+        let bound = sensitivity.l2_upper();
+        let (noisy, deviation) =
+            discrete::noisy_vector(values, multiplier, bound, &mut self.noise)?;
+        self.record(event, bound, deviation, ledger)?;
         self.made[place] = true;
         Ok(noisy)
     }
@@ -218,8 +223,8 @@ impl Releaser {
                 bound: "positive and finite".into(),
             });
         }
-        let scale = noise_multiplier * l1_upper;
-        let noisy = laplace::noisy_vector(values, scale, &mut self.noise)?;
+        let (noisy, scale) =
+            laplace::noisy_vector(values, noise_multiplier, l1_upper, &mut self.noise)?;
         let deviation = std::f64::consts::SQRT_2 * scale;
         self.record(event, l1_upper, deviation, ledger)?;
         self.made[place] = true;
@@ -261,13 +266,19 @@ impl Releaser {
         self.plan.noise_multiplier() * sensitivity.l2_upper()
     }
 
-    /// The standard deviation of the Gaussian noise on each coordinate of the planned release `name`.
+    /// The standard deviation of the noise on each of `count` values of the planned release `name`.
     ///
     /// # Errors
     ///
     /// [`DpError::NotPlanned`], [`DpError::OtherNoise`].
-    pub fn deviation_of(&self, name: &str, sensitivity: Sensitivity) -> Result<f64, DpError> {
-        standard_deviation(name, &self.planned(name)?.1, sensitivity)
+    pub fn deviation_of(
+        &self,
+        name: &str,
+        count: usize,
+        sensitivity: Sensitivity,
+    ) -> Result<f64, DpError> {
+        let multiplier = gaussian_multiplier(name, &self.planned(name)?.1)?;
+        discrete::fine_deviation(count, multiplier, sensitivity.l2_upper())
     }
 
     fn check_steps(&self, step: u64) -> Result<(), DpError> {
@@ -350,9 +361,9 @@ impl Releaser {
     }
 }
 
-fn standard_deviation(name: &str, event: &Event, sensitivity: Sensitivity) -> Result<f64, DpError> {
+fn gaussian_multiplier(name: &str, event: &Event) -> Result<f64, DpError> {
     match event {
-        Event::Gaussian { noise_multiplier } => Ok(noise_multiplier * sensitivity.l2_upper()),
+        Event::Gaussian { noise_multiplier } => Ok(*noise_multiplier),
         _ => Err(DpError::OtherNoise {
             name: name.into(),
             planned: "Laplace",

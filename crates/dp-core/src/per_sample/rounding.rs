@@ -8,7 +8,7 @@ use crate::DpError;
 /// What the rounding of a device's products may cost.
 ///
 /// On a device every bound is tightened by [`Rounding::relative`] before it is applied. This allows for
-/// what is rounded record by record; that sums over records stay within it is not proved.
+/// what is rounded record by record; sums over records are paid for by the sensitivity of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounding {
     /// The error of a Gram matrix against its trace.

@@ -13,7 +13,7 @@ use model::ModelError;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
 use model::weights::{from_host, to_host};
-use private_training::{Batch, Gradients, GroupSizes, Network, StepLosses};
+use private_training::{Batch, Engine, Gradients, GroupSizes, Network, StepLosses};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -237,7 +237,9 @@ impl<M: Module> Training<M> {
             let mut objective = self.gradients.objective().clone();
             let step = objective.draw(dims, GroupSizes::of(&self.sampler), &mut public);
             let step = step.map_err(Failure::failed)?;
-            let own = step.sensitivity().map_err(Failure::failed)?.l2_upper();
+            let engine = Engine::for_device(&self.chosen.device);
+            let own = step.sensitivity(engine).map_err(Failure::failed)?;
+            let own = own.l2_upper();
             let paper = step.published_sensitivity_upper();
             lines.push(format!(
                 "step      sensitivity {} (Rodriguez-Vitores et al. 2025: {}, ratio {})",

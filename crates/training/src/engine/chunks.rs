@@ -6,9 +6,15 @@ use burn::tensor::Device;
 
 use crate::TrainingError;
 
+/// Records whose gradients are added in `f32` before they meet those of others, at most, on host kernels.
+const HOST_RECORDS: usize = 16;
+/// The same on tensors.
+const TENSOR_RECORDS: usize = 128;
+
 /// Which kernels take a step, and how many records go through them at once.
 ///
-/// The chunk bounds memory, whatever the batch: the gradients of chunks are added up.
+/// The chunk bounds memory, whatever the batch: the gradients of chunks are added up. Chunks are no larger than 16
+/// records by host kernels, and 128 on tensors, so that what is rounded in a chunk stays small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// Layers on burn tensors, on whatever device the network lives.
@@ -55,9 +61,10 @@ impl Engine {
                 Err(failure @ TrainingError::Device { .. }) => failure,
                 done => return done,
             };
+            let size = self.chunk();
             match self {
-                Self::Tensor { chunk } | Self::Host { chunk } if *chunk > 1 => {
-                    *chunk /= 2;
+                Self::Tensor { chunk } | Self::Host { chunk } if size > 1 => {
+                    *chunk = size / 2;
                     report(&failure, *chunk);
                 }
                 _ => return Err(failure),
@@ -65,10 +72,25 @@ impl Engine {
         }
     }
 
+    /// The most additions in `f32` between the part of one record and the sum over `records` of them, whatever the size
+    /// of chunks: a device without memory must not show in the noise.
+    ///
+    /// Records of a chunk meet in `f32`, in any order. On the host chunks are added in `f64`, and the sum is rounded
+    /// once more; tensors of chunks are added in pairs ([`Pairwise`]). One record at a time is added in `f64`.
+    pub(crate) fn additions(self, records: usize) -> usize {
+        let doublings = |records: usize| (usize::BITS - records.leading_zeros()) as usize;
+        match self {
+            Self::Alone => 1,
+            Self::Host { .. } => HOST_RECORDS + 1,
+            Self::Tensor { .. } => TENSOR_RECORDS + 2 * doublings(records),
+        }
+    }
+
     /// Records at once.
     pub(super) fn chunk(self) -> usize {
         match self {
-            Self::Tensor { chunk } | Self::Host { chunk } => chunk.max(1),
+            Self::Tensor { chunk } => chunk.clamp(1, TENSOR_RECORDS),
+            Self::Host { chunk } => chunk.clamp(1, HOST_RECORDS),
             Self::Alone => 1,
         }
     }
@@ -82,9 +104,59 @@ impl Engine {
     }
 }
 
+/// Sums of many summands that go through few additions each: those of as many summands are added to each other.
+pub(super) struct Pairwise<T> {
+    /// Sums of `2^level` summands.
+    levels: Vec<Option<T>>,
+    add: fn(T, T) -> T,
+}
+
+impl<T> Pairwise<T> {
+    pub(super) fn new(add: fn(T, T) -> T) -> Self {
+        Self {
+            levels: Vec::new(),
+            add,
+        }
+    }
+
+    pub(super) fn push(&mut self, summand: T) {
+        let mut sum = summand;
+        for level in &mut self.levels {
+            match level.take() {
+                None => return *level = Some(sum),
+                Some(other) => sum = (self.add)(other, sum),
+            }
+        }
+        self.levels.push(Some(sum));
+    }
+
+    /// The sum of all; nothing where there was none.
+    pub(super) fn sum(self) -> Option<T> {
+        self.levels.into_iter().flatten().reduce(self.add)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_summand_goes_through_more_additions_than_are_counted() {
+        for chunks in 1..70_usize {
+            // A sum, and the most additions that one of its summands went through.
+            let mut sums = Pairwise::new(|a: (usize, usize), b| (a.0 + b.0, a.1.max(b.1) + 1));
+            (0..chunks).for_each(|_| sums.push((1, 0)));
+            let (sum, additions) = sums.sum().unwrap();
+            assert_eq!(sum, chunks);
+            for chunk in [1, 7, 128] {
+                let engine = Engine::Tensor { chunk };
+                assert!(additions + chunk <= engine.additions(chunk * chunks));
+            }
+        }
+        assert_eq!(Pairwise::new(|a: f32, b| a + b).sum(), None);
+        assert_eq!(Engine::Host { chunk: 16 }.additions(60_000), 17);
+        assert_eq!(Engine::Alone.additions(60_000), 1);
+    }
 
     #[test]
     fn a_device_without_memory_gets_fewer_records() {

@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
 
+use super::chunks::Pairwise;
 use super::{EncoderAndHead, Engine, Pass, StepLosses, read, upload};
 use crate::TrainingError;
 
@@ -79,7 +80,9 @@ impl Pass<'_, 2> {
                 upload(shares, [n, 1], device)
             })
             .collect();
-        let mut sums: Vec<Tensor<1>> = Vec::new();
+        let mut sums = Pairwise::new(|a: Vec<Tensor<1>>, b| {
+            a.into_iter().zip(b).map(|(a, b)| a + b).collect()
+        });
         let mut losses = vec![Tensor::<1>::zeros([1], device); k];
         let mut checked = false;
         for chunk in &chunks {
@@ -181,17 +184,11 @@ impl Pass<'_, 2> {
                 }
                 (None, None) => {}
             }
-            sums = if sums.is_empty() {
-                parts
-            } else {
-                sums.into_iter().zip(parts).map(|(a, b)| a + b).collect()
-            };
+            sums.push(parts);
         }
         let slots = network.parameters();
-        if sums.is_empty() {
-            let zeros = slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
-            sums = zeros.collect();
-        }
+        let zeros = || slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
+        let sums = sums.sum().unwrap_or_else(|| zeros().collect());
         let gradient = ParameterGradient::new(slots, sums)?;
         // The only wait of the step, and where a device that has failed says so.
         losses.extend(distances);

@@ -11,12 +11,12 @@ use super::weights::{Norms, project_to_ball};
 use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read};
 use crate::TrainingError;
 
-/// Partial sums of a batch's gradient on the host: each is as large as the network, and no more than
+/// Chunks that are worked on at once on the host: the gradient of each is as large as the network, and no more than
 /// this many cores can work on a batch.
 const STRANDS: usize = 12;
-/// Parameters of a network whose partial sums are of no account; larger ones have fewer of them.
+/// Parameters of a network of which that many gradients are of no account; larger ones have fewer of them.
 const SMALL: usize = 1 << 20;
-/// Entries of the partial sums that are added at once.
+/// Entries of the gradients of chunks that are added at once.
 const SPAN: usize = 1 << 14;
 
 /// The network's kernels, and the batch beside them.
@@ -67,8 +67,17 @@ struct Below {
     sums: Vec<f64>,
 }
 
-/// One strand's part of the gradient, with its summed losses.
-type Part = (Vec<f32>, Vec<f64>);
+/// Adds the gradients of chunks to `totals`, the first one first.
+fn add_in_order(parts: &[Vec<f32>], totals: &mut [f64]) {
+    let spans = totals.par_chunks_mut(SPAN).enumerate();
+    spans.for_each(|(index, span)| {
+        for part in parts {
+            for (total, &value) in span.iter_mut().zip(&part[index * SPAN..]) {
+                *total += f64::from(value);
+            }
+        }
+    });
+}
 
 impl Pass<'_, 2> {
     pub(super) fn on_host(
@@ -104,55 +113,43 @@ impl Pass<'_, 2> {
             cotangents.push(c);
             distances.push(distance);
         }
-        // Each strand adds up its chunks in order, and the strands are added in order, so that the
-        // sum does not depend on the threads.
+        // A chunk adds up its few records in `f32`, and chunks are added in order and in `f64`: the sum does not depend
+        // on the threads, and what is rounded does not grow with their number (`Engine::additions`).
         let parameters =
             host.encoder.parameters() + host.head.as_ref().map_or(0, HostStack::parameters);
         let strands = (STRANDS * SMALL / parameters.max(1)).clamp(2, STRANDS);
-        let each = chunks.len().div_ceil(strands).max(1);
-        let parts: Vec<Part> = chunks
-            .par_chunks(each)
-            .enumerate()
-            .map(|(strand, chunks)| {
-                let mut flat = vec![0.0f32; parameters];
-                let mut sums = vec![0.0; self.shares.len()];
-                for (index, chunk) in chunks.iter().enumerate() {
+        let mut totals = vec![0.0f64; parameters];
+        let mut sums = vec![0.0; self.shares.len()];
+        let mut parts = vec![vec![0.0f32; parameters]; strands.min(chunks.len())];
+        for (round, chunks) in chunks.chunks(strands).enumerate() {
+            let losses: Vec<Vec<f64>> = chunks
+                .par_iter()
+                .zip(&mut parts)
+                .enumerate()
+                .map(|(strand, (chunk, part))| {
+                    part.fill(0.0);
                     let fresh;
-                    let encoded = match encoded.get(strand * each + index) {
+                    let encoded = match encoded.get(round * strands + strand) {
                         Some(encoded) => encoded,
                         None => {
                             fresh = forward(chunk);
                             &fresh
                         }
                     };
-                    let own: Vec<&[f32]> = cotangents
-                        .iter()
-                        .map(|c| &c[chunk.start * d..chunk.end * d])
-                        .collect();
-                    let part = self.host_chunk(&host, chunk.clone(), encoded, &own, &mut flat);
-                    for (sum, part) in sums.iter_mut().zip(part) {
-                        *sum += part;
-                    }
+                    let rows = chunk.start * d..chunk.end * d;
+                    let own: Vec<&[f32]> = cotangents.iter().map(|c| &c[rows.clone()]).collect();
+                    self.host_chunk(&host, chunk.clone(), encoded, &own, part)
+                })
+                .collect();
+            add_in_order(&parts[..chunks.len()], &mut totals);
+            for part in losses {
+                for (sum, part) in sums.iter_mut().zip(part) {
+                    *sum += part;
                 }
-                (flat, sums)
-            })
-            .collect();
-        let mut flat = vec![0.0f32; parameters];
-        flat.par_chunks_mut(SPAN)
-            .enumerate()
-            .for_each(|(index, span)| {
-                for (part, _) in &parts {
-                    for (total, value) in span.iter_mut().zip(&part[index * SPAN..]) {
-                        *total += value;
-                    }
-                }
-            });
-        let mut sums = vec![0.0; self.shares.len()];
-        for (_, part) in &parts {
-            for (sum, part) in sums.iter_mut().zip(part) {
-                *sum += part;
             }
         }
+        drop(parts);
+        let flat: Vec<f32> = totals.into_iter().map(|x| x as f32).collect();
         let gradient = ParameterGradient::from_host(layers.parameters(), &flat, device)?;
         Ok((gradient, self.losses(&sums, distances)))
     }

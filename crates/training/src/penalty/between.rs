@@ -136,6 +136,11 @@ impl Between {
         Ok(worst)
     }
 
+    /// The sum of the pairs' weights.
+    pub(super) fn weights(&self) -> f64 {
+        self.pairs.iter().map(|pair| pair.weight).sum()
+    }
+
     /// `weight * 16 M L / min(n_0, n_1)`.
     pub(super) fn published_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
         let (m, l) = (clipping.activation, clipping.jacobian);

@@ -315,7 +315,22 @@ impl DrawnPenalty {
         })
     }
 
-    /// The published bound for the same: `12 M L / n` towards a public distribution
+    /// An upper bound on the sum over records of the norms of their parts of the gradient of the distance, before its
+    /// weight: `2 L sqrt(lambda) (sqrt(lambda) M + R)` for activations of norm at most `M` that are compared along
+    /// directions of largest eigenvalue `lambda` with values of size at most `R`.
+    pub(crate) fn parts_upper(&self) -> f64 {
+        let m = self.clipping.activation;
+        let root = self.slices().lambda_max_upper().sqrt();
+        let one_side = |r: f64| 2.0 * self.clipping.jacobian * root * (root * m + r);
+        match &self.target {
+            Target::Prior(matching) => one_side(matching.largest_cell()),
+            Target::Between(between) => between.weights() * 2.0 * one_side(m),
+            Target::Sample(_) => one_side(m),
+            Target::Released(_) => f64::INFINITY,
+        }
+    }
+
+    /// The published bound for what [`DrawnPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
     /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1).
     pub fn published_sensitivity_upper(&self) -> f64 {

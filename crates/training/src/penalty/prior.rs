@@ -101,6 +101,12 @@ impl Matching {
         &self.slices
     }
 
+    /// The size of the largest cell.
+    pub(super) fn largest_cell(&self) -> f64 {
+        let cells = self.cells.iter().flat_map(|cells| cells.values());
+        cells.fold(0.0, |largest, cell| largest.max(cell.abs()))
+    }
+
     /// `max_c (n_c / n) Delta_SW(n_c)`: replacing one record moves the term of its group alone.
     pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
         let n = self.records() as f64;

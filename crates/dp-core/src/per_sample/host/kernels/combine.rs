@@ -36,33 +36,42 @@ impl Kernel for Combine<'_> {
         debug_assert_eq!(self.weights.len() % self.g, 0);
         let mut sums = [Lanes8::default(); SPAN];
         for (index, totals) in self.gradient.chunks_mut(SPAN).enumerate() {
-            // A few entries of all rows: their sums stay in the nearest cache.
+            // A few entries of all rows: their sums stay in the nearest cache. Each lane adds up one record, and whole
+            // records meet in `totals`: what is rounded there does not grow with the rows of a record.
             let (start, sums) = (index * SPAN, &mut sums[..totals.len()]);
-            sums.fill(Lanes8::default());
-            for (w, row) in self.weights.iter().zip(self.rows.chunks_exact(length)) {
-                let w = L::load(w);
-                let alive = w.non_zero();
-                if alive == 0 {
-                    continue;
-                }
-                let row = &row[start..start + sums.len()];
-                if alive == u8::MAX {
-                    for (sum, value) in sums.iter_mut().zip(row) {
-                        w.mul_add(L::load(value), L::load(sum)).store(sum);
+            let blocks = self.weights.chunks_exact(self.g);
+            for (weights, rows) in blocks.zip(self.rows.chunks_exact(self.g * length)) {
+                sums.fill(Lanes8::default());
+                for (w, row) in weights.iter().zip(rows.chunks_exact(length)) {
+                    let w = L::load(w);
+                    let alive = w.non_zero();
+                    if alive == 0 {
+                        continue;
                     }
-                    continue;
+                    let row = &row[start..start + sums.len()];
+                    if alive == u8::MAX {
+                        for (sum, value) in sums.iter_mut().zip(row) {
+                            w.mul_add(L::load(value), L::load(sum)).store(sum);
+                        }
+                        continue;
+                    }
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        let value = L::load(value).select(L::zero(), alive);
+                        w.mul_add(value, L::load(sum)).store(sum);
+                    }
                 }
-                for (sum, value) in sums.iter_mut().zip(row) {
-                    let value = L::load(value).select(L::zero(), alive);
-                    w.mul_add(value, L::load(sum)).store(sum);
+                for (total, sum) in totals.iter_mut().zip(sums.iter()) {
+                    *total += eight(sum);
                 }
-            }
-            for (total, sum) in totals.iter_mut().zip(sums.iter()) {
-                let s = &sum.0;
-                *total += ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
             }
         }
     }
+}
+
+/// The sum of eight lanes, in pairs.
+fn eight(lanes: &Lanes8) -> f32 {
+    let s = &lanes.0;
+    ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }
 
 const _: () = assert!(LANES == 8);

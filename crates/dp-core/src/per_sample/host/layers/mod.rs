@@ -46,3 +46,12 @@ fn add(total: &mut Lanes8, group: &Lanes8) {
         total.0[lane] += group.0[lane];
     }
 }
+
+/// Adds the records of `row`, one a lane, to `totals`, and clears it: whole records meet here, so that what is rounded
+/// does not grow with the places of a record.
+fn add_records(row: &mut [Lanes8], totals: &mut [f32]) {
+    for (total, sum) in totals.iter_mut().zip(row) {
+        *total += sum.0.iter().sum::<f32>();
+        *sum = Lanes8::default();
+    }
+}

@@ -3,7 +3,7 @@
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 use super::planes::block_sums;
-use super::{HostConv, add};
+use super::{HostConv, add, add_records};
 use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Pool, PooledRows, Slopes, Spread};
 
 /// The convolution, and the slope of the rectifier behind it.
@@ -195,9 +195,7 @@ impl HostLayer for HostConvPool {
             .apply();
             self.conv.plane.pad(x, &mut padded);
             self.conv.add_row(&padded, &spread, &mut row);
-        }
-        for (total, sum) in gradient.iter_mut().zip(row.iter()) {
-            *total += sum.0.iter().sum::<f32>();
+            add_records(&mut row, gradient);
         }
     }
 }

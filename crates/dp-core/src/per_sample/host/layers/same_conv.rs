@@ -4,7 +4,7 @@ use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Taps, WeightRows};
 
-use super::add;
+use super::{add, add_records};
 
 pub struct HostConv {
     pub(super) c_in: usize,
@@ -173,9 +173,7 @@ impl HostLayer for HostConv {
         {
             self.plane.pad(x, &mut padded);
             self.add_row(&padded, delta, &mut rows);
-        }
-        for (total, sum) in gradient.iter_mut().zip(rows.iter()) {
-            *total += sum.0.iter().sum::<f32>();
+            add_records(&mut rows, gradient);
         }
     }
 }

@@ -9,6 +9,7 @@ mod border;
 
 use std::ops::Range;
 
+use super::add_records;
 use crate::per_sample::host::kernels::{GatherProduct, GatherRows, Gram, Weights};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 use axis::{Axis, Class};
@@ -409,11 +410,6 @@ impl HostLayer for HostConvolution {
                 .zip(delta.chunks_exact(outputs))
         };
         let mut scratch = self.down.border.scratch(self.channels[0]);
-        let summed = |rows: &[Lanes8], totals: &mut [f32]| {
-            for (total, sum) in totals.iter_mut().zip(rows) {
-                *total += sum.0.iter().sum::<f32>();
-            }
-        };
         let length = self.taps().len();
         for tile in self.tiles() {
             let mut rows = Buffer::zeros(tile.len() * length);
@@ -421,15 +417,18 @@ impl HostLayer for HostConvolution {
                 let ends = self.large_and_small(x, delta);
                 let large = self.down.border.around(ends[0], &mut scratch);
                 self.add_rows(tile.clone(), large, ends[1], &mut rows);
+                add_records(
+                    &mut rows,
+                    &mut weight[tile.start * length..tile.end * length],
+                );
             }
-            summed(&rows, &mut weight[tile.start * length..tile.end * length]);
         }
         if !bias.is_empty() {
             let mut row = Buffer::zeros(bias.len());
             for (_, delta) in blocks() {
                 self.add_bias(delta, &mut row);
+                add_records(&mut row, bias);
             }
-            summed(&row, bias);
         }
     }
 }

@@ -1,0 +1,166 @@
+//! The attack on a final model: trainings of softmax regression on images, of which the attacker sees the last weights.
+//!
+//! The record under attack is one pixel, where no image has any ink: it moves the ten weights of that pixel and no
+//! others, in a direction that hardly changes while they are small. The weights at the end are then its gradients of all
+//! steps, added up, in noise that is added up too.
+
+use std::path::Path;
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::Releaser;
+use dp_core::per_sample::nn::Chain;
+use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler};
+use lab::diagnostic::Failure;
+use model::weights::from_host;
+use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
+
+use super::Arguments;
+use crate::records::load_private;
+
+/// The bound on a record's gradient, small beside that of every image and of the record under attack.
+const CLIP: f64 = 0.1;
+/// How far a step goes along the mean of clipped gradients.
+const RATE: f32 = 20.0;
+
+/// Softmax regression without a bias.
+#[derive(Module, Debug)]
+struct Softmax {
+    linear: Linear,
+}
+
+impl Network<2> for Softmax {
+    fn forward(&self, inputs: Tensor<2>) -> Forward {
+        Forward::of(self.linear.forward(inputs))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        let [features, _] = self.linear.weight.dims();
+        Layers::chain(Chain::features(features).linear(&self.linear))
+    }
+}
+
+/// Images, in place of the first of which stands the record under attack.
+pub(super) struct FinalModel {
+    pixels: Vec<f32>,
+    labels: Vec<f32>,
+    features: usize,
+    classes: usize,
+    /// The pixel without ink.
+    pixel: usize,
+    rate: f64,
+}
+
+impl FinalModel {
+    pub(super) fn load(arguments: &Arguments) -> Result<Self, Failure> {
+        let (kind, records) = (arguments.dataset, arguments.records);
+        let data = load_private(kind, arguments.seed, Some(records), None)?
+            .0
+            .train;
+        let all: Vec<usize> = (0..data.len()).collect();
+        let (features, pixels) = (data.image_size(), data.gather(&all).unwrap_or_default());
+        let blank = |pixel: &usize| {
+            pixels
+                .iter()
+                .skip(*pixel)
+                .step_by(features)
+                .all(|&x| x == 0.0)
+        };
+        let pixel = (0..features).find(blank).ok_or_else(|| {
+            let message = format!("--records {records}: every pixel has ink in one of the images");
+            Failure::input(message, "say fewer records, or another data set")
+        })?;
+        Ok(Self {
+            labels: data
+                .labels()
+                .iter()
+                .map(|&label| f32::from(label))
+                .collect(),
+            classes: data.classes(),
+            pixels,
+            features,
+            pixel,
+            rate: arguments.rate,
+        })
+    }
+
+    pub(super) fn sampler(&self) -> Result<BatchSampler, DpError> {
+        let records = self.labels.len();
+        if self.rate >= 1.0 {
+            return Ok(AllRecords::new(records)?.into());
+        }
+        let batch = (self.rate * records as f64).round() as usize;
+        Ok(FixedSizeSampler::new(records, batch.max(1))?.into())
+    }
+
+    /// Trains once, and says how far the weights of the pixel went where the record would take them.
+    ///
+    /// - `adds`: the value of the pixel; what the record adds changes its sign with it.
+    pub(super) fn score(
+        &self,
+        adds: f32,
+        mut releaser: Releaser,
+        ledger: &Path,
+    ) -> Result<f64, Failure> {
+        let device = Device::flex();
+        let tensor = |values: Vec<f32>, shape: [usize; 2]| {
+            Tensor::<2>::from_data(TensorData::new(values, shape), &device)
+        };
+        let mut ledger = Ledger::create(ledger).map_err(Failure::failed)?;
+        let objective = Objective::of([Loss::cross_entropy().clip(CLIP)]);
+        let mut gradients = Gradients::new(objective);
+        let config = LinearConfig::new(self.features, self.classes).with_bias(false);
+        let mut weights = vec![0.0_f32; self.features * self.classes];
+        for _ in 0..releaser.plan().steps() {
+            let draw = releaser.draw().map_err(Failure::failed)?;
+            let records = draw.indices();
+            let mut inputs = Vec::with_capacity(records.len() * self.features);
+            let mut targets = Vec::with_capacity(records.len());
+            for &record in &records {
+                let start = inputs.len();
+                inputs.extend_from_slice(&self.pixels[record * self.features..][..self.features]);
+                if record == 0 {
+                    inputs[start..].fill(0.0);
+                    inputs[start + self.pixel] = adds;
+                }
+                targets.push(if record == 0 {
+                    0.0
+                } else {
+                    self.labels[record]
+                });
+            }
+            let n = records.len();
+            let network = Softmax {
+                linear: config.init(&device),
+            };
+            let network = from_host(network, &weights).map_err(Failure::failed)?;
+            let (inputs, targets) = (tensor(inputs, [n, self.features]), tensor(targets, [n, 1]));
+            let batch = Batch::new(inputs, targets, &[n]).map_err(Failure::failed)?;
+            let sizes = GroupSizes::of(releaser.plan().sampler());
+            let (clipped, _) = gradients
+                .clipped(&network, &batch, sizes)
+                .map_err(Failure::failed)?;
+            let bounded = clipped.of(draw).map_err(Failure::failed)?;
+            let released = releaser
+                .release(bounded, &mut ledger)
+                .map_err(Failure::failed)?;
+            let step = released.gradient().to_host();
+            weights
+                .iter_mut()
+                .zip(step)
+                .for_each(|(w, g)| *w -= RATE * g);
+        }
+        // Against the gradient of class 0 where all classes are as likely.
+        let own = &weights[self.pixel * self.classes..][..self.classes];
+        let even = 1.0 / self.classes as f64;
+        let towards = |class: usize| if class == 0 { 1.0 - even } else { -even };
+        Ok(own
+            .iter()
+            .enumerate()
+            .map(|(class, &w)| towards(class) * f64::from(w))
+            .sum())
+    }
+}

@@ -1,0 +1,177 @@
+//! Two hundred kills over all experiments that go step by step, each after one to three more steps and before the next
+//! checkpoint: the run that they leave is that of a run without them, and the ledger counts what was made again.
+#![cfg(unix)]
+
+mod program;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use program::{folder, killed_after, lines, text};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// Whether a step that is made again is released again.
+#[derive(Clone, Copy, PartialEq)]
+enum Steps {
+    Release,
+    /// Everything was released before the first one.
+    Compute,
+}
+
+const COMMON: [&str; 6] = [
+    "--backend",
+    "flex",
+    "--insecure-noise-seed",
+    "7",
+    "--checkpoint-every",
+    "1",
+];
+
+/// What the model is known by: the files that are there, and the lines of its metrics without what was spent.
+fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
+    let files = [
+        "weights.f32",
+        "latents.f32",
+        "samples.png",
+        "group.png",
+        "panels.png",
+    ];
+    let files = files
+        .into_iter()
+        .filter_map(|name| Some((name, std::fs::read(run.join(name)).ok()?)));
+    let mut made: Vec<_> = files.collect();
+    if run.join("metrics.jsonl").exists() {
+        let lines = program::metrics(run).0;
+        made.push(("metrics.jsonl", serde_json::to_vec(&lines).expect("JSON")));
+    }
+    made
+}
+
+/// Kills `program` so many times, and holds what it leaves against a run that nobody killed.
+fn survives(kills: usize, program: &str, steps: usize, kind: Steps, flags: &[&str]) {
+    let (keep, whole) = folder();
+    let killed = keep.path().join("killed");
+    let command = |out: &Path| {
+        let mut command = Command::new(program);
+        command.args(COMMON).args(flags).arg("--run").arg(out);
+        command
+    };
+    let finish = |out: &Path| {
+        let output = command(out).output().expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    finish(&whole);
+    let mut rng = ChaCha20Rng::seed_from_u64(kills as u64);
+    let mut reached = 0;
+    for _ in 0..kills {
+        let step = reached + rng.random_range(1..=3);
+        assert!(step < steps, "{step} of {steps}");
+        killed_after(&mut command(&killed), &killed, step);
+        // The checkpoint of the very step is the one that the kill prevented.
+        reached = step - 1;
+    }
+    finish(&killed);
+    let again = if kind == Steps::Release { kills } else { 0 };
+    assert_eq!(lines(&killed), lines(&whole) + again);
+    let (killed, whole) = (made(&killed), made(&whole));
+    assert!(
+        whole.len() >= 2,
+        "{:?}",
+        whole.iter().map(|(name, _)| name).collect::<Vec<_>>()
+    );
+    for ((name, killed), (expected, whole)) in killed.iter().zip(&whole) {
+        assert_eq!(name, expected);
+        assert!(killed == whole, "{name} differs");
+    }
+}
+
+#[test]
+fn thirty_kills_of_an_autoencoder() {
+    let flags = "--records 200 --batch 20 --steps 80 --delta 1e-3 --slices 8 --epsilon 5 --ema 0.9 --quick-scores";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    survives(30, env!("CARGO_BIN_EXE_swae"), 80, Steps::Release, &flags);
+}
+
+#[test]
+fn thirty_kills_of_fair_learning() {
+    let flags = "--records 600 --task representation --steps 80 --ema 0.9";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    survives(30, env!("CARGO_BIN_EXE_fair"), 80, Steps::Release, &flags);
+}
+
+#[test]
+fn thirty_kills_of_a_circle() {
+    let flags = "--records 2000 --batch 200 --steps 80";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    survives(30, env!("CARGO_BIN_EXE_circle"), 80, Steps::Release, &flags);
+}
+
+/// With what an experiment keeps from run to run in a folder of its own.
+fn with_cache(flags: &str, test: impl FnOnce(&[&str])) {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let path = cache.path().to_str().expect("text");
+    let mut flags: Vec<&str> = flags.split(' ').collect();
+    flags.extend(["--cache-dir", path]);
+    test(&flags);
+}
+
+#[test]
+fn thirty_kills_of_a_flow() {
+    let flags = "--records 400 --public-records 200 --public-epochs 1 --delta 1e-4 --quick-scores --mechanism resampled \
+                 --slices 8 --steps 80";
+    with_cache(flags, |flags| {
+        survives(30, env!("CARGO_BIN_EXE_flow"), 80, Steps::Release, flags);
+    });
+}
+
+#[test]
+fn thirty_kills_of_a_generator() {
+    let flags = "--release projections --records 300 --steps 80 --points 40 --slices-per-step 8 --batch 20 --delta 1e-4 \
+                 --quick-scores --scored 100";
+    with_cache(flags, |flags| {
+        survives(
+            30,
+            env!("CARGO_BIN_EXE_generator"),
+            80,
+            Steps::Release,
+            flags,
+        );
+    });
+}
+
+#[test]
+fn thirty_kills_of_learning_from_privatised_records() {
+    let flags = "--loss sliced --records 300 --steps 80 --batch 40 --slices 12 --keep 30 --quick-scores --scored 100";
+    with_cache(flags, |flags| {
+        survives(30, env!("CARGO_BIN_EXE_ldp"), 80, Steps::Compute, flags);
+    });
+}
+
+#[test]
+fn twenty_kills_of_an_adaptation() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let [source, target] = [("source.csv", 300), ("target.csv", 400)].map(|(name, count)| {
+        let mut rows = String::new();
+        for row in 0..count {
+            let class = row % 3;
+            for column in 0..6 {
+                let mean = f64::from(u8::from(column % 3 == class));
+                let _ = write!(rows, "{:.4},", mean + rng.random_range(-0.5..0.5));
+            }
+            let _ = writeln!(rows, "{class}");
+        }
+        let path = place.path().join(name);
+        std::fs::write(&path, rows).expect("written");
+        path.to_str().expect("text").to_string()
+    });
+    let flags = format!(
+        "--features 6 --classes 3 --delta 1e-4 --source-steps 60 --source-batch 32 --batch 60 --steps 30 --self-train 30 \
+         --bottleneck 4 --slices 4 --ema 0.5 --source {source} --target {target}"
+    );
+    with_cache(&flags, |flags| {
+        survives(20, env!("CARGO_BIN_EXE_adapt"), 60, Steps::Release, flags);
+    });
+}
