@@ -25,6 +25,7 @@ pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights}
 pub use device::finite_rows;
 pub use host::{
     Buffer, HostActivations, HostLayer, HostPullBack, HostStack, LANES, Lanes8, SavedActivations,
+    Wide8,
 };
 pub use layer::{FusionHint, Layer, Needs, ParameterSlot};
 pub use reference::{Reference, Rows, parameters_of, refuse_mixing};

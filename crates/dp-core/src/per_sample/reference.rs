@@ -252,13 +252,14 @@ impl Rows {
     }
 
     /// Adds `J^T w` to `sum`; a row of weight zero adds nothing, finite or not.
-    pub fn add_weighted(&self, weights: &[f32], sum: &mut [f64]) {
+    pub fn add_weighted(&self, weights: &[impl Copy + Into<f64>], sum: &mut [f64]) {
         for (row, &weight) in self.rows.iter().zip(weights) {
+            let weight = weight.into();
             if weight == 0.0 {
                 continue;
             }
             for (sum, &value) in sum.iter_mut().zip(row) {
-                *sum += f64::from(weight) * f64::from(value);
+                *sum += weight * f64::from(value);
             }
         }
     }

@@ -109,7 +109,7 @@ impl<const D: usize> Pass<'_, D> {
     }
 
     /// One weight for each row of a record.
-    fn weights_alone(&self, record: usize, rows: &Rows, look: &Look) -> Vec<f32> {
+    fn weights_alone(&self, record: usize, rows: &Rows, look: &Look) -> Vec<f64> {
         let mut weights = Vec::with_capacity(rows.values().len());
         for (l, loss) in self.objective.losses.iter().enumerate() {
             let share = self.shares[l][record];
@@ -120,7 +120,7 @@ impl<const D: usize> Pass<'_, D> {
                 (true, false) => 1.0,
                 (true, true) => f64::from(norm_clip_weight(squared(), loss.clip)),
             };
-            weights.push((share * weight) as f32);
+            weights.push(share * weight);
         }
         let mut start = weights.len();
         for (tap, &width) in look.widths.iter().enumerate() {
@@ -136,13 +136,13 @@ impl<const D: usize> Pass<'_, D> {
                             .mode
                             .apply(&gram, c, penalty.clipping.jacobian)
                     }
-                    false => c.to_vec(),
+                    false => c.iter().copied().map(f64::from).collect(),
                 };
                 for (sum, c) in sum.iter_mut().zip(c) {
-                    *sum += penalty.weight * f64::from(c);
+                    *sum += penalty.weight * c;
                 }
             }
-            weights.extend(sum.into_iter().map(|x| x as f32));
+            weights.extend(sum);
             start += width;
         }
         weights

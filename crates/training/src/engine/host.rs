@@ -283,9 +283,10 @@ impl Pass<'_, 2> {
             weights.losses
         } else {
             let weights = weigh(&[]);
-            let pulled =
-                host.encoder
-                    .pull_back(encoded, 1, &weights.activation, needs(false, false));
+            let cotangents: Vec<f32> = weights.activation.iter().map(|&x| x as f32).collect();
+            let pulled = host
+                .encoder
+                .pull_back(encoded, 1, &cotangents, needs(false, false));
             host.encoder
                 .add_gradient(encoded, &pulled, &vec![1.0; n], encoder_part);
             weights.losses

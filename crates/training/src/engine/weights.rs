@@ -28,7 +28,7 @@ pub(super) struct Weights {
     /// Of the losses' rows, `[n, K]`.
     pub(super) losses: Vec<f32>,
     /// The cotangent at the activation, `[n, d]`; empty where nothing is penalised.
-    pub(super) activation: Vec<f32>,
+    pub(super) activation: Vec<f64>,
 }
 
 impl<const D: usize> Pass<'_, D> {
@@ -75,7 +75,7 @@ impl<const D: usize> Pass<'_, D> {
                     let gram = &norms.gram[i * d * d..(i + 1) * d * d];
                     let clipped = clipping.mode.apply(gram, c, clipping.jacobian);
                     for (sum, c) in sum.iter_mut().zip(clipped) {
-                        *sum += v * f64::from(c);
+                        *sum += v * c;
                     }
                 } else {
                     for (sum, &c) in sum.iter_mut().zip(c) {
@@ -83,7 +83,7 @@ impl<const D: usize> Pass<'_, D> {
                     }
                 }
             }
-            activation.extend(sum.into_iter().map(|x| x as f32));
+            activation.extend(sum);
         }
         Weights { losses, activation }
     }

@@ -114,5 +114,6 @@ fn clip_rows(gram: &[f32], cotangents: &[f32], d: usize, bound: f64, rounding: f
     gram.chunks_exact(d * d)
         .zip(cotangents.chunks_exact(d))
         .flat_map(|(gram, c)| super::clip::spectral(gram, c, bound, rounding))
+        .map(|x| x as f32)
         .collect()
 }

@@ -15,6 +15,11 @@ pub const LANES: usize = 8;
 #[repr(C, align(32))]
 pub struct Lanes8(pub [f32; LANES]);
 
+/// The same in `f64`, for what is weighed before it is rounded.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(C, align(64))]
+pub struct Wide8(pub [f64; LANES]);
+
 /// The number of blocks that hold `n` records.
 pub(super) fn blocks(n: usize) -> usize {
     n.div_ceil(LANES)
@@ -31,6 +36,22 @@ pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Buffer {
             for (group, &value) in block.iter_mut().zip(row) {
                 group.0[lane] = value;
             }
+        }
+    }
+    groups
+}
+
+/// [`interleave`] in `f64`.
+pub(super) fn interleave_wide(
+    n: usize,
+    features: usize,
+    rows: &[impl Copy + Into<f64>],
+) -> Vec<Wide8> {
+    let mut groups = vec![Wide8::default(); blocks(n) * features];
+    for (record, row) in rows.chunks_exact(features.max(1)).enumerate().take(n) {
+        let block = &mut groups[record / LANES * features..][..features];
+        for (group, &value) in block.iter_mut().zip(row) {
+            group.0[record % LANES] = value.into();
         }
     }
     groups

@@ -1,7 +1,7 @@
 //! What a layer must offer to run on the host.
 
-use super::Lanes8;
 use super::kernels::Combine;
+use super::{Lanes8, Wide8};
 
 /// The saved activations of one layer.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ pub trait HostLayer: Send + Sync {
     /// filled. A weight of zero contributes exact zeros, whatever its row holds.
     ///
     /// Only for a layer with a [`HostLayer::row_length`].
-    fn combine(&self, g: usize, weights: &[Lanes8], rows: &[Lanes8], gradient: &mut [f32]) {
+    fn combine(&self, g: usize, weights: &[Wide8], rows: &[Lanes8], gradient: &mut [f32]) {
         Combine {
             g,
             weights,

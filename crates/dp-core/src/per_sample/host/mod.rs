@@ -9,6 +9,6 @@ mod stack;
 
 pub use buffer::Buffer;
 pub(super) use kernels::Plane;
-pub use lanes::{LANES, Lanes8};
+pub use lanes::{LANES, Lanes8, Wide8};
 pub use layer::{HostLayer, SavedActivations};
 pub use stack::{HostActivations, HostPullBack, HostStack};

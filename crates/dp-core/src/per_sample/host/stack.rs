@@ -4,7 +4,7 @@
 //! caller runs chunks in parallel and adds their gradients in the order of the chunks, so that the
 //! result does not depend on the number of threads.
 
-use super::lanes::{LANES, Lanes8, blocks, interleave, separate};
+use super::lanes::{LANES, Lanes8, Wide8, blocks, interleave, interleave_wide, separate};
 use super::{Buffer, HostLayer, SavedActivations};
 use crate::per_sample::Needs;
 
@@ -212,17 +212,20 @@ impl HostStack {
 
     /// Adds `sum_i J_i^T w_i` for `weights [n, g]` to the flat `gradient`.
     ///
+    /// The rows of a record are weighted and added in `f64`: a record whose rows nearly cancel is rounded by a part of what
+    /// they add up to, and not of what they are.
+    ///
     /// A weight of zero contributes exact zeros even where its record's activations or cotangents
     /// are not finite: 0 * NaN would spread to every record's sum.
     pub fn add_gradient(
         &self,
         activations: &HostActivations,
         pulled: &HostPullBack,
-        weights: &[f32],
+        weights: &[impl Copy + Into<f64>],
         gradient: &mut [f32],
     ) {
         let (n, g) = (activations.n, pulled.g);
-        let weights = interleave(n, g, weights);
+        let weights = interleave_wide(n, g, weights);
         let mut offset = 0;
         for (index, layer) in self.layers.iter().enumerate() {
             let length = layer.parameters();
@@ -234,13 +237,18 @@ impl HostStack {
                 }
                 Part::Delta(delta) => {
                     let features = layer.outputs();
-                    let mut combined = Buffer::zeros(blocks(n) * features);
-                    for ((w, delta), sums) in weights
+                    let mut combined = Buffer::scratch(blocks(n) * features);
+                    let mut sums = vec![Wide8::default(); features];
+                    for ((w, delta), combined) in weights
                         .chunks_exact(g)
                         .zip(delta.chunks_exact(g * features))
                         .zip(combined.chunks_exact_mut(features))
                     {
-                        add_combination(w, delta, sums);
+                        sums.fill(Wide8::default());
+                        add_combination(w, delta, &mut sums);
+                        for (narrow, sum) in combined.iter_mut().zip(&sums) {
+                            *narrow = Lanes8(sum.0.map(|x| x as f32));
+                        }
                     }
                     let input = without_dead(&activations.values[index], &weights, g);
                     let saved = SavedActivations {
@@ -257,11 +265,11 @@ impl HostStack {
 }
 
 /// Adds `sum_r w_r rows_r` to `sums`, lane by lane; rows of weight zero are passed over.
-fn add_combination(weights: &[Lanes8], rows: &[Lanes8], sums: &mut [Lanes8]) {
+fn add_combination(weights: &[Wide8], rows: &[Lanes8], sums: &mut [Wide8]) {
     for (w, row) in weights.iter().zip(rows.chunks_exact(sums.len().max(1))) {
         for (sum, value) in sums.iter_mut().zip(row) {
             for lane in 0..LANES {
-                let product = w.0[lane] * value.0[lane];
+                let product = w.0[lane] * f64::from(value.0[lane]);
                 sum.0[lane] += if w.0[lane] != 0.0 { product } else { 0.0 };
             }
         }
@@ -271,10 +279,10 @@ fn add_combination(weights: &[Lanes8], rows: &[Lanes8], sums: &mut [Lanes8]) {
 /// `input [blocks, features]` with zeros in the lanes all of whose `g` weights are zero.
 fn without_dead<'a>(
     input: &'a [Lanes8],
-    weights: &[Lanes8],
+    weights: &[Wide8],
     g: usize,
 ) -> std::borrow::Cow<'a, [Lanes8]> {
-    let dead = |w: &[Lanes8], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
+    let dead = |w: &[Wide8], lane: usize| w.iter().all(|w| w.0[lane] == 0.0);
     let any = weights
         .chunks_exact(g)
         .any(|w| (0..LANES).any(|lane| dead(w, lane)));

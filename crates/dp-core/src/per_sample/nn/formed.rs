@@ -100,7 +100,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
             // Where nothing is owed, what a record sees may be anything.
             if owed != 0.0 {
                 let rows = self.rows(&row(input, i), &row(&delta, i));
-                rows.add_weighted(&[1.0], &mut sum);
+                rows.add_weighted(&[1.0_f32], &mut sum);
             }
         }
         let mut rest = &sum[..];

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m256, _CMP_EQ_OQ, _CMP_GT_OQ, _CMP_NEQ_UQ, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps,
+    __m256, _CMP_EQ_OQ, _CMP_GT_OQ, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps,
     _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_fmadd_ps, _mm256_load_ps,
     _mm256_loadu_ps, _mm256_max_ps, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi32,
     _mm256_set1_ps, _mm256_setr_epi32, _mm256_setzero_ps, _mm256_store_ps, _mm256_storeu_ps,
@@ -104,14 +104,6 @@ impl Lanes for Wide {
     fn equal(self, other: Self) -> u8 {
         // SAFETY: see `Wide`.
         unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)) as u8 }
-    }
-
-    #[inline(always)]
-    fn non_zero(self) -> u8 {
-        // SAFETY: see `Wide`.
-        unsafe {
-            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, _mm256_setzero_ps())) as u8
-        }
     }
 
     #[inline(always)]

@@ -1,22 +1,20 @@
 //! Weighted sums of rows over all records.
 
-// The loops walk several register arrays in step; the index says which register.
-#![allow(clippy::needless_range_loop)]
-
-use crate::per_sample::{LANES, Lanes8};
+use crate::per_sample::{LANES, Lanes8, Wide8};
 
 use super::{Kernel, Lanes, dispatch};
 
 /// Entries of a row that are added up at once: 16 KiB of sums.
-const SPAN: usize = 512;
+const SPAN: usize = 256;
 
-/// Adds `sum_i sum_r weights[i, r] rows[i, r]` over the records of all blocks to `gradient`.
+/// Adds `sum_i sum_r weights[i, r] rows[i, r]` over the records of all blocks to `gradient`, in `f64` but for the sum
+/// over blocks.
 ///
 /// A weight of zero contributes exact zeros, even where its row is not finite.
 pub struct Combine<'a> {
     pub g: usize,
     /// `[blocks, g]`.
-    pub weights: &'a [Lanes8],
+    pub weights: &'a [Wide8],
     /// `[blocks, g, length]`.
     pub rows: &'a [Lanes8],
     /// `[length]`.
@@ -30,38 +28,41 @@ impl Combine<'_> {
 }
 
 impl Kernel for Combine<'_> {
+    // Plain loops over eight numbers: the compiler makes vectors of them with whatever this is inlined into.
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let length = self.gradient.len();
         debug_assert_eq!(self.weights.len() % self.g, 0);
-        let mut sums = [Lanes8::default(); SPAN];
+        let mut sums = [Wide8::default(); SPAN];
         for (index, totals) in self.gradient.chunks_mut(SPAN).enumerate() {
             // A few entries of all rows: their sums stay in the nearest cache. Each lane adds up one record, and whole
             // records meet in `totals`: what is rounded there does not grow with the rows of a record.
             let (start, sums) = (index * SPAN, &mut sums[..totals.len()]);
             let blocks = self.weights.chunks_exact(self.g);
             for (weights, rows) in blocks.zip(self.rows.chunks_exact(self.g * length)) {
-                sums.fill(Lanes8::default());
+                sums.fill(Wide8::default());
                 for (w, row) in weights.iter().zip(rows.chunks_exact(length)) {
-                    let w = L::load(w);
-                    let alive = w.non_zero();
-                    if alive == 0 {
+                    let row = &row[start..start + sums.len()];
+                    if w.0.iter().all(|&w| w == 0.0) {
                         continue;
                     }
-                    let row = &row[start..start + sums.len()];
-                    if alive == u8::MAX {
+                    if w.0.iter().all(|&w| w != 0.0) {
                         for (sum, value) in sums.iter_mut().zip(row) {
-                            w.mul_add(L::load(value), L::load(sum)).store(sum);
+                            for lane in 0..LANES {
+                                sum.0[lane] += w.0[lane] * f64::from(value.0[lane]);
+                            }
                         }
                         continue;
                     }
                     for (sum, value) in sums.iter_mut().zip(row) {
-                        let value = L::load(value).select(L::zero(), alive);
-                        w.mul_add(value, L::load(sum)).store(sum);
+                        for lane in 0..LANES {
+                            let product = w.0[lane] * f64::from(value.0[lane]);
+                            sum.0[lane] += if w.0[lane] != 0.0 { product } else { 0.0 };
+                        }
                     }
                 }
                 for (total, sum) in totals.iter_mut().zip(sums.iter()) {
-                    *total += eight(sum);
+                    *total += eight(&sum.0) as f32;
                 }
             }
         }
@@ -69,9 +70,7 @@ impl Kernel for Combine<'_> {
 }
 
 /// The sum of eight lanes, in pairs.
-fn eight(lanes: &Lanes8) -> f32 {
-    let s = &lanes.0;
+#[inline(always)]
+fn eight(s: &[f64; LANES]) -> f64 {
     ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }
-
-const _: () = assert!(LANES == 8);

@@ -66,8 +66,6 @@ trait Lanes: Copy {
     fn max(self, other: Self) -> Self;
     /// Which lanes are the same, a bit for each.
     fn equal(self, other: Self) -> u8;
-    /// Which lanes are not equal to zero, a bit for each.
-    fn non_zero(self) -> u8;
     /// `self` where the bit of a lane is set, `other` elsewhere.
     fn select(self, other: Self, bits: u8) -> Self;
     /// `self * factor + term`.

@@ -86,15 +86,6 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
-    fn non_zero(self) -> u8 {
-        let mut bits = 0;
-        for (lane, x) in self.0.into_iter().enumerate() {
-            bits |= u8::from(x != 0.0) << lane;
-        }
-        bits
-    }
-
-    #[inline(always)]
     fn select(mut self, other: Self, bits: u8) -> Self {
         for (lane, (x, y)) in self.0.iter_mut().zip(other.0).enumerate() {
             if bits >> lane & 1 == 0 {

@@ -1,6 +1,6 @@
 //! Both versions of every kernel, on sizes that leave every kind of remainder.
 
-use crate::per_sample::{LANES, Lanes8};
+use crate::per_sample::{LANES, Lanes8, Wide8};
 
 use super::*;
 
@@ -178,6 +178,7 @@ fn combinations_are_sums_over_records() {
             }
         }
     }
+    let weights: Vec<Wide8> = weights.iter().map(|w| Wide8(w.0.map(f64::from))).collect();
     let versions: [fn(Combine); 2] = [|kernel| dispatch(kernel), |kernel| portable::run(kernel)];
     for run in versions {
         let mut gradient = vec![1.0f32; length];
