@@ -52,6 +52,15 @@ impl Variation {
         }
     }
 
+    /// With the amounts that are asked for in their places.
+    #[must_use]
+    pub fn or(self, pose: Option<f64>, texture: Option<f64>) -> Self {
+        Self {
+            pose: pose.unwrap_or(self.pose),
+            texture: texture.unwrap_or(self.texture),
+        }
+    }
+
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the amount that is out of its bounds.

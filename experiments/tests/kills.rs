@@ -42,6 +42,14 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
         .into_iter()
         .filter_map(|name| Some((name, std::fs::read(run.join(name)).ok()?)));
     let mut made: Vec<_> = files.collect();
+    if let Ok(model) = std::fs::read(run.join("model.bpk")) {
+        // Its head names tensors by ids that are new in each run; its length stands behind the magic and the version.
+        let head: [u8; 4] = model[6..10].try_into().expect("four bytes");
+        made.push((
+            "model.bpk",
+            model[10 + u32::from_le_bytes(head) as usize..].to_vec(),
+        ));
+    }
     if run.join("metrics.jsonl").exists() {
         let lines = program::metrics(run).0;
         made.push(("metrics.jsonl", serde_json::to_vec(&lines).expect("JSON")));

@@ -193,13 +193,14 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
         };
         let header: Header = recipe.header(&form, true).unwrap();
         // The scale by formulas, and not by what the mechanism says of itself.
-        let declared = mechanism_of("f", &header).unwrap().scale();
+        let declared = mechanism_of("f", &header).unwrap();
+        let declared = declared.scale(SIDE * SIDE).unwrap();
         let n = noisy.len() as f64;
         let noise: Vec<f64> = noisy.iter().map(|&x| f64::from(x)).collect();
         let (found, deviation) = match mechanism.noise() {
             // E|x| = b, with variance b^2.
             LocalNoise::Laplace => {
-                assert!((declared - 2.0 * RADIUS / 4.0).abs() < 1e-8);
+                assert!((declared * 4.0 / (2.0 * RADIUS) - 1.0).abs() < 1e-4);
                 (
                     noise.iter().map(|x| x.abs()).sum::<f64>() / n,
                     1.0 / n.sqrt(),

@@ -635,9 +635,10 @@ fn requests_without_an_answer_are_refused() {
             "--mechanism gaussian --epsilon 5 --radius 1 --delta 0.6 --calibration paper",
             "delta",
         ),
+        ("--mechanism laplace --epsilon 1 --radius 1e36", "32 bits"),
         (
-            "--mechanism laplace --epsilon 1e-38 --radius 1e30",
-            "32 bits",
+            "--mechanism laplace --epsilon 1e-8 --radius 1",
+            "for 784 values",
         ),
     ] {
         place.refuses(&gzip, flags, &[words]);

@@ -220,6 +220,26 @@ fn the_bound_for_the_sample_is_attained_on_the_line() {
     assert!((moved / theorem - 1.0).abs() < 1e-3, "{moved} of {theorem}");
 }
 
+/// A record of the sample moves all cotangents and so all roundings, and is promised a share of what is declared.
+#[test]
+fn what_sums_may_be_off_by_is_declared_over_the_share() {
+    let (d, n) = (2, 10_000);
+    let share = ToSample::share(d, n, n).unwrap();
+    let declared = |share: f64, engine: Engine| {
+        let penalty = Penalty::to_private_sample(share).slices(3 * d);
+        let mut objective = Objective::default().penalty(penalty.clip(Clipping::new(1.0, 1.0)));
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        let step = objective.draw(&[d], GroupSizes::Fixed(vec![n, n]), &mut rng);
+        step.unwrap().sensitivity(engine).unwrap().l2_upper()
+    };
+    let sums = |share: f64| {
+        declared(share, Engine::Tensor { chunk: 100 }) - declared(share, Engine::Alone)
+    };
+    assert!(share < 0.5, "{share}");
+    assert!(sums(1.0) > 0.0);
+    assert!(sums(share) >= sums(1.0) / share * (1.0 - 1e-9));
+}
+
 #[test]
 fn batches_without_their_sample_are_refused() {
     let device = Device::flex();

@@ -18,7 +18,7 @@
 //! use dp_core::mechanism::NoiseSource;
 //!
 //! let mechanism = LocalMechanism::gaussian(8.0, 1e-5, 1.0)?;
-//! assert!((mechanism.scale() - 1.2005).abs() < 1e-4);
+//! assert!((mechanism.scale(2)? - 1.2005).abs() < 1e-4);
 //! // Reproducible, and so not private: a real one takes `NoiseSource::secret()`.
 //! let mut noise = NoiseSource::insecure(1);
 //! let privatised = mechanism.privatise(&[0.3, -0.4], &mut noise)?;
@@ -154,9 +154,19 @@ impl LocalMechanism {
         self.radius
     }
 
-    /// The standard deviation of Gaussian noise or the scale of Laplace noise, in units of the records.
-    pub fn scale(&self) -> f64 {
-        self.diameter_upper() * self.noise_multiplier
+    /// The standard deviation of Gaussian noise or the scale of Laplace noise on each of so many values of a record, in
+    /// units of the records: the noise multiplier times the diameter, and what it takes for the values to be rounded to the
+    /// grid of the noise.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::OutOfRange`] for more values than the grid has room for at this noise multiplier.
+    pub fn scale(&self, values: usize) -> Result<f64, DpError> {
+        let (z, diameter) = (self.noise_multiplier, self.diameter_upper());
+        match self.noise {
+            LocalNoise::Laplace => laplace::fine_scale(values, z, diameter),
+            LocalNoise::Gaussian => discrete::fine_deviation(values, z, diameter),
+        }
     }
 
     /// How far two records can be apart before the noise, rounded up: `2 r`, in the norm of the noise.
@@ -184,7 +194,8 @@ impl LocalMechanism {
     /// leaves.
     ///
     /// # Errors
-    /// [`DpError::Empty`] for a record without values, which is public.
+    /// [`DpError::Empty`] for a record without values, and as [`LocalMechanism::scale`] for one with too many: how many
+    /// there are is public.
     pub fn privatise(
         &self,
         record: &[f32],
@@ -283,11 +294,11 @@ mod tests {
         ) {
             let delta = 10.0_f64.powf(power);
             let exact = LocalMechanism::gaussian(epsilon, delta, radius).unwrap();
-            let mu = 2.0 * radius / exact.scale();
+            let mu = 2.0 * radius / exact.scale(1).unwrap();
             prop_assert!(gaussian_delta(mu, epsilon) <= delta);
             prop_assert!(gaussian_delta(mu * 1.0001, epsilon) > delta);
             let published = LocalMechanism::gaussian_published(epsilon, delta, radius).unwrap();
-            prop_assert!(published.scale() >= exact.scale());
+            prop_assert!(published.noise_multiplier() >= exact.noise_multiplier());
         }
     }
 
@@ -305,11 +316,11 @@ mod tests {
     #[test]
     fn scales_are_those_of_the_formulas() {
         let laplace = LocalMechanism::laplace(4.0, 0.5).unwrap();
-        assert!((laplace.scale() - 0.25).abs() < 1e-8);
+        assert!((laplace.scale(1).unwrap() - 0.25).abs() < 1e-7);
         let c = (2.0 / (1.0016_f64.sqrt() - 1.0)).ln().sqrt();
         let expected = 2.0 * 3.0 * (c + (c * c + 1.0).sqrt()) / 2.0_f64.sqrt();
         let published = LocalMechanism::gaussian_published(1.0, 1e-4, 3.0).unwrap();
-        assert!((published.scale() / expected - 1.0).abs() < 1e-6);
+        assert!((published.scale(1).unwrap() / expected - 1.0).abs() < 2e-5);
     }
 
     /// Variances of 40000 draws are within 5 standard deviations of their own: a false alarm below 1e-6.
@@ -322,9 +333,10 @@ mod tests {
             let mut noise = NoiseSource::insecure(7);
             let noisy = mechanism.privatise(&[0.0; 40_000], &mut noise).unwrap();
             let variance = noisy.values.iter().map(|x| x * x).sum::<f64>() / 40_000.0;
+            let scale = mechanism.scale(40_000).unwrap();
             let expected = match mechanism.noise() {
-                LocalNoise::Laplace => 2.0 * mechanism.scale().powi(2),
-                LocalNoise::Gaussian => mechanism.scale().powi(2),
+                LocalNoise::Laplace => 2.0 * scale.powi(2),
+                LocalNoise::Gaussian => scale.powi(2),
             };
             let deviation = ((kurtosis - 1.0_f64) / 40_000.0).sqrt();
             assert!((variance / expected - 1.0).abs() < 5.0 * deviation);

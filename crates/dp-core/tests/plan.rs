@@ -458,7 +458,7 @@ fn a_local_mechanism_is_recorded_once_and_as_planned() {
             releaser, ledger, ..
         } = &mut run;
         let refused = releaser
-            .record_local("records", &other, ledger)
+            .record_local("records", &other, 3, ledger)
             .unwrap_err();
         names(&refused.to_string(), &["records"]);
         assert_eq!(run.ledger.releases(), 0);
@@ -467,11 +467,11 @@ fn a_local_mechanism_is_recorded_once_and_as_planned() {
         releaser, ledger, ..
     } = &mut run;
     releaser
-        .record_local("records", &mechanism, ledger)
+        .record_local("records", &mechanism, 3, ledger)
         .unwrap();
     assert!(
         releaser
-            .record_local("records", &mechanism, ledger)
+            .record_local("records", &mechanism, 3, ledger)
             .is_err()
     );
     assert_eq!(ledger.releases(), 1);

@@ -134,14 +134,17 @@ impl Gradients {
         self.objective.draw(&dims, sizes, &mut self.public)
     }
 
-    /// The fastest engine that knows the network, within the memory that it may take.
-    fn choose<const D: usize>(
+    /// The fastest engine that knows the network on a device; how many records at once may still change.
+    ///
+    /// # Errors
+    ///
+    /// Layers that are not the network's own.
+    pub fn engine_for<const D: usize>(
         &mut self,
         network: &impl Network<D>,
-        batch: &Batch<D>,
-    ) -> Result<(), TrainingError> {
-        let device = device_of(network, batch);
-        let wanted = self.asked.unwrap_or(Engine::for_device(&device));
+        device: &Device,
+    ) -> Result<Engine, TrainingError> {
+        let wanted = self.asked.unwrap_or(Engine::for_device(device));
         let taps = self.objective.penalties().iter().map(|p| p.tap).max();
         let layers = network.layers()?;
         let mut engine = match (&layers, taps) {
@@ -177,8 +180,18 @@ impl Gradients {
                 engine = Engine::Tensor { chunk: 100 };
             }
         }
+        Ok(engine)
+    }
+
+    /// The engine of all steps, within the memory that it may take.
+    fn choose<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+    ) -> Result<(), TrainingError> {
+        let mut engine = self.engine_for(network, &device_of(network, batch))?;
         let tensors = matches!(engine, Engine::Tensor { .. }) && batch.records() > 0;
-        if let (Some(layers), Some(bytes), true) = (&layers, self.memory, tensors) {
+        if let (Some(layers), Some(bytes), true) = (network.layers()?, self.memory, tensors) {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
             if each > bytes {
                 return Err(TrainingError::OutOfRange {

@@ -246,8 +246,9 @@ impl StepObjective {
         Ok(Sensitivity::l2(total + self.sums_upper(engine))?)
     }
 
-    /// What the sums over records in `f32` may be off by, in two data sets together. The last hundredth is for what is
-    /// clipped in `f32`, and for products of roundings.
+    /// What the sums over records in `f32` may be off by, in two data sets together, and over the share that is declared
+    /// of it for a record of a private sample: that record moves all cotangents, and so all roundings. The last hundredth
+    /// is for what is clipped in `f32`, and for products of roundings.
     fn sums_upper(&self, engine: Engine) -> f64 {
         let additions = engine.additions(self.sizes.most_records()) as f64;
         let losses = self.losses.iter().map(|loss| {
@@ -256,7 +257,9 @@ impl StepObjective {
         });
         let penalties = self.penalties.iter().map(|p| p.weight * p.parts_upper());
         let parts = losses.sum::<f64>() + penalties.sum::<f64>();
-        1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts
+        let shares = self.penalties.iter().map(DrawnPenalty::declared_share);
+        let least = shares.fold(1.0, f64::min);
+        1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
     }
 
     /// The same with the published bounds of the penalties, for comparison.

@@ -289,10 +289,10 @@ fn one_record_more_moves_a_poisson_step_by_half_as_much() {
         let (with, declared) = released(&objective, &all, engine, &network, (&images, &targets));
         let (rest, rows) = (one_less(&images), targets.clone().narrow(0, 0, 8));
         let (without, of_fewer) = released(&objective, &fewer, engine, &network, (&rest, &rows));
-        // Means are over the expected number: bring both to sums.
+        // Means are over the expected number: bring both to sums. What the sums of a batch may be off by comes on top.
         let (a, b) = (declared * 9.0, of_fewer * 8.0);
         assert!(
-            (a / b - 1.0).abs() < 1e-6 && (a / 0.01 - 1.0).abs() < 1e-4,
+            (a / b - 1.0).abs() < 1e-4 && (0.01..0.01 * 1.005).contains(&a),
             "{a} {b}"
         );
         let squares = with.iter().zip(&without).map(|(&w, &o)| {
@@ -301,7 +301,7 @@ fn one_record_more_moves_a_poisson_step_by_half_as_much() {
         });
         let moved = squares.sum::<f64>().sqrt();
         assert!(
-            moved <= a && moved > 0.999 * a,
+            moved <= a && moved > 0.995 * a,
             "{engine:?}: {moved} of {a}"
         );
     }

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use dp_core::audit::{Fault, LowerBound, Verdict};
 use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
+use lab::run_folder::RunFolder;
 
 use super::Arguments;
 use super::page::{Row, write};
@@ -20,6 +21,8 @@ pub(super) struct Findings {
     rows: Vec<Row>,
     /// Epsilon and delta of the claim, all along its curve.
     curve: Vec<(f64, f64)>,
+    /// Where its page goes, if one is wanted.
+    folder: Option<RunFolder>,
 }
 
 pub(super) fn name<T: ValueEnum>(value: &T) -> String {
@@ -28,14 +31,19 @@ pub(super) fn name<T: ValueEnum>(value: &T) -> String {
 }
 
 impl Findings {
-    pub(super) fn new(arguments: &Arguments) -> Self {
-        Self {
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a folder that exists: before an attack, and not after it.
+    pub(super) fn new(arguments: &Arguments) -> Result<Self, Failure> {
+        let folder = arguments.out.as_deref().map(RunFolder::create);
+        Ok(Self {
             epsilon: arguments.epsilon,
             delta: arguments.delta,
             false_alarm: arguments.false_alarm,
             rows: Vec::new(),
             curve: Vec::new(),
-        }
+            folder: folder.transpose()?,
+        })
     }
 
     /// The probability of a false alarm that one estimator may spend.
@@ -63,16 +71,21 @@ impl Findings {
     pub(super) fn bound(&mut self, attack: &'static str, how: &str, bound: &LowerBound) {
         let verdict = bound.against(self.epsilon);
         println!("\n{attack}: {how}\n  {bound}");
-        self.says(attack, how, bound.epsilon, verdict);
+        self.says(
+            attack,
+            how,
+            (bound.epsilon, bound.assumes.to_string()),
+            verdict,
+        );
     }
 
     /// A bound on epsilon among claims of one kind.
     pub(super) fn among(&mut self, attack: &'static str, how: &str, epsilon: f64, p_value: f64) {
         let violated = p_value <= self.alarm_rate();
+        let assumes = "if it is that of this mechanism with some noise";
         println!("\n{attack}: {how}");
         println!(
-            "  epsilon is at least {} at delta {}, if it is that of this mechanism with some noise; p-value of the \
-             claim at most {}",
+            "  epsilon is at least {} at delta {}, {assumes}; p-value of the claim at most {}",
             lower(epsilon),
             nearest(self.delta, 5),
             upper(p_value)
@@ -82,7 +95,7 @@ impl Findings {
         } else {
             Verdict::NotViolated
         };
-        self.says(attack, how, epsilon, verdict);
+        self.says(attack, how, (epsilon, assumes.into()), verdict);
     }
 
     /// What `pairs` of recorded runs showed, each kind of fault with the first pair that has it.
@@ -120,19 +133,33 @@ impl Findings {
         self.note(attack, &how, None, verdict);
     }
 
-    fn says(&mut self, attack: &'static str, how: &str, epsilon: f64, verdict: Verdict) {
+    fn says(
+        &mut self,
+        attack: &'static str,
+        how: &str,
+        (epsilon, assumes): (f64, String),
+        verdict: Verdict,
+    ) {
         println!(
             "  {} % of the claim: {verdict}",
             lower(100.0 * epsilon / self.epsilon)
         );
-        self.note(attack, how, Some(epsilon), verdict);
+        self.note(attack, how, Some((epsilon, assumes)), verdict);
     }
 
-    fn note(&mut self, attack: &'static str, how: &str, epsilon: Option<f64>, verdict: Verdict) {
+    fn note(
+        &mut self,
+        attack: &'static str,
+        how: &str,
+        bound: Option<(f64, String)>,
+        verdict: Verdict,
+    ) {
+        let (epsilon_lower, assumes) = bound.unzip();
         self.rows.push(Row {
             attack,
             how: how.into(),
-            epsilon_lower: epsilon,
+            assumes: assumes.unwrap_or_default(),
+            epsilon_lower,
             violated: verdict == Verdict::Violated,
         });
     }
@@ -154,12 +181,14 @@ impl Findings {
             false => format!("the claim is violated by {}", violated.join("; ")),
         };
         println!("\nverdict    at a false-alarm rate of at most {rate}\n           {verdict}");
-        if let Some(out) = &arguments.out {
-            let page = write(out, arguments, &verdict, &self.rows, &self.curve)?;
-            println!("page       {}", page.display());
-        }
+        // A claim that is violated says so whether or not its page can be written.
+        let page = match &self.folder {
+            None => Ok(()),
+            Some(folder) => write(folder, arguments, &verdict, &self.rows, &self.curve)
+                .map(|page| println!("page       {}", page.display())),
+        };
         match violated.is_empty() {
-            true => Ok(()),
+            true => page,
             false if arguments.mechanism == Mechanism::Training => {
                 Err(Failure::failed("what a training declares is violated"))
             }

@@ -151,11 +151,12 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
     if arguments.mechanism == Mechanism::Training {
+        let findings = Findings::new(arguments)?;
         let found = training::replays(arguments)?;
-        return Findings::new(arguments).replays(arguments, &found);
+        return findings.replays(arguments, &found);
     }
     let mut target = Target::new(arguments)?;
-    let mut findings = Findings::new(arguments);
+    let mut findings = Findings::new(arguments)?;
     findings.announce(arguments, &target);
     if arguments.mechanism == Mechanism::FinalModel {
         // A model at a time: neither ten thousand records at once, nor pairs that are looked at one by one.

@@ -1,6 +1,6 @@
 //! The page of an audit: what was claimed, what each attack proves, and a chart of both.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use dp_core::decimal::{lower, nearest, upper};
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::Arguments;
 use super::findings::name;
+use super::target::Mechanism;
 
 /// The chart.
 const CHART: &str = "claim.png";
@@ -24,27 +25,28 @@ pub(super) struct Row {
     pub(super) attack: &'static str,
     /// What it looked at.
     pub(super) how: String,
+    /// What the bound assumes; empty for a test.
+    pub(super) assumes: String,
     /// A lower bound on epsilon, where it has one.
     pub(super) epsilon_lower: Option<f64>,
     /// Whether that violates the claim.
     pub(super) violated: bool,
 }
 
-/// Writes the page of an audit into a new folder, and says where it is.
+/// Writes the page of an audit into its folder, and says where it is.
 ///
 /// - `curve`: epsilon and delta of the claim.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a folder that exists; [`Failure::Failed`] where it cannot be written.
+/// [`Failure::Failed`] where it cannot be written.
 pub(super) fn write(
-    out: &Path,
+    folder: &RunFolder,
     arguments: &Arguments,
     verdict: &str,
     rows: &[Row],
     curve: &[(f64, f64)],
 ) -> Result<PathBuf, Failure> {
-    let folder = RunFolder::create(out)?;
     folder.note_command("audit")?;
     let settings = json!({
         "mechanism": name(&arguments.mechanism),
@@ -60,6 +62,7 @@ pub(super) fn write(
         "pairs": arguments.pairs,
         "replays": arguments.replays,
         "seed": arguments.seed,
+        "insecure-noise-seed": arguments.insecure_noise_seed,
         "sabotage": arguments.sabotage.as_ref().map_or_else(|| "none".into(), name),
     });
     let mut figures = Vec::new();
@@ -72,15 +75,18 @@ pub(super) fn write(
         let name = format!("epsilon is at least, {} ({})", row.attack, row.how);
         Some(Metric::new(name, row.epsilon_lower?))
     });
-    let mut metrics = vec![Metric::new("epsilon that is claimed", arguments.epsilon)];
-    metrics.extend(bounds);
+    // Recorded trainings are held against what they declare, and not against an epsilon.
+    let claimed = (arguments.mechanism != Mechanism::Training)
+        .then(|| Metric::new("epsilon that is claimed", arguments.epsilon));
+    let metrics = claimed.into_iter().chain(bounds).collect();
     let shown = |row: &Row| {
         let found = row.epsilon_lower.map_or_else(String::new, |epsilon| {
             let part = 100.0 * epsilon / arguments.epsilon;
             format!(
-                " epsilon is at least {}, {} % of the claim;",
+                " epsilon is at least {}, {} % of the claim, {};",
                 lower(epsilon),
-                lower(part)
+                lower(part),
+                row.assumes
             )
         });
         let verdict = if row.violated {
@@ -102,12 +108,7 @@ pub(super) fn write(
         commit: option_env!("SLIVER_COMMIT").map(String::from),
         device: "the host".into(),
         settings: settings.as_object().cloned().unwrap_or_default(),
-        privacy: format!(
-            "An audit reads no private record: it attacks data of its own, for a claim of epsilon {} at delta {}. A lower \
-             bound below the claim proves nothing.",
-            upper(arguments.epsilon),
-            nearest(arguments.delta, 5)
-        ),
+        privacy: promise(arguments),
         command: Some(folder.command("audit")),
         figures,
         metrics,
@@ -122,7 +123,28 @@ pub(super) fn write(
         ..RunFile::default()
     };
     folder.write_json("run.json", &file)?;
-    write_in(&folder)
+    write_in(folder)
+}
+
+/// What was attacked, and with whose records.
+fn promise(arguments: &Arguments) -> String {
+    let claim = format!(
+        "A claim of epsilon {} at delta {}; a lower bound below it proves nothing.",
+        upper(arguments.epsilon),
+        nearest(arguments.delta, 5)
+    );
+    match arguments.mechanism {
+        Mechanism::FinalModel => format!(
+            "This page has scores of models that learned from {} records of {}, and no guarantee covers it: the records \
+             are taken for public. {claim}",
+            arguments.records,
+            arguments.dataset.name()
+        ),
+        Mechanism::Training => "An audit of trainings reads no private record: it makes data of its own, and holds what \
+                                reaches each mechanism against what is declared of it."
+            .into(),
+        _ => format!("An audit reads no private record: it attacks data of its own. {claim}"),
+    }
 }
 
 fn chart(arguments: &Arguments, rows: &[Row], curve: &[(f64, f64)]) -> Result<Vec<u8>, Failure> {

@@ -176,6 +176,11 @@ impl Target {
         all.then(|| (self.planned as f64).sqrt() / self.noise_multiplier)
     }
 
+    /// Whether scores are normal: those of a trained model need not be, since its steps depend on each other.
+    pub(super) fn normal(&self) -> bool {
+        self.mu().is_some() && self.mechanism != Mechanism::FinalModel
+    }
+
     /// What a record adds to a release, by its coin: `[1, 0]`, or `[1, -1]` where another record takes its place.
     fn adds(&self, coin: bool) -> f32 {
         match (coin, self.mechanism) {

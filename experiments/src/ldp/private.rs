@@ -79,7 +79,8 @@ impl Privatised {
             replace: false,
         };
         let mut writer = Writer::create(&path, header, target).map_err(Failure::failed)?;
-        let written = releaser.record_local(RELEASE, recipe.mechanism(), &mut session.ledger);
+        let (mechanism, width) = (recipe.mechanism(), header.width);
+        let written = releaser.record_local(RELEASE, mechanism, width, &mut session.ledger);
         written.map_err(Failure::failed)?;
         let progress = Progress::new(records.form().count.unwrap_or(0));
         let mut before = 0;

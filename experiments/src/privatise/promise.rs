@@ -2,7 +2,7 @@
 
 use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform};
 use dp_core::DpError;
-use dp_core::accounting::{Accountant, Event, GaussianAccountant};
+use dp_core::accounting::{Accountant, GaussianAccountant};
 use dp_core::decimal::{nearest, upper};
 use dp_core::local::LocalMechanism;
 use lab::diagnostic::Failure;
@@ -42,12 +42,14 @@ pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failu
     let mechanism = calibrated(kind, [header.epsilon, header.delta, header.radius]);
     let advice = "get the file again: its header is not what `privatise` writes";
     let mechanism = mechanism.map_err(|e| Failure::input(format!("{file}: {e}"), advice))?;
-    let share = header.noise_scale / mechanism.scale() - 1.0;
-    if !(-BELOW..=ABOVE).contains(&share) {
+    let scale = mechanism.scale(header.width);
+    let scale = scale.map_err(|e| Failure::input(format!("{file}: {e}"), advice))?;
+    // Noise that is not discrete needs no room for its grid.
+    let least = mechanism.diameter_upper() * mechanism.noise_multiplier() * (1.0 - BELOW);
+    if !(least..=scale * (1.0 + ABOVE)).contains(&header.noise_scale) {
         return Err(Failure::input(
             format!(
-                "{file}, header, noise_scale: expected {:?}, which its promise needs, found {:?}",
-                mechanism.scale(),
+                "{file}, header, noise_scale: expected {scale:?}, which its promise needs, found {:?}",
                 header.noise_scale
             ),
             advice,
@@ -140,12 +142,13 @@ fn open_by_delta(header: &Header) -> Option<String> {
 
 fn calibration(header: &Header) -> Result<String, Failure> {
     if header.mechanism == Mechanism::Laplace {
-        return Ok("calibration: exact, 2 radius / epsilon".into());
+        return Ok(
+            "calibration: exact, 2 radius / epsilon and what the grid of the noise takes".into(),
+        );
     }
-    let event = Event::Gaussian {
-        // Norms are rounded: `dp_core::local` has the same share for it.
-        noise_multiplier: header.noise_scale / (2.0 * header.radius * (1.0 + BELOW)),
-    };
+    let promised = [header.epsilon, header.delta, header.radius];
+    let mechanism = calibrated((header.mechanism, header.calibration), promised);
+    let event = mechanism.map_err(Failure::failed)?.event();
     let epsilon = GaussianAccountant.epsilon(&event, header.delta);
     let epsilon = upper(epsilon.map_err(Failure::failed)?);
     Ok(match header.calibration {
@@ -193,8 +196,14 @@ mod tests {
         ];
         for header in cases {
             let mechanism = mechanism_of("f", &header).unwrap();
-            assert_eq!(mechanism.scale(), header.noise_scale);
-            for share in [1.0 - 1e-6, 1.001] {
+            assert_eq!(mechanism.scale(3).unwrap(), header.noise_scale);
+            // Noise that is not discrete takes no more than the promise.
+            let continuous = Header {
+                noise_scale: mechanism.diameter_upper() * mechanism.noise_multiplier(),
+                ..header.clone()
+            };
+            assert!(mechanism_of("f", &continuous).is_ok());
+            for share in [1.0 - 2e-5, 1.001] {
                 let noise_scale = header.noise_scale * share;
                 let changed = Header {
                     noise_scale,

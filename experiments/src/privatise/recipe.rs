@@ -43,13 +43,20 @@ impl Recipe {
         &self.mechanism
     }
 
-    /// Whether records of this form can be taken.
+    /// Values of a record of this form that get noise: its own, or its coefficients, and then one a class.
+    fn width(&self, form: &Form) -> usize {
+        let features = self.dct.as_ref().map_or(form.width, Dct::width);
+        let classes = self.label_weight.and(form.classes);
+        features + classes.unwrap_or(0)
+    }
+
+    /// Whether records of this form can be taken: the scale of the noise on their values.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for images of another shape than the transform's, for labels where there are none, and for a
-    /// weight or a noise that 32 bits cannot hold.
-    pub fn check(&self, form: &Form) -> Result<(), Failure> {
+    /// [`Failure::BadInput`] for images of another shape than the transform's, for labels where there are none, for more
+    /// values than the noise can be drawn for, and for a weight or a noise that 32 bits cannot hold.
+    pub fn check(&self, form: &Form) -> Result<f64, Failure> {
         if let Some(dct) = &self.dct {
             let [channels, side] = [dct.channels(), dct.side()];
             if form.shape != Some([channels, side, side]) {
@@ -79,17 +86,16 @@ impl Recipe {
                 ));
             }
         }
-        let reach = self.mechanism.radius() + REACH * self.mechanism.scale();
-        if reach > f64::from(f32::MAX) {
+        let scale = self.mechanism.scale(self.width(form)).map_err(|e| {
+            Failure::input(e.to_string(), "give a larger --epsilon, or fewer values")
+        })?;
+        if self.mechanism.radius() + REACH * scale > f64::from(f32::MAX) {
             return Err(Failure::input(
-                format!(
-                    "noise of scale {:e}: 32 bits cannot hold it",
-                    self.mechanism.scale()
-                ),
+                format!("noise of scale {scale:e}: 32 bits cannot hold it"),
                 "give a smaller --radius, in smaller units",
             ));
         }
-        Ok(())
+        Ok(scale)
     }
 
     /// The header of records of this form.
@@ -100,12 +106,11 @@ impl Recipe {
     ///
     /// As [`Recipe::check`].
     pub fn header(&self, form: &Form, secret: bool) -> Result<Header, Failure> {
-        self.check(form)?;
-        let features = self.dct.as_ref().map_or(form.width, Dct::width);
+        let noise_scale = self.check(form)?;
         let classes = form.classes.unwrap_or(0);
-        let (labels, width) = match self.label_weight {
-            None => (Labels::Dropped, features),
-            Some(weight) => (Labels::OneHot { weight, classes }, features + classes),
+        let labels = match self.label_weight {
+            None => Labels::Dropped,
+            Some(weight) => Labels::OneHot { weight, classes },
         };
         Ok(Header {
             mechanism: match self.mechanism.noise() {
@@ -116,7 +121,7 @@ impl Recipe {
             epsilon: self.mechanism.epsilon(),
             delta: self.mechanism.delta(),
             radius: self.mechanism.radius(),
-            noise_scale: self.mechanism.scale(),
+            noise_scale,
             transform: match &self.dct {
                 None => Transform::None,
                 Some(dct) => Transform::Dct {
@@ -131,7 +136,7 @@ impl Recipe {
                 true => NoiseSeed::Secret,
                 false => NoiseSeed::Insecure,
             },
-            width,
+            width: self.width(form),
             records: 0,
         })
     }

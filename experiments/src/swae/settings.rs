@@ -126,16 +126,14 @@ lab::settings! {
         /// Bins of a marginal, a power of two: `--sampler marginals` alone.
         #[setting(default = "bins")]
         bins: usize,
+    }
+    optional {
         /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private and public records are digits).
-        #[setting(default)]
+        /// pixel, where private records are digits and the public ones glyphs).
         vary_pose: f64,
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
         /// draws the public records).
-        #[setting(default)]
         vary_texture: f64,
-    }
-    optional {
         /// Start from public weights: `public` trains them on drawn records (glyphs where the data are digits, else
         /// shapes), `glyphs` or `shapes` on those; or the weights of a finished run on glyphs, by its folder.
         #[flag(value_name = "public|RUN")]
@@ -211,12 +209,11 @@ impl Settings {
         self.sampler == SampledBy::Marginals
     }
 
-    /// How much samples vary.
+    /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
-        Variation {
-            pose: self.vary_pose,
-            texture: self.vary_texture,
-        }
+        let digits = start::draws_digits(self).is_ok_and(|digits| digits);
+        let suited = Variation::suited(digits, self.start_from.is_some());
+        suited.or(self.vary_pose, self.vary_texture)
     }
 
     /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
@@ -301,12 +298,9 @@ impl session::Settings for Settings {
         settings.class_moments &= !own.prior_samples;
         settings.check_unused(own)?;
         settings.start_from = start::resolve(&settings, own.public_steps.is_some())?;
-        let suited = Variation::suited(
-            start::draws_digits(&settings)?,
-            settings.start_from.is_some(),
-        );
-        settings.vary_pose = own.vary_pose.unwrap_or(suited.pose);
-        settings.vary_texture = own.vary_texture.unwrap_or(suited.texture);
+        let suited = settings.variation();
+        settings.vary_pose = own.vary_pose.or(Some(suited.pose));
+        settings.vary_texture = own.vary_texture.or(Some(suited.texture));
         Ok(settings)
     }
 

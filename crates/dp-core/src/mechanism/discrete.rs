@@ -119,7 +119,8 @@ impl DiscreteGaussian {
 ///
 /// What leaves is no easier to tell from what a neighbour gives than under continuous Gaussian noise of
 /// `noise_multiplier` times the sensitivity: at every epsilon its delta is at most that of `Event::Gaussian`, but for
-/// `10^-43`, where the multiplier is at least 1/12. There is no floating point between the rounded values and their sums
+/// `10^-43`; where the multiplier is below 1/12, at every epsilon at which that delta is at most `1 - 10^-8`. There is no
+/// floating point between the rounded values and their sums
 /// with the noise, so that the support of what leaves is the same for all values.
 ///
 /// *Proof.* Values are rounded to the grid of step `g = sigma / 2^24`, which moves two data sets apart by at most
@@ -132,9 +133,10 @@ impl DiscreteGaussian {
 /// `e = (n + 250) / (6 s^2)`. Rounded Gaussian noise on whole numbers is Gaussian noise, looked at less closely. So the
 /// discrete one has at `epsilon` at most `exp(e)` times the delta of Gaussian noise at `epsilon - 2 e`. With
 /// `mu = 1 / noise_multiplier` and `a = mu / 2 - epsilon / mu`, delta grows by `phi(a)` for each unit of `mu`, and by less
-/// than `1.26 phi(a)` for each unit that epsilon falls by; it is at most 1, and `a` at most `mu / 2`. So `mu` smaller by
-/// `e (2.6 + 1 / phi(mu / 2))` makes up for all of it. The noise is larger by that, and by a part in 10^5 for what this
-/// computation in `f64` rounds.
+/// than `1.26 phi(a)` for each unit that epsilon falls by. It is at most `Phi(a)`, which is below `1.26 phi(a)` where `a`
+/// is negative, and at most `phi(a) / phi(6)` up to `a = 6`; there it is above `1 - 10^-8`, and `a` is at most `mu / 2`.
+/// So `mu` smaller by `e (2.6 + 1 / phi(min(mu / 2, 6)))` makes up for all of it. The noise is larger by that, and by a
+/// part in 10^5 for what this computation in `f64` rounds.
 pub(crate) fn noisy_vector(
     values: &[f64],
     noise_multiplier: f64,
@@ -169,13 +171,13 @@ pub(super) fn add_on_grid(values: &[f64], step: f64, noise: Vec<i64>) -> Result<
 }
 
 /// The sigma of [`noisy_vector`] for this many values, in their units.
-pub(super) fn fine_deviation(
+pub(crate) fn fine_deviation(
     count: usize,
     noise_multiplier: f64,
     sensitivity: f64,
 ) -> Result<f64, DpError> {
     let (n, s) = (count as f64, FINE as f64);
-    let multiplier = noise_multiplier * (1.0 + larger(n, s, noise_multiplier));
+    let multiplier = noise_multiplier * larger(n, s, noise_multiplier);
     // sigma = multiplier (sensitivity + 2 sqrt(n) sigma / s)
     let rounding = 2.0 * multiplier * n.sqrt() / s;
     if rounding >= 0.5 {
@@ -188,12 +190,17 @@ pub(super) fn fine_deviation(
     Ok(multiplier * sensitivity / (1.0 - rounding))
 }
 
-/// By what part the noise multiplier is larger where the noise of `n` values is discrete, with `s` steps to its sigma.
+/// What the noise multiplier is multiplied by where the noise of `n` values is discrete, with `s` steps to its sigma.
 fn larger(n: f64, s: f64, noise_multiplier: f64) -> f64 {
     let largest = (0.5 / noise_multiplier).clamp(3.0, 6.0);
     let density = (-0.5 * largest * largest).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let apart = (n + 250.0) / (6.0 * s * s);
-    1e-5 + apart * (2.6 + 1.0 / density) * noise_multiplier
+    let smaller = apart * (2.6 + 1.0 / density) * noise_multiplier;
+    if smaller < 0.5 {
+        (1.0 + 1e-5) / (1.0 - smaller)
+    } else {
+        f64::INFINITY
+    }
 }
 
 /// A whole number, `P(k) ~ exp(-|k| / scale)`: its sign and its size (algorithm 2).
@@ -333,9 +340,8 @@ mod tests {
     fn on_a_fine_grid_delta_is_at_most_that_of_the_gaussian() {
         for s in [64.0, 1000.0] {
             for sensitivity in [1.0_f64, 7.0, 30.0, 200.0, 700.0] {
-                let claimed = (1..100).fold(s / sensitivity, |z, _| {
-                    s / sensitivity / (1.0 + larger(1.0, s, z))
-                });
+                let claimed =
+                    (1..100).fold(s / sensitivity, |z, _| s / sensitivity / larger(1.0, s, z));
                 for epsilon in [0.0, 0.01, 0.3, 1.0, 4.0, 10.0, 40.0] {
                     let exact = exact_delta(s, sensitivity, epsilon);
                     let gaussian = gaussian_delta(1.0 / claimed, epsilon);
@@ -355,13 +361,13 @@ mod tests {
             noisy_vector(&values, 3.0, 2.0, &mut NoiseSource::insecure(3)).unwrap();
         assert!((6.0..6.0 * 1.0005).contains(&sigma), "{sigma}");
         let step = sigma / FINE as f64;
-        assert!(noisy.iter().all(|x| (x / step).fract() == 0.0));
+        assert!(noisy.iter().all(|x| (x / step).round() * step == *x));
         let squares = noisy.iter().zip(&values).map(|(a, b)| (a - b).powi(2));
         let ratio = squares.sum::<f64>() / sigma.powi(2) / 4_000.0;
         // 6 deviations: a false alarm of 2e-9.
         assert!((ratio - 1.0).abs() < 6.0 * (2.0_f64 / 4_000.0).sqrt());
         let mut source = NoiseSource::insecure(3);
-        for refused in [f64::NAN, f64::INFINITY, 6.0 * f64::powi(2.0, 28) + 1e3] {
+        for refused in [f64::NAN, f64::INFINITY, 6.0 * f64::powi(2.0, 28) * 1.01] {
             assert!(noisy_vector(&[refused], 3.0, 2.0, &mut source).is_err());
         }
         assert!(noisy_vector(&[0.0], 1e8, 2.0, &mut source).is_err());

@@ -21,19 +21,31 @@ pub(crate) fn noisy_vector(
     noise: &mut NoiseSource,
 ) -> Result<(Vec<f64>, f64), DpError> {
     check_finite(values)?;
+    let scale = fine_scale(values.len(), noise_multiplier, l1_upper)?;
+    let noise = noise.discrete_laplace(FINE, values.len());
+    Ok((add_on_grid(values, scale / FINE as f64, noise)?, scale))
+}
+
+/// The scale of [`noisy_vector`] for this many values, in their units.
+pub(crate) fn fine_scale(
+    count: usize,
+    noise_multiplier: f64,
+    l1_upper: f64,
+) -> Result<f64, DpError> {
     // scale = multiplier (sensitivity + 2 n scale / 2^24); the factor is for what is rounded here in f64.
     let multiplier = noise_multiplier * (1.0 + 1e-9);
-    let rounding = 2.0 * multiplier * values.len() as f64 / FINE as f64;
+    let rounding = 2.0 * multiplier * count as f64 / FINE as f64;
     if rounding >= 0.5 {
         return Err(DpError::OutOfRange {
             name: "noise multiplier of a Laplace release",
             value: noise_multiplier,
-            bound: format!("below {:e}", 0.25 * FINE as f64 / values.len() as f64),
+            bound: format!(
+                "below {:e} for {count} values",
+                0.25 * FINE as f64 / count as f64
+            ),
         });
     }
-    let scale = multiplier * l1_upper / (1.0 - rounding);
-    let noise = noise.discrete_laplace(FINE, values.len());
-    Ok((add_on_grid(values, scale / FINE as f64, noise)?, scale))
+    Ok(multiplier * l1_upper / (1.0 - rounding))
 }
 
 #[cfg(test)]
@@ -47,7 +59,7 @@ mod tests {
         let (noisy, scale) = noisy_vector(&values, 2.0, 3.0, &mut source).unwrap();
         assert!((6.0..6.0 * 1.002).contains(&scale), "{scale}");
         let step = scale / FINE as f64;
-        assert!(noisy.iter().all(|x| (x / step).fract() == 0.0));
+        assert!(noisy.iter().all(|x| (x / step).round() * step == *x));
         let sizes = noisy.iter().zip(&values).map(|(a, b)| (a - b).abs());
         let ratio = sizes.sum::<f64>() / scale / 4_000.0;
         // 6 deviations of a mean of exponential sizes: a false alarm of 2e-9.

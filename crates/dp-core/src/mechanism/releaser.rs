@@ -234,14 +234,17 @@ impl Releaser {
     /// Records the planned release `name`, in which every record passes `mechanism` alone, once, with noise from
     /// [`Releaser::noise`]. It comes before the first of them: the plan is that of one record.
     ///
+    /// - `values`: how many each record has.
+    ///
     /// # Errors
     ///
     /// [`DpError::NotPlanned`], [`DpError::OtherMechanism`] and [`DpError::ReleasedTwice`] for what the plan does not
-    /// hold; [`DpError::Ledger`] where the ledger cannot be written: nothing may be released then.
+    /// hold; as [`LocalMechanism::scale`] for too many values; [`DpError::Ledger`] where the ledger cannot be written: nothing may be released then.
     pub fn record_local(
         &mut self,
         name: &str,
         mechanism: &LocalMechanism,
+        values: usize,
         ledger: &mut Ledger,
     ) -> Result<(), DpError> {
         let (place, event) = self.due(name)?;
@@ -252,9 +255,10 @@ impl Releaser {
                 asked: format!("{:?}", mechanism.event()),
             });
         }
+        let scale = mechanism.scale(values)?;
         let deviation = match mechanism.noise() {
-            LocalNoise::Gaussian => mechanism.scale(),
-            LocalNoise::Laplace => std::f64::consts::SQRT_2 * mechanism.scale(),
+            LocalNoise::Gaussian => scale,
+            LocalNoise::Laplace => std::f64::consts::SQRT_2 * scale,
         };
         self.record(event, mechanism.diameter_upper(), deviation, ledger)?;
         self.made[place] = true;

@@ -8,7 +8,7 @@ use crate::DpError;
 /// What the rounding of a device's products may cost.
 ///
 /// On a device every bound is tightened by [`Rounding::relative`] before it is applied. This allows for
-/// what is rounded record by record; sums over records are paid for by the sensitivity of a step.
+/// what is rounded record by record; the sensitivity of a step pays for sums over records of parts that are one record's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounding {
     /// The error of a Gram matrix against its trace.

@@ -13,7 +13,7 @@ use model::ModelError;
 use model::adam::ModuleAdam;
 use model::ema::Ema;
 use model::weights::{from_host, to_host};
-use private_training::{Batch, Engine, Gradients, GroupSizes, Network, StepLosses};
+use private_training::{Batch, Gradients, GroupSizes, Network, StepLosses};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -226,7 +226,14 @@ impl<M: Module> Training<M> {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the sensitivity is refused.
-    pub fn announcement(&mut self, steps: u64, dims: &[usize]) -> Result<Vec<String>, Failure> {
+    pub fn announcement<const D: usize>(
+        &mut self,
+        steps: u64,
+        dims: &[usize],
+    ) -> Result<Vec<String>, Failure>
+    where
+        M: Network<D>,
+    {
         let sizes = self.sampler.expected_sizes();
         let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
         let sizes = sizes.join(", ");
@@ -237,7 +244,10 @@ impl<M: Module> Training<M> {
             let mut objective = self.gradients.objective().clone();
             let step = objective.draw(dims, GroupSizes::of(&self.sampler), &mut public);
             let step = step.map_err(Failure::failed)?;
-            let engine = Engine::for_device(&self.chosen.device);
+            let engine = self
+                .gradients
+                .engine_for(&self.network, &self.chosen.device);
+            let engine = engine.map_err(Failure::failed)?;
             let own = step.sensitivity(engine).map_err(Failure::failed)?;
             let own = own.l2_upper();
             let paper = step.published_sensitivity_upper();

@@ -78,6 +78,9 @@ impl Engine {
     /// Records of a chunk meet in `f32`, in any order. On the host chunks are added in `f64`, and the sum is rounded
     /// once more; three roundings are those of a record's own part, whose rows are weighted and added in `f64`. Tensors of
     /// chunks are added in pairs ([`Pairwise`]). One record at a time is added in `f64`.
+    ///
+    /// Not counted are the places of a record on tensors: the weights of convolutions, and of linear layers over several
+    /// places, are reduced over records and places at once.
     pub(crate) fn additions(self, records: usize) -> usize {
         let doublings = |records: usize| (usize::BITS - records.leading_zeros()) as usize;
         match self {

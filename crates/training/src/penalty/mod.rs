@@ -330,6 +330,14 @@ impl DrawnPenalty {
         }
     }
 
+    /// The share of the declared sensitivity that a record of a private sample is promised to stay within; 1 without one.
+    pub(crate) fn declared_share(&self) -> f64 {
+        match &self.target {
+            Target::Sample(sample) => sample.declared_share(),
+            _ => 1.0,
+        }
+    }
+
     /// The published bound for what [`DrawnPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
     /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1).

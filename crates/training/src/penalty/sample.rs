@@ -57,6 +57,11 @@ impl ToSample {
         })
     }
 
+    /// What a record of the sample is promised to stay within, as a share of what is declared.
+    pub(super) fn declared_share(&self) -> f64 {
+        self.share
+    }
+
     /// Records of the inputs, and of the sample.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes

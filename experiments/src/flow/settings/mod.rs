@@ -88,16 +88,14 @@ lab::settings! {
         width: usize,
         /// Passes of the autoencoder over the public records.
         public_epochs: usize,
+    }
+    optional {
         /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private and public records are digits).
-        #[setting(default)]
+        /// pixel, where private records are digits and the public ones glyphs).
         vary_pose: f64,
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
         /// draws the public records).
-        #[setting(default)]
         vary_texture: f64,
-    }
-    optional {
         /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
         /// many as asked for at each pass.
         public_records: usize,
@@ -242,12 +240,10 @@ impl Settings {
         same && self.conditional && self.public_latents()
     }
 
-    /// How much samples vary.
+    /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
-        Variation {
-            pose: self.vary_pose,
-            texture: self.vary_texture,
-        }
+        let suited = Variation::suited(self.drawn_classes(), drawn(&self.public).is_some());
+        suited.or(self.vary_pose, self.vary_texture)
     }
 
     /// Slices of a release of one flow.
@@ -324,9 +320,9 @@ impl session::Settings for Settings {
         if settings.drawn_beside_all() {
             settings.take_drawn(own);
         }
-        let suited = Variation::suited(settings.drawn_classes(), drawn(&settings.public).is_some());
-        settings.vary_pose = own.vary_pose.unwrap_or(suited.pose);
-        settings.vary_texture = own.vary_texture.unwrap_or(suited.texture);
+        let suited = settings.variation();
+        settings.vary_pose = own.vary_pose.or(Some(suited.pose));
+        settings.vary_texture = own.vary_texture.or(Some(suited.texture));
         Ok(settings)
     }
 
