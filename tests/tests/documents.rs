@@ -149,6 +149,14 @@ fn commands_of_pages_can_be_given() {
                 _ => true,
             };
             count += words.len();
+            // The first word behind such a recipe is what it runs on.
+            let flags = words.windows(3).filter(|three| {
+                let [just, recipe, flag] = three else {
+                    return false;
+                };
+                *just == "just" && recipe.starts_with("run-") && flag.starts_with("--")
+            });
+            wrong.extend(flags.map(|three| format!("{}: {}", page.display(), three.join(" "))));
             let unknown = words.windows(2).filter(|pair| !known(pair));
             wrong.extend(unknown.map(|pair| format!("{}: {}", page.display(), pair.join(" "))));
         }
