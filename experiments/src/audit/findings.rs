@@ -187,6 +187,9 @@ impl Findings {
             Some(folder) => write(folder, arguments, &verdict, &self.rows, &self.curve)
                 .map(|page| println!("page       {}", page.display())),
         };
+        if let (Err(failure), false) = (&page, violated.is_empty()) {
+            eprintln!("no page: {failure}");
+        }
         match violated.is_empty() {
             true => page,
             false if arguments.mechanism == Mechanism::Training => {
