@@ -5,17 +5,16 @@
 //! what reached the mechanism.
 
 mod common;
-mod networks;
 
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use common::networks::{Signal, Text, Vision};
 use common::{Small, labels, training, uniform};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler, PoissonSampler};
-use networks::{Signal, Text, Vision};
 use private_training::{
     Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Training,
 };

@@ -15,8 +15,6 @@ mod autoencoder;
 mod burn_layers;
 mod clipping;
 mod flows;
-#[path = "../../../crates/training/tests/networks/mod.rs"]
-mod networks;
 mod reference;
 pub mod runs;
 #[path = "../../../crates/training/tests/common/mod.rs"]

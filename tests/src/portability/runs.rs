@@ -17,7 +17,7 @@ use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use model::adam::ModuleAdam;
 use model::ema::Ema;
 use model::layers::linear;
-use model::swae::{SwaeConfig, framework_initialisation};
+use model::swae::SwaeConfig;
 use model::weights;
 use private_training::{
     Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
@@ -177,9 +177,7 @@ pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()
 
 /// The same for a classifier of burn's own layers by burn's Adam.
 fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
-    // burn's generators differ from device to device.
-    let network = Small::new(3, 4, device);
-    let mut network = framework_initialisation(network, &mut ChaCha20Rng::seed_from_u64(6));
+    let mut network = Small::new(3, 4, device);
     let before = weights::to_host(&network);
     let penalty = Penalty::to(Prior::StandardGaussian).slices(6);
     let objective = objective(alpha, Loss::cross_entropy(), penalty);

@@ -3,12 +3,11 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
-use model::swae::framework_initialisation;
 use private_training::{
     Batch, Clipping, Engine, GroupSizes, Loss, Network, Objective, Penalty, Prior,
 };
 
-use super::networks::{Signal, Text, Vision};
+use super::small::networks::{Signal, Text, Vision};
 use super::{Case, TestDevice, Tolerance, small, wave, wide};
 
 const GROUPS: [usize; 2] = [3, 5];
@@ -84,12 +83,10 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
     values: fn(f32) -> f32,
 ) -> Vec<Case> {
     let gradient = move |kind: Kind, device: &Device, engine, private| {
-        // burn's generators differ from device to device.
-        let network = framework_initialisation(network(device), &mut small::generator(2));
         let records = wave(shape.iter().product()).into_iter().map(values);
         let records = TensorData::new(records.collect::<Vec<f32>>(), shape);
         kind.gradient(
-            &network,
+            &network(device),
             Tensor::from_data(records, device),
             engine,
             private,

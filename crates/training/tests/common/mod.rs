@@ -1,7 +1,9 @@
 //! Networks and records that the tests share.
 #![allow(dead_code)] // each test file uses a part of it
 
-use burn::module::Module;
+pub mod networks;
+
+use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{Linear, LinearConfig};
@@ -26,6 +28,37 @@ pub fn uniform<const D: usize>(shape: [usize; D], seed: u64, device: &Device) ->
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
+struct Drawn {
+    rng: ChaCha20Rng,
+    reach: f32,
+}
+
+impl ModuleMapper for Drawn {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|old| {
+            let shape = old.dims();
+            let count: usize = shape.iter().product();
+            // Linear layers of burn are [d_in, d_out], convolutions [c_out, c_in, k]; a bias follows its weight.
+            match D {
+                1 => {}
+                2 => self.reach = (shape[0] as f32).sqrt().recip(),
+                _ => self.reach = ((count / shape[0]) as f32).sqrt().recip(),
+            }
+            let values: Vec<f32> = (0..count)
+                .map(|_| self.rng.random_range(-self.reach..self.reach))
+                .collect();
+            Tensor::from_data(TensorData::new(values, shape), &old.device())
+        })
+    }
+}
+
+/// `module` with weights of `seed`, the same on every device: burn draws them from one generator of the process,
+/// which tests that run beside each other share.
+fn drawn<M: Module>(module: M, seed: u64) -> M {
+    let rng = generator(seed);
+    module.map(&mut Drawn { rng, reach: 1.0 })
+}
+
 /// Class numbers of records.
 pub fn labels(n: usize, classes: usize, device: &Device) -> Tensor<2> {
     let values: Vec<f32> = (0..n).map(|i| (i % classes) as f32).collect();
@@ -45,13 +78,13 @@ impl Small {
     pub const IMAGE: [usize; 3] = [1, 6, 6];
 
     pub fn new(latent: usize, outputs: usize, device: &Device) -> Self {
-        device.seed(7);
-        Self {
+        let network = Self {
             conv: Conv2dConfig::new([1, 2], [3, 3]).init(device),
             pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
             inner: LinearConfig::new(8, latent).init(device),
             last: LinearConfig::new(latent, outputs).init(device),
-        }
+        };
+        drawn(network, 7)
     }
 
     pub fn chain(&self) -> Chain<'_> {

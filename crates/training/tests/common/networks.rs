@@ -1,5 +1,4 @@
 //! Three networks that between them have every layer that a chain knows.
-#![allow(dead_code)] // each test file uses a part of it
 
 use burn::module::Module;
 use burn::nn::conv::{
@@ -20,6 +19,8 @@ use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{Forward, Layers, Network};
 
+use super::drawn;
+
 /// Images `[2, 8, 8]` to three classes.
 #[derive(Module, Debug)]
 pub struct Vision {
@@ -38,8 +39,7 @@ pub struct Vision {
 
 impl Vision {
     pub fn new(device: &Device) -> Self {
-        device.seed(1);
-        Self {
+        let network = Self {
             // Strided, dilated and padded.
             stem: Conv2dConfig::new([2, 4], [3, 3])
                 .with_stride([2, 1])
@@ -64,7 +64,8 @@ impl Vision {
             last: AdaptiveAvgPool2dConfig::new([2, 2]).init(),
             softplus: SoftplusConfig::new().init(),
             fc: LinearConfig::new(8, 3).init(device),
-        }
+        };
+        drawn(network, 1)
     }
 }
 
@@ -110,14 +111,14 @@ pub struct Signal {
 
 impl Signal {
     pub fn new(device: &Device) -> Self {
-        device.seed(2);
-        Self {
+        let network = Self {
             conv: Conv1dConfig::new(2, 3, 3).init(device),
             pool: MaxPool1dConfig::new(2).with_stride(2).init(),
             left: LinearConfig::new(15, 4).init(device),
             right: LinearConfig::new(15, 2).with_bias(false).init(device),
             fc: LinearConfig::new(6, 3).init(device),
-        }
+        };
+        drawn(network, 2)
     }
 }
 
@@ -155,15 +156,15 @@ pub struct Text {
 
 impl Text {
     pub fn new(device: &Device) -> Self {
-        device.seed(3);
-        Self {
+        let network = Self {
             embedding: EmbeddingConfig::new(6, 4).init(device),
             layer: LayerNormConfig::new(4).init(device),
             inner: LinearConfig::new(4, 3).init(device),
             gelu: Gelu::new(),
             rms: RmsNormConfig::new(3).init(device),
             fc: LinearConfig::new(15, 3).init(device),
-        }
+        };
+        drawn(network, 3)
     }
 }
 
