@@ -13,6 +13,9 @@ use rayon::prelude::*;
 /// The name of shapes that the program draws.
 pub const SHAPES: &str = "shapes";
 
+/// The name of a latent space that learns from nothing.
+pub const COSINES: &str = "cosines";
+
 /// What drawn records show, by the name of what is drawn; none for records of somebody.
 pub fn drawn(name: &str) -> Option<&'static str> {
     match name {

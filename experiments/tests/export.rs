@@ -33,6 +33,9 @@ impl Home {
         };
         let own: &[&str] = match experiment {
             "swae" => &["--batch", "40", "--steps", "3", "--slices", "12"],
+            "flow" if more.contains(&"cosines") => {
+                &["--steps", "3", "--slices", "8", "--latent", "4"]
+            }
             "flow" => &[
                 "--public-epochs",
                 "1",
@@ -140,7 +143,8 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ),
         ("swae", &["--records", "200", "--unconditional"], 1050),
         ("flow", &["--records", "150", "--public-records", "60"], 150),
-        // Where samples vary, each particle makes any number of them.
+        // Latents without weights; where samples vary, each particle makes any number of them.
+        ("flow", &["--records", "150", "--public", "cosines"], 400),
         (
             "flow",
             &[

@@ -278,6 +278,39 @@ fn shapes_are_public_and_of_no_class() {
     assert!(refused.contains("--public-records 0"), "{refused}");
 }
 
+/// Where latents are cosines no public record is read, nothing is trained, and all records are private.
+#[test]
+fn cosines_learn_from_nothing() {
+    let keep = tempfile::tempdir().expect("a folder");
+    let (out, cache) = (keep.path().join("run"), keep.path().join("cache"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    command.args(["--backend", "flex", "--public", "cosines"]);
+    command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
+    command.args(["--steps", "3", "--slices", "32", "--cache-dir"]);
+    let output = command.arg(&cache).arg("--run").arg(&out).output();
+    let output = output.expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("public    cosines, which learn from nothing"),
+        "{printed}"
+    );
+    assert!(!printed.contains("training an autoencoder"), "{printed}");
+    let run = json(&out.join("run.json"));
+    let knew = run["public_knowledge"].as_str().expect("a sentence");
+    assert!(knew.contains("Nothing was learned"), "{knew}");
+    let promise = run["privacy"].as_str().expect("a promise");
+    assert!(
+        promise.contains("Public: cosines, which learn from nothing"),
+        "{promise}"
+    );
+    // 300 records at epsilon 1 bear 60 (300 / 60000)^(1/4) dimensions.
+    let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
+    assert!(config.contains("latent = 16"), "{config}");
+    let weights = std::fs::read(out.join("autoencoder.f32")).expect("no weights");
+    assert!(weights.is_empty());
+}
+
 /// What the folder of a flow of many releases holds at its end.
 const PUBLISHED: &[&str] = &[
     ".lock",
@@ -786,6 +819,13 @@ fn bad_input_is_refused_by_name() {
             "--public shapes",
         ),
         ("--public shapes --dataset images", "--public shapes"),
+        ("--public cosines --dataset images", "--public cosines"),
+        ("--public cosines --start public", "--public cosines"),
+        ("--public cosines --cells 2", "--public cosines"),
+        (
+            "--public cosines --public-epochs 2",
+            "--public-epochs: --public cosines",
+        ),
         ("--records 999999", "--records 999999"),
         ("--step-size -1", "--step-size -1"),
         ("--sensitivity paper-clt", "--sensitivity"),
@@ -813,7 +853,9 @@ fn bad_input_is_refused_by_name() {
         ),
     ];
     refuses(&cases, |out, more| {
-        let mut command = flow(&["--public-records", "200", "--public-epochs", "1"]);
+        let public = ["--public-records", "200", "--public-epochs", "1"];
+        let none = more.contains(&"cosines");
+        let mut command = flow(if none { &[] } else { &public });
         let command = command.args(more).arg("--run").arg(out);
         command.output().expect("the binary starts")
     });

@@ -174,7 +174,7 @@ impl Judge<'_> {
         let firsts = self.rebuilt()?;
         pictures.push((
             "reconstructions.png",
-            "Test images, and what the public autoencoder makes of them".to_string(),
+            "Test images, and what is left of them in their latents".to_string(),
             firsts,
         ));
         Ok(pictures)

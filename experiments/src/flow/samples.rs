@@ -16,7 +16,7 @@ use crate::latents::{Latents, Remaining};
 use crate::records::drawn;
 use crate::variation::Variation;
 
-/// The public autoencoder, whose decoder makes images of latents.
+/// The weights of the public autoencoder, whose decoder makes images of latents; none of cosines.
 const SPACE: &str = "autoencoder.f32";
 
 /// Keeps what samples are made from, and says what it is beside weights and latents.
@@ -47,10 +47,14 @@ fn source(run: &Flow, labelled: bool) -> Source {
         other => drawn(other).unwrap_or("images of another data set"),
     };
     let settings = &run.settings;
-    let mut public_knowledge = format!(
-        "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
-        public.len()
-    );
+    let mut public_knowledge = match settings.cosines() {
+        true => "Nothing was learned from any public record: latents are the lowest cosine frequencies of an image."
+            .into(),
+        false => format!(
+            "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
+            public.len()
+        ),
+    };
     if settings.start == Start::Public {
         public_knowledge += " Particles start at latents of such records";
     }
@@ -114,7 +118,7 @@ pub fn sampler(
 ) -> Result<impl export::Sampler + 'static, Failure> {
     let settings: Settings = folder.read_toml("config.toml")?;
     let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
-    let space = Space::of_weights(&settings, &weights, device)
+    let space = Space::of_weights(&settings, source.shape, &weights, device)
         .map_err(|e| export::damaged(&folder.file(SPACE), &e))?;
     let latents = Latents::read(folder, settings.latent, source.labelled)?;
     Ok(Stored {

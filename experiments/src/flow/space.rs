@@ -1,4 +1,4 @@
-//! The public autoencoder: trained once, stored under the checksum of all that decides it.
+//! The latent space: a public autoencoder, trained once and stored under the checksum of all that decides it, or cosines.
 
 use std::path::Path;
 
@@ -8,7 +8,9 @@ use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::Session;
 use model::ModelError;
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
+use model::latent::{
+    CosineSpace, DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training,
+};
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -27,8 +29,10 @@ const LEARNING_RATE: f64 = 2e-3;
 /// One autoencoder for all seeds of a flow.
 const SEED: u64 = 0;
 
-/// The autoencoder of a run, for images of its size.
+/// The latent space of a run, for images of its size.
 pub enum Space {
+    /// Grey images, by cosines that learned from nothing.
+    Cosines(CosineSpace),
     /// Grey images of up to 32x32.
     Small(Box<SmallAutoencoder>),
     /// Photographs of 64x64.
@@ -38,6 +42,7 @@ pub enum Space {
 impl LatentSpace for Space {
     fn shape(&self) -> ImageShape {
         match self {
+            Self::Cosines(space) => space.shape(),
             Self::Small(space) => space.shape(),
             Self::Dcgan(space) => space.shape(),
         }
@@ -45,6 +50,7 @@ impl LatentSpace for Space {
 
     fn latent(&self) -> usize {
         match self {
+            Self::Cosines(space) => space.latent(),
             Self::Small(space) => space.latent(),
             Self::Dcgan(space) => space.latent(),
         }
@@ -52,6 +58,7 @@ impl LatentSpace for Space {
 
     fn features(&self, images: Tensor<4>) -> Tensor<2> {
         match self {
+            Self::Cosines(space) => space.features(images),
             Self::Small(space) => space.features(images),
             Self::Dcgan(space) => space.features(images),
         }
@@ -59,6 +66,7 @@ impl LatentSpace for Space {
 
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
         match self {
+            Self::Cosines(space) => space.logits(latents),
             Self::Small(space) => space.logits(latents),
             Self::Dcgan(space) => space.logits(latents),
         }
@@ -87,30 +95,32 @@ impl Space {
         Ok(latents)
     }
 
-    /// Its weights, one after the other.
+    /// Its weights, one after the other; cosines have none.
     pub fn weights(&self) -> Vec<f32> {
         match self {
+            Self::Cosines(_) => Vec::new(),
             Self::Small(space) => to_host(space.as_ref()),
             Self::Dcgan(space) => to_host(space.as_ref()),
         }
     }
 
-    /// That of the settings with weights as [`Space::weights`] gives them.
+    /// That of the settings, for images of `shape`, with weights as [`Space::weights`] gives them.
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] for another number of weights.
+    /// [`ModelError::Shape`] for another number of weights; [`ModelError::OutOfRange`] for dimensions that `shape` has not.
     pub fn of_weights(
         settings: &Settings,
+        shape: ImageShape,
         weights: &[f32],
         device: &Device,
     ) -> Result<Self, ModelError> {
-        Ok(
-            match fresh(settings, &mut ChaCha20Rng::seed_from_u64(SEED), device) {
-                Self::Small(space) => Self::Small(Box::new(from_host(*space, weights)?)),
-                Self::Dcgan(space) => Self::Dcgan(Box::new(from_host(*space, weights)?)),
-            },
-        )
+        let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+        Ok(match fresh(settings, shape, &mut rng, device)? {
+            cosines @ Self::Cosines(_) => cosines,
+            Self::Small(space) => Self::Small(Box::new(from_host(*space, weights)?)),
+            Self::Dcgan(space) => Self::Dcgan(Box::new(from_host(*space, weights)?)),
+        })
     }
 
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
@@ -138,7 +148,7 @@ impl Space {
     }
 }
 
-/// The autoencoder of the settings: read from `cache`, or trained and written there.
+/// The latent space of the settings; its autoencoder read from `cache`, or trained and written there.
 ///
 /// # Errors
 ///
@@ -172,7 +182,9 @@ pub fn autoencoder(
     if settings.photographs() {
         key["width"] = json!(settings.width);
     }
-    match fresh(settings, &mut rng, &autodiff) {
+    let fresh = fresh(settings, split.private.shape(), &mut rng, &autodiff);
+    match fresh.map_err(Failure::failed)? {
+        cosines @ Space::Cosines(_) => Ok(cosines),
         Space::Dcgan(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
             .map(|space| Space::Dcgan(Box::new(space))),
         Space::Small(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
@@ -180,15 +192,23 @@ pub fn autoencoder(
     }
 }
 
-/// The autoencoder of the settings before its training.
-fn fresh(settings: &Settings, rng: &mut ChaCha20Rng, device: &Device) -> Space {
+/// The latent space of the settings for private images of `shape`, before its training.
+fn fresh(
+    settings: &Settings,
+    shape: ImageShape,
+    rng: &mut ChaCha20Rng,
+    device: &Device,
+) -> Result<Space, ModelError> {
     let (latent, width) = (settings.latent, settings.width);
-    match settings.photographs() {
+    if settings.cosines() {
+        return CosineSpace::new(shape.side, latent).map(Space::Cosines);
+    }
+    Ok(match settings.photographs() {
         true => Space::Dcgan(Box::new(DcganAutoencoder::new(
             3, latent, width, rng, device,
         ))),
         false => Space::Small(Box::new(SmallAutoencoder::new(1, latent, rng, device))),
-    }
+    })
 }
 
 fn trained<M: LatentSpace + Module>(

@@ -117,7 +117,7 @@ impl Flow {
 impl Experiment for Flow {
     const NAME: &'static str = "flow";
     const ABOUT: &'static str = "Generate images by a private flow in the latent space of a public \
-                                 autoencoder. Values come from the mechanism's preset, and a flag wins \
+                                 autoencoder, or of cosines. Values come from the mechanism's preset, and a flag wins \
                                  over the preset.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];
@@ -225,8 +225,12 @@ impl Experiment for Flow {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (records, name) = (self.split.public.len(), &self.split.public_name);
+        let public = match self.settings.cosines() {
+            true => name.clone(),
+            false => format!("{records} records of {name}"),
+        };
         Ok(vec![
-            format!("public    {records} records of {name}"),
+            format!("public    {public}"),
             format!(
                 "mechanism {}; flows run on the host",
                 self.settings.mechanism.name()

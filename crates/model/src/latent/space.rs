@@ -29,7 +29,7 @@ impl ImageShape {
     }
 }
 
-/// An autoencoder whose latents lie on the unit sphere.
+/// A way from images to latents on the unit sphere, and back.
 pub trait LatentSpace {
     /// The images that it takes and gives.
     fn shape(&self) -> ImageShape;

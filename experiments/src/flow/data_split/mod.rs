@@ -10,7 +10,7 @@ use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
-use crate::records::{Records, SHAPES, Source};
+use crate::records::{COSINES, Records, SHAPES, Source};
 
 use lab::session::{Used, bounded, splits_folder};
 
@@ -31,7 +31,7 @@ const SHAPES_SEED: u64 = 0;
 pub struct DataSplit {
     /// Private training records.
     pub private: Records,
-    /// What the autoencoder is trained on.
+    /// What the autoencoder is trained on; none where there is none.
     pub public: Records,
     /// Public test records.
     pub test: Records,
@@ -89,7 +89,7 @@ impl DataSplit {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, data_dir, 0)?;
         // Before the split is written: a run that is refused must leave none.
-        let other = if ["half", SHAPES].contains(&&*settings.public) {
+        let other = if ["half", SHAPES, COSINES].contains(&&*settings.public) {
             None
         } else {
             let other = self::kind("public", &settings.public)?;
@@ -168,6 +168,9 @@ impl DataSplit {
             let name = "shapes that the program draws by random processes".to_string();
             let indices = (0..all).collect();
             (Records::new(Source::Shapes(shapes), indices, None), name)
+        } else if settings.cosines() {
+            let name = "cosines, which learn from nothing".to_string();
+            (Records::new(train, Vec::new(), None), name)
         } else {
             let indices = halves.map_or_else(Vec::new, |split| split.public().to_vec());
             let name = format!("the public half of {}", kind.name());

@@ -68,6 +68,11 @@ impl Settings {
         let bound =
             "a data set for --mechanism public: shapes have no classes; or say --unconditional";
         bounded("public", &self.public, holds, bound)?;
+        let looks = self.mechanism == Mechanism::Public || self.public_latents();
+        let holds = !(looks && self.cosines());
+        let bound =
+            "public records for --mechanism public, --cells and --start public: cosines have none";
+        bounded("public", &self.public, holds, bound)?;
         let holds = !self.photographs() || self.public == "half";
         bounded("public", &self.public, holds, "half for photographs")?;
         let holds = self.private_part == Part::Half || self.public != "half";

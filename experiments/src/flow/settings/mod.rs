@@ -9,7 +9,7 @@ use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
 use crate::objective::Frame;
-use crate::records::drawn;
+use crate::records::{COSINES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -36,7 +36,8 @@ lab::settings! {
         /// (--data-dir), or gaussians for the toy in the plane.
         dataset: String,
         /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, drawn by
-        /// random processes and of no class, fresh at each pass; or another data set, such as `glyphs`.
+        /// random processes and of no class, fresh at each pass; another data set, such as `glyphs`; or nothing:
+        /// `cosines`, where latents are the lowest frequencies of an image.
         public: String,
         /// Which training records are private: `all`, the default unless --public is `half`, or the other `half`.
         #[flag(value_enum)]
@@ -182,20 +183,30 @@ impl Settings {
             && self.mechanism == Mechanism::Marginals
     }
 
+    /// The dimensions that the private records and the budget bear: `usual` for 60000 at epsilon 1 and the more the larger
+    /// the fourth root of both, `most` at most, and without a budget as at epsilon 10 (docs/results/flow.md).
+    fn borne(&self, usual: f64, most: f64) -> usize {
+        let all = if self.dataset == "usps" { 7291 } else { 60_000 };
+        let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
+        let dimensions = usual * (records * self.epsilon.unwrap_or(10.0)).powf(0.25);
+        (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
+    }
+
     /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
-    /// dimensions as the private records and the budget bear, 24 for 60000 at epsilon 1 and the more the larger the
-    /// fourth root of both, and without a budget as at epsilon 10 (docs/results/flow.md).
+    /// dimensions as there can be.
     fn take_drawn(&mut self, own: &Flags) {
         if own.public_records.is_none() && own.public_epochs.is_none() {
             self.public_records = Some(DRAWN);
             self.public_epochs = 1;
         }
         if own.latent.is_none() {
-            let all = if self.dataset == "usps" { 7291 } else { 60_000 };
-            let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
-            let dimensions = 24.0 * (records * self.epsilon.unwrap_or(10.0)).powf(0.25);
-            self.latent = (4.0 * (dimensions / 4.0).round()).clamp(8.0, 40.0) as usize;
+            self.latent = self.borne(24.0, 40.0);
         }
+    }
+
+    /// Whether latents are cosines, which nothing has to be learned for.
+    pub fn cosines(&self) -> bool {
+        self.public == COSINES
     }
 
     /// Whether the private records are a folder of photographs.
@@ -242,7 +253,10 @@ impl Settings {
 
     /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
-        let suited = Variation::suited(self.drawn_classes(), drawn(&self.public).is_some());
+        let suited = Variation::suited(
+            self.drawn_classes(),
+            self.cosines() || drawn(&self.public).is_some(),
+        );
         suited.or(self.vary_pose, self.vary_texture)
     }
 
@@ -319,6 +333,10 @@ impl session::Settings for Settings {
         }
         if settings.drawn_beside_all() {
             settings.take_drawn(own);
+        }
+        if settings.cosines() {
+            settings.public_records = None;
+            settings.latent = own.latent.unwrap_or(settings.borne(60.0, 120.0));
         }
         let suited = settings.variation();
         settings.vary_pose = own.vary_pose.or(Some(suited.pose));

@@ -1,7 +1,9 @@
-//! Flags that a mechanism has no use for: refused, for a value that is passed over deceives.
+//! Flags that a mechanism or a public side has no use for: refused, for a value that is passed over deceives.
 
 use lab::diagnostic::Failure;
 use lab::session::Arguments;
+
+use crate::records::COSINES;
 
 use super::super::toy;
 use super::Flags;
@@ -22,7 +24,7 @@ const STATISTICS: &[Mechanism] = &[Marginals, Gaussian];
 /// Those that release noisy projections.
 const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 
-/// Refuses flags that `mechanism` does not use.
+/// Refuses flags that `mechanism` does not use, and those of public records where there are none.
 ///
 /// # Errors
 ///
@@ -38,7 +40,18 @@ pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), F
             ));
         }
     }
-    Ok(())
+    let own = &arguments.own;
+    let of_records = [
+        ("public-records", own.public_records.is_some()),
+        ("public-epochs", own.public_epochs.is_some()),
+    ];
+    match of_records.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) if own.public.as_deref() == Some(COSINES) => Err(Failure::input(
+            format!("--{flag}: --public {COSINES} has no use for it"),
+            "leave it out: cosines learn from no record",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what the toy in the plane has no use for: its settings are those of figure 1 of Sebag et al. (2023).
