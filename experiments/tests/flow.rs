@@ -286,7 +286,7 @@ fn cosines_learn_from_nothing() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
     command.args(["--backend", "flex", "--public", "cosines"]);
     command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
-    command.args(["--steps", "3", "--slices", "32", "--cache-dir"]);
+    command.args(["--cells", "2", "--cache-dir"]);
     let output = command.arg(&cache).arg("--run").arg(&out).output();
     let output = output.expect("the binary starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -309,6 +309,43 @@ fn cosines_learn_from_nothing() {
     assert!(config.contains("latent = 16"), "{config}");
     let weights = std::fs::read(out.join("autoencoder.f32")).expect("no weights");
     assert!(weights.is_empty());
+    // A Gaussian a class, and then one a cell of it: two releases of one budget.
+    assert!(config.contains("mechanism = \"mixture\""), "{config}");
+    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    let releases = Entries::parse(&ledger).expect("a ledger");
+    assert_eq!(releases.entries.len(), 2);
+    let event = releases.event().expect("one event");
+    let epsilon = FdpAccountant::default().epsilon(&event, 1e-4);
+    let epsilon = epsilon.expect("covered");
+    assert!((0.99..=1.01).contains(&epsilon), "{epsilon}");
+}
+
+/// A run that was killed between its two releases makes the second one alone; one that has both makes none.
+#[test]
+fn a_mixture_that_was_killed_releases_nothing_twice() {
+    let settings = ["--mechanism", "mixture", "--cells", "2", "--epsilon", "2"];
+    let (_keep, out) = folder();
+    let output = small(&out, &settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ledger = out.join("ledger.jsonl");
+    let both = std::fs::read_to_string(&ledger).expect("a ledger");
+    let latents = std::fs::read(out.join("latents.f32")).expect("latents");
+    let again = |left: &[&str]| {
+        std::fs::remove_file(out.join("run.json")).expect("removed");
+        for name in left {
+            std::fs::remove_file(out.join(name)).expect("removed");
+        }
+        let output = small(&out, &settings);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        std::fs::read(out.join("latents.f32")).expect("latents")
+    };
+    assert_eq!(again(&[]), latents);
+    assert_eq!(std::fs::read_to_string(&ledger).expect("a ledger"), both);
+    let first = both.lines().next().expect("a line").to_string() + "\n";
+    std::fs::write(&ledger, &first).expect("written");
+    assert_ne!(again(&["release.bin"]), latents);
+    let after = Ledger::read(&ledger).expect("a ledger").entries;
+    assert_eq!(after.len(), 2);
 }
 
 /// What the folder of a flow of many releases holds at its end.
@@ -340,10 +377,12 @@ fn every_mechanism_leaves_everything_behind() {
         (GENERATOR, "--unconditional"),
         (&["--mechanism", "gaussian"], "--conditional"),
         (&["--mechanism", "gaussian"], "--unconditional"),
+        (&["--mechanism", "mixture", "--cells", "3"], "--conditional"),
+        (&["--mechanism", "mixture"], "--unconditional"),
         (&["--mechanism", "public"], "--conditional"),
     ] {
         let (_keep, out) = folder();
-        let stepping = !["gaussian", "public"].contains(&mechanism[1]);
+        let stepping = !["gaussian", "mixture", "public"].contains(&mechanism[1]);
         let steps: &[&str] = if stepping { &["--steps", "5"] } else { &[] };
         let output = small(&out, &[mechanism, &[form], steps].concat());
         assert!(
@@ -375,6 +414,7 @@ fn every_mechanism_leaves_everything_behind() {
         let expected = match mechanism[1] {
             "public" => 0,
             "resampled" | "generator" => 5,
+            "mixture" => 2,
             _ => 1,
         };
         assert_eq!(entries, expected, "{mechanism:?}");
@@ -820,8 +860,20 @@ fn bad_input_is_refused_by_name() {
         ),
         ("--public shapes --dataset images", "--public shapes"),
         ("--public cosines --dataset images", "--public cosines"),
-        ("--public cosines --start public", "--public cosines"),
-        ("--public cosines --cells 2", "--public cosines"),
+        (
+            "--public cosines --start public",
+            "--start: --mechanism mixture",
+        ),
+        (
+            "--public cosines --mechanism marginals --start public",
+            "--public cosines",
+        ),
+        (
+            "--public cosines --mechanism marginals --cells 2",
+            "--public cosines",
+        ),
+        ("--mechanism mixture --moments-share 0", "--moments-share 0"),
+        ("--mechanism mixture --cells 0", "--cells 0"),
         (
             "--public cosines --public-epochs 2",
             "--public-epochs: --public cosines",

@@ -58,7 +58,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     if settings.start == Start::Public {
         public_knowledge += " Particles start at latents of such records";
     }
-    if settings.cells > 1 {
+    if settings.public_cells() {
         public_knowledge += " Cells of latents are those of such records";
     }
     if settings.public_latents() {

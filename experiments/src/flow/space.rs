@@ -8,9 +8,7 @@ use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::Session;
 use model::ModelError;
-use model::latent::{
-    CosineSpace, DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training,
-};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -19,6 +17,7 @@ use serde_json::{Value, json};
 use crate::trained::{Place, damaged};
 
 use super::Settings;
+use super::cosines::CosineSpace;
 use super::data_split::DataSplit;
 use crate::records::Records;
 

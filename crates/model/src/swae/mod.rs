@@ -4,9 +4,13 @@
 //! with `Z` uniform in the unit ball (the same, equation 6).
 
 mod architecture;
+mod cells;
 mod initialisation;
 mod moments;
+mod shrinkage;
 
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
+pub use cells::Cell;
 pub use initialisation::framework_initialisation;
-pub use moments::{ClassLatents, class_moments, denoised, labelled_moments, moment_sensitivity};
+pub use moments::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
+pub use shrinkage::{denoised, shrunk_towards};

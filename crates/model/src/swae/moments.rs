@@ -10,6 +10,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 use swd::UniformBall;
 
+use super::cells::Cell;
+use super::shrinkage::denoised;
 use crate::ModelError;
 
 /// The smallest standard deviation of a class's latent Gaussian in any direction.
@@ -127,7 +129,7 @@ impl ClassLatents {
     /// - `released`: the sums of [`class_moments`] for each class, one after the other, with noise;
     /// - `sizes`: the public class sizes; a class of size 0 gets no Gaussian;
     /// - `deviation`: the standard deviation of the noise that is taken out of the eigenvalues of the covariances
-    ///   ([`denoised`]); 0 to leave them as they are.
+    ///   ([`super::denoised`]); 0 to leave them as they are.
     ///
     /// The covariance is projected onto those whose standard deviation is at least 0.02 and whose
     /// trace is at most `radius^2`.
@@ -183,6 +185,39 @@ impl ClassLatents {
             latent,
             radius,
             classes: classes.collect(),
+        };
+        Ok((latents, sizes))
+    }
+
+    /// As [`ClassLatents::from_labelled`], of the sums of [`labelled_moments`] of [`Cell::local`] rows with radius 1: a
+    /// Gaussian for each cell, shrunk towards what was known of it by as much as noise and number of records say.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Shape`] where the lengths differ.
+    pub fn from_cells(
+        released: &[f64],
+        cells: &[Cell],
+        latent: usize,
+        radius: f64,
+        deviation: f64,
+    ) -> Result<(Self, Vec<f64>), ModelError> {
+        let each = 1 + length(latent);
+        check_released(released, each * cells.len())?;
+        let size = |sums: &[f64]| sums[0] / count_weight(1.0);
+        let sizes: Vec<f64> = released.chunks_exact(each).map(size).collect();
+        let of_cell = |((sums, &size), cell): ((&[f64], &f64), &Cell)| {
+            (size >= 1.0).then(|| {
+                let (mean, covariance) = central(&sums[1..], size, latent);
+                let (mean, factor) = cell.told(&mean, &covariance, size, deviation);
+                LatentDistribution::Gaussian(mean, factor)
+            })
+        };
+        let classes = released.chunks_exact(each).zip(&sizes).zip(cells);
+        let latents = Self {
+            latent,
+            radius,
+            classes: classes.map(of_cell).collect(),
         };
         Ok((latents, sizes))
     }
@@ -291,18 +326,9 @@ fn check_released(released: &[f64], expected: usize) -> Result<(), ModelError> {
     })
 }
 
-/// Mean, and a factor `A` with `A A^T` the covariance.
-fn gaussian(
-    sums: &[f64],
-    size: f64,
-    latent: usize,
-    radius: f64,
-    deviation: f64,
-) -> LatentDistribution {
-    let mut mean = DVector::from_fn(latent, |r, _| sums[r] / size);
-    if mean.norm() > radius {
-        mean *= radius / mean.norm();
-    }
+/// Mean and covariance of `size` records with these sums.
+fn central(sums: &[f64], size: f64, latent: usize) -> (DVector<f64>, DMatrix<f64>) {
+    let mean = DVector::from_fn(latent, |r, _| sums[r] / size);
     let mut covariance = DMatrix::zeros(latent, latent);
     let mut index = latent;
     for r in 0..latent {
@@ -318,6 +344,21 @@ fn gaussian(
             index += 1;
         }
     }
+    (mean, covariance)
+}
+
+/// Mean, and a factor `A` with `A A^T` the covariance.
+fn gaussian(
+    sums: &[f64],
+    size: f64,
+    latent: usize,
+    radius: f64,
+    deviation: f64,
+) -> LatentDistribution {
+    let (mut mean, covariance) = central(sums, size, latent);
+    if mean.norm() > radius {
+        mean *= radius / mean.norm();
+    }
     let eigen = SymmetricEigen::new(covariance);
     let off_diagonal = deviation / size / std::f64::consts::SQRT_2;
     let eigenvalues = denoised(eigen.eigenvalues.as_slice(), off_diagonal);
@@ -331,34 +372,6 @@ fn gaussian(
         }
     }
     LatentDistribution::Gaussian(mean, factor)
-}
-
-/// The eigenvalues that come nearest to a symmetric matrix, seen through noise, along the eigenvectors of the noisy one:
-/// `l_i - 2 s^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + eta^2)`.
-///
-/// - `noisy`: the `d` eigenvalues of the noisy matrix;
-/// - `deviation`: `s`, that of the noise of an entry beside the diagonal, `sqrt 2 s` on it.
-///
-/// The noise alone has eigenvalues on a semicircle up to `2 s sqrt d`, and spreads those of the matrix apart; the sum is
-/// `d` times the real part of the resolvent's trace `eta` beside the axis, which tells how far. A single eigenvalue above
-/// the semicircle becomes `sqrt(l^2 - 4 s^2 d)`: what the matrix has along the noisy eigenvector, which is less than the
-/// eigenvalue `(l + sqrt(l^2 - 4 s^2 d)) / 2` that it comes from. Where there is noise alone, all of them come together.
-/// The result may be negative. Source: Bun, Allez, Bouchaud and Potters 2016, Rotational invariant estimator for general
-/// noisy matrices (arXiv 1502.06736), section 4.
-pub fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
-    if deviation <= 0.0 {
-        return noisy.to_vec();
-    }
-    // The width that a semicircle of d eigenvalues leaves between them on average, and somewhat more.
-    let eta = 4.0 * deviation / (noisy.len() as f64).sqrt();
-    let pull = |a: f64| -> f64 {
-        let apart = noisy.iter().map(|b| a - b);
-        apart.map(|x| x / (x * x + eta * eta)).sum()
-    };
-    let shrunk = noisy
-        .iter()
-        .map(|&a| a - 2.0 * deviation * deviation * pull(a));
-    shrunk.collect()
 }
 
 #[cfg(test)]
@@ -477,48 +490,5 @@ mod tests {
         let before = rows.clone();
         wanted.carry(1, &mut rows);
         assert_eq!(rows, before);
-    }
-
-    fn symmetric_noise(d: usize, rng: &mut ChaCha20Rng) -> DMatrix<f64> {
-        let free = DMatrix::from_fn(d, d, |_, _| StandardNormal.sample(rng));
-        let sum: DMatrix<f64> = &free + free.transpose();
-        sum / std::f64::consts::SQRT_2
-    }
-
-    /// Fixed seeds: a spike above the semicircle, noise alone, and a decaying spectrum such as that of latents, whose
-    /// squared error falls by a third at least.
-    #[test]
-    fn eigenvalues_lose_what_the_noise_gave_them() {
-        let (d, rng) = (32, &mut ChaCha20Rng::seed_from_u64(2));
-        assert_eq!(denoised(&[1.0, 2.0], 0.0), [1.0, 2.0]);
-        let noise = symmetric_noise(d, rng);
-        let edge = 2.0 * (d as f64).sqrt();
-        let error = |truth: &DMatrix<f64>, deviation: f64| {
-            let noisy = truth + &noise * deviation;
-            let eigen = SymmetricEigen::new(noisy.clone());
-            let values = DVector::from_vec(denoised(eigen.eigenvalues.as_slice(), deviation));
-            let back = &eigen.eigenvectors
-                * DMatrix::from_diagonal(&values)
-                * eigen.eigenvectors.transpose();
-            [(noisy - truth).norm(), (back - truth).norm()]
-        };
-        let [before, after] = error(&DMatrix::zeros(d, d), 1.0);
-        assert!(after < 0.45 * before, "{before} {after}");
-        let decaying =
-            DMatrix::from_diagonal(&DVector::from_fn(d, |i, _| edge * 0.8_f64.powi(i as i32)));
-        let [before, after] = error(&decaying, 0.5);
-        assert!(after < 0.82 * before, "{before} {after}");
-        let mut spiked = DMatrix::zeros(d, d);
-        spiked[(0, 0)] = 2.0 * edge;
-        let eigen = SymmetricEigen::new(spiked + &noise);
-        let largest = eigen.eigenvalues.max();
-        let found = denoised(eigen.eigenvalues.as_slice(), 1.0)
-            .into_iter()
-            .fold(0.0, f64::max);
-        let formula = (largest * largest - edge * edge).sqrt();
-        assert!(
-            (found / formula - 1.0).abs() < 0.02,
-            "{largest} {found} {formula}"
-        );
     }
 }

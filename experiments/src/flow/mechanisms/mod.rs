@@ -2,6 +2,7 @@
 
 mod gaussian;
 mod generator;
+mod mixture;
 mod particles;
 mod public;
 mod resampled;
@@ -128,6 +129,7 @@ impl Flow {
             Mechanism::Resampled => Moved::Resampled(self.first_particles(None)?),
             Mechanism::Generator => self.generator(),
             Mechanism::Gaussian => Moved::Rows(self.gaussian(session)?),
+            Mechanism::Mixture => Moved::Rows(self.mixture(session)?),
             Mechanism::Public => Moved::Rows(self.public_records(session)?),
         };
         Ok(())

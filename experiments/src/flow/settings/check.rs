@@ -107,8 +107,11 @@ impl Settings {
         let share = self.moments_share;
         let bound = "at least 0 and below 1";
         bounded("moments-share", share, (0.0..1.0).contains(&share), bound)?;
-        let holds = share == 0.0 || self.mechanism == Mechanism::Marginals;
-        let bound = format!("0 for {}", self.mechanism.name());
+        let holds = (share > 0.0) == self.moments_first();
+        let bound = match self.mechanism {
+            Mechanism::Mixture => "above 0 for mixture".into(),
+            other => format!("0 for {}", other.name()),
+        };
         bounded("moments-share", share, holds, &bound)?;
         let holds = self.bins.is_power_of_two() && self.bins >= 2;
         bounded("bins", self.bins, holds, "a power of two of at least 2")?;
@@ -122,8 +125,7 @@ impl Settings {
         bounded("sensitivity", "published", holds, "proved for counts")?;
         let holds = proved || self.frame == Frame::Iid;
         bounded("frame", "tight", holds, "iid for published sensitivities")?;
-        let still = matches!(self.mechanism, Mechanism::Gaussian | Mechanism::Public);
-        let holds = still || self.step_count(1).max(self.epochs.unwrap_or(0)) > 0;
+        let holds = !self.mechanism.moves() || self.step_count(1).max(self.epochs.unwrap_or(0)) > 0;
         bounded("steps", 0, holds, "at least 1")
     }
 }

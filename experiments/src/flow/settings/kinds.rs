@@ -16,6 +16,8 @@ pub enum Mechanism {
     Generator,
     /// One private Gaussian, or one a class.
     Gaussian,
+    /// A private Gaussian of each class, and then one of each of the cells that it is cut into (`--cells`).
+    Mixture,
     /// The public records decoded: what no private record was needed for.
     Public,
 }
@@ -29,6 +31,7 @@ impl Mechanism {
             Self::Fixed => "fixed",
             Self::Generator => "generator",
             Self::Gaussian => "gaussian",
+            Self::Mixture => "mixture",
             Self::Public => "public",
         }
     }
@@ -40,8 +43,14 @@ impl Mechanism {
             Self::Fixed => include_str!("../../../../assets/flow/fixed.toml"),
             Self::Generator => include_str!("../../../../assets/flow/generator.toml"),
             Self::Gaussian => include_str!("../../../../assets/flow/gaussian.toml"),
+            Self::Mixture => include_str!("../../../../assets/flow/mixture.toml"),
             Self::Public => include_str!("../../../../assets/flow/public.toml"),
         }
+    }
+
+    /// Whether steps make its samples.
+    pub fn moves(self) -> bool {
+        !matches!(self, Self::Gaussian | Self::Mixture | Self::Public)
     }
 
     /// Whether each step makes a release of its own.

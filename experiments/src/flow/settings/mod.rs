@@ -48,8 +48,9 @@ lab::settings! {
         #[flag(value_enum)]
         #[setting(default)]
         labels: Labels,
-        /// Public cells of each class, by the nearest of so many centres of public latents: each has histograms and
-        /// moments of its own, at the same noise. 1 for none.
+        /// Cells of each class, by the nearest of so many centres: each has moments, and histograms, of its own, at the
+        /// same noise. `mixture` finds them in the Gaussian of the class, and has as many as records and budget bear by
+        /// default; the others find them in public latents. 1 for none.
         #[setting(default = "one")]
         cells: usize,
         /// Noisy covariances: as released, or denoised.
@@ -192,6 +193,12 @@ impl Settings {
         (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
     }
 
+    /// The cells of a class that the private records and the budget bear.
+    fn borne_cells(&self) -> usize {
+        let epsilon = self.epsilon.unwrap_or(10.0);
+        (4.0 * epsilon.powf(0.9)).round().clamp(1.0, 32.0) as usize
+    }
+
     /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
     /// dimensions as there can be.
     fn take_drawn(&mut self, own: &Flags) {
@@ -221,7 +228,11 @@ impl Settings {
 
     /// Whether moments are released first, for marginals to be counted around.
     pub fn moments_first(&self) -> bool {
-        self.mechanism == Mechanism::Marginals && self.moments_share > 0.0
+        match self.mechanism {
+            Mechanism::Marginals => self.moments_share > 0.0,
+            Mechanism::Mixture => true,
+            _ => false,
+        }
     }
 
     /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.
@@ -235,9 +246,14 @@ impl Settings {
         self.conditional && self.labels == Labels::Public
     }
 
+    /// Whether cells are those of public latents, and not of what was released before.
+    pub fn public_cells(&self) -> bool {
+        self.cells > 1 && self.mechanism != Mechanism::Mixture
+    }
+
     /// Whether latents of public records are looked at, beyond what the autoencoder learned.
     pub fn public_latents(&self) -> bool {
-        self.start == Start::Public || self.cells > 1
+        self.start == Start::Public || self.public_cells()
     }
 
     /// Whether the program draws public records that show the classes of the private ones.
@@ -271,7 +287,7 @@ impl Settings {
     /// Steps for `records` private records.
     pub fn step_count(&self, records: usize) -> u64 {
         match (self.steps, self.epochs, self.batch) {
-            _ if matches!(self.mechanism, Mechanism::Gaussian | Mechanism::Public) => 0,
+            _ if !self.mechanism.moves() => 0,
             (Some(steps), _, _) => steps,
             (None, Some(epochs), Some(batch)) => epochs * records.div_ceil(batch.max(1)) as u64,
             _ => 0,
@@ -284,7 +300,10 @@ impl session::Settings for Settings {
 
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let (own, common) = (&arguments.own, &arguments.common);
-        let mechanism = own.mechanism.unwrap_or(Mechanism::Marginals);
+        let mechanism = own.mechanism.unwrap_or(match own.public.as_deref() {
+            Some(COSINES) => Mechanism::Mixture,
+            _ => Mechanism::Marginals,
+        });
         unused::check(arguments, mechanism)?;
         let mut settings: Self = arguments.over(mechanism.preset())?;
         if text_in(mechanism.preset(), "dataset").as_ref() != Some(&settings.dataset) {
@@ -297,7 +316,7 @@ impl session::Settings for Settings {
                 false => Part::All,
             };
         }
-        if own.start.is_none() && settings.moments_first() {
+        if own.start.is_none() && mechanism == Mechanism::Marginals && settings.moments_first() {
             settings.start = match settings.drawn_classes() {
                 true => Start::Public,
                 false => Start::Gaussian,
@@ -337,6 +356,9 @@ impl session::Settings for Settings {
         if settings.cosines() {
             settings.public_records = None;
             settings.latent = own.latent.unwrap_or(settings.borne(60.0, 120.0));
+        }
+        if mechanism == Mechanism::Mixture && own.cells.is_none() {
+            settings.cells = settings.borne_cells();
         }
         let suited = settings.variation();
         settings.vary_pose = own.vary_pose.or(Some(suited.pose));

@@ -7,10 +7,10 @@ use crate::records::COSINES;
 
 use super::super::toy;
 use super::Flags;
-use super::Mechanism::{self, Fixed, Gaussian, Generator, Marginals, Resampled};
+use super::Mechanism::{self, Fixed, Gaussian, Generator, Marginals, Mixture, Resampled};
 
 /// Mechanisms that see private records.
-const PRIVATE: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator, Gaussian];
+const PRIVATE: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator, Gaussian, Mixture];
 /// Mechanisms that take steps.
 const STEPPING: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator];
 /// Those whose steps move particles.
@@ -20,7 +20,7 @@ const EACH_STEP: &[Mechanism] = &[Resampled, Generator];
 /// Those that release first and step afterwards.
 const STORED: &[Mechanism] = &[Marginals, Fixed];
 /// Those that release statistics of all records of a group.
-const STATISTICS: &[Mechanism] = &[Marginals, Gaussian];
+const STATISTICS: &[Mechanism] = &[Marginals, Gaussian, Mixture];
 /// Those that release noisy projections.
 const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 

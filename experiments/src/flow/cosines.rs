@@ -1,11 +1,9 @@
 //! A latent space that learned from nothing: the lowest cosine frequencies of an image.
 
-use std::f32::consts::PI;
-
 use burn::tensor::{Device, Tensor, TensorData};
-
-use super::space::{ImageShape, LatentSpace};
-use crate::ModelError;
+use data::transform::Dct;
+use model::ModelError;
+use model::latent::{ImageShape, LatentSpace};
 
 /// What every pixel is less: images of things before a dark background have about this mean.
 const MEAN: f32 = 0.25;
@@ -18,14 +16,14 @@ const LAST: f32 = 0.05;
 
 /// Grey images `[1, s, s]` to the unit sphere in `d` dimensions, and back, by a discrete cosine transform.
 ///
-/// `c_k = <x - 1/4, e_k>` for the `d - 1` lowest frequencies `k = (a, b)`, by `a^2 + b^2`, of the orthonormal transform;
+/// `c_k = <x - 1/4, e_k>` for the `d - 1` lowest frequencies `k = (a, b)`, by `a^2 + b^2`, of the orthonormal transform ([`Dct`]);
 /// the latent is `(w_k c_k, r) / ||(w_k c_k, r)||` with `w_k = (1 + ||k||)^(1/2)` and `r = 0.15 s`. So the length of the
 /// coefficients is kept beside their direction, a latent is of norm 1 whatever the image, and every image of these
 /// frequencies comes back. Nothing here depends on any record, public or private.
 #[derive(Debug, Clone)]
 pub struct CosineSpace {
     side: usize,
-    /// `[s s, d - 1]`.
+    /// `[d - 1, s s]`.
     basis: Vec<f32>,
     weights: Vec<f32>,
 }
@@ -37,35 +35,17 @@ impl CosineSpace {
     ///
     /// [`ModelError::OutOfRange`] where there are not so many frequencies.
     pub fn new(side: usize, latent: usize) -> Result<Self, ModelError> {
-        if latent < 2 || latent > side * side + 1 {
-            return Err(ModelError::OutOfRange {
-                name: "latent dimensions of cosines",
-                value: latent as f64,
-                bound: format!("between 2 and {}", side * side + 1),
-            });
-        }
-        let mut frequencies: Vec<(usize, usize)> = (0..side)
-            .flat_map(|a| (0..side).map(move |b| (a, b)))
-            .collect();
-        frequencies.sort_by_key(|&(a, b)| (a * a + b * b, a));
-        frequencies.truncate(latent - 1);
-        let wave = |k: usize, place: usize| {
-            let scale = if k == 0 { 1.0_f32 } else { 2.0 };
-            let phase = PI * (place as f32 + 0.5) * k as f32 / side as f32;
-            (scale / side as f32).sqrt() * phase.cos()
-        };
-        let pixels = (0..side * side).map(|pixel| (pixel / side, pixel % side));
-        let basis = pixels
-            .flat_map(|(row, column)| {
-                let at = |&(a, b): &(usize, usize)| wave(a, row) * wave(b, column);
-                frequencies.iter().map(at).collect::<Vec<_>>()
-            })
-            .collect();
-        let weight = |&(a, b): &(usize, usize)| (1.0 + (a as f32).hypot(b as f32)).powf(WEIGHT);
+        let dct = Dct::new(1, side, latent.saturating_sub(1));
+        let dct = dct.map_err(|_| ModelError::OutOfRange {
+            name: "latent dimensions of cosines",
+            value: latent as f64,
+            bound: format!("between 2 and {}", side * side + 1),
+        })?;
+        let weight = |&[a, b]: &[usize; 2]| (1.0 + (a as f32).hypot(b as f32)).powf(WEIGHT);
         Ok(Self {
             side,
-            basis,
-            weights: frequencies.iter().map(weight).collect(),
+            basis: dct.matrix(),
+            weights: dct.kept().iter().map(weight).collect(),
         })
     }
 
@@ -74,7 +54,7 @@ impl CosineSpace {
     }
 
     fn basis(&self, device: &Device) -> Tensor<2> {
-        let shape = [self.side * self.side, self.weights.len()];
+        let shape = [self.weights.len(), self.side * self.side];
         Tensor::from_data(TensorData::new(self.basis.clone(), shape), device)
     }
 
@@ -99,7 +79,7 @@ impl LatentSpace for CosineSpace {
     fn features(&self, images: Tensor<4>) -> Tensor<2> {
         let (n, device) = (images.dims()[0], images.device());
         let pixels = images.reshape([n, self.side * self.side]) - MEAN;
-        let weighted = pixels.matmul(self.basis(&device)) * self.weights(&device);
+        let weighted = pixels.matmul(self.basis(&device).transpose()) * self.weights(&device);
         let last = Tensor::full([n, 1], self.radius(), &device);
         Tensor::cat(vec![weighted, last], 1)
     }
@@ -115,7 +95,7 @@ impl LatentSpace for CosineSpace {
         let last = latents.clone().narrow(1, d - 1, 1).clamp_min(LAST);
         let length = last.recip() * self.radius();
         let coefficients = latents.narrow(1, 0, d - 1) * length / self.weights(&device);
-        let pixels = coefficients.matmul(self.basis(&device).transpose()) + MEAN;
+        let pixels = coefficients.matmul(self.basis(&device)) + MEAN;
         pixels.clamp(0.0, 1.0).reshape([n, 1, self.side, self.side])
     }
 }

@@ -1,0 +1,184 @@
+//! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
+
+use lab::diagnostic::Failure;
+use lab::session::{Released, Session};
+use model::swae::{Cell, ClassLatents, labelled_moments, moment_sensitivity};
+
+use super::super::cells::Cells;
+use super::super::groups::apportion;
+use super::super::plan::{MOMENTS, RELEASE};
+use super::super::train::Flow;
+use super::{Generated, normalise};
+use crate::release::{Values, release_once};
+
+/// Samples of a class's Gaussian, which its cells are made of.
+const SAMPLES: usize = 20_000;
+/// Local rows lie in the ball of this radius.
+const RADIUS: f64 = 1.0;
+
+/// The cells of all classes: a function of what was released of these, and of public randomness.
+pub(in super::super) struct Cut {
+    cells: Cells,
+    /// Class after class, as many each.
+    known: Vec<Cell>,
+}
+
+impl Cut {
+    /// `each` cells of each class, around the centres of samples of its Gaussian on the sphere.
+    pub(in super::super) fn of(
+        classes: &ClassLatents,
+        count: usize,
+        each: usize,
+        dim: usize,
+        rng: &mut impl rand::Rng,
+    ) -> Self {
+        let samples = |class| {
+            let mut rows = classes.sample(class, SAMPLES, rng);
+            normalise(&mut rows, dim);
+            rows
+        };
+        let samples: Vec<Vec<f32>> = (0..count).map(samples).collect();
+        let cells = Cells::around(&samples, each, dim, rng);
+        let mut known = Vec::with_capacity(count * each);
+        for (class, rows) in samples.iter().enumerate() {
+            let mut parts = vec![Vec::new(); each];
+            for row in rows.chunks_exact(dim) {
+                parts[cells.place(class, row)].extend_from_slice(row);
+            }
+            known.extend(parts.iter().map(|rows| Cell::of(rows, dim)));
+        }
+        Self { cells, known }
+    }
+
+    /// Private rows by class and cell, as each cell sees them.
+    pub(in super::super) fn local(&self, classes: &[Vec<f32>], dim: usize) -> Vec<Vec<f32>> {
+        let each = self.cells.count();
+        let mut local = vec![Vec::new(); self.known.len()];
+        for (class, rows) in classes.iter().enumerate() {
+            for row in rows.chunks_exact(dim) {
+                let group = class * each + self.cells.place(class, row);
+                local[group].extend(self.known[group].local(row));
+            }
+        }
+        local
+    }
+}
+
+impl Flow {
+    /// Latents of the Gaussians of all cells. The cells are made of the first release, of one Gaussian a class; so which
+    /// of them a record is in is known from the record and from what was released, and the second release is of moments
+    /// of groups, as the first one was.
+    pub(super) fn mixture(&mut self, session: &mut Session) -> Result<Generated, Failure> {
+        let (d, each) = (self.groups.dim, self.settings.cells);
+        let classes = self.moments(session, MOMENTS)?;
+        let count = self.groups.latents.len();
+        let cut = Cut::of(&classes, count, each, d, &mut self.public);
+        let released = match Released::read(&session.folder, RELEASE)? {
+            Some(released) => released,
+            None => {
+                let sums = labelled_moments(&cut.local(&self.groups.latents, d), d, RADIUS);
+                let values = Values::new(&[sums], moment_sensitivity(RADIUS));
+                let (releaser, ledger) = (&mut self.releaser, &mut session.ledger);
+                let released = release_once(releaser, RELEASE, &values, ledger)?;
+                released.write(&session.folder, RELEASE, session.ledger.releases())?;
+                released
+            }
+        };
+        let (values, noise) = (released.groups.concat(), released.deviation);
+        let mixture = ClassLatents::from_cells(&values, &cut.known, d, RADIUS, noise);
+        let (mixture, sizes) = mixture.map_err(Failure::failed)?;
+        let particles = apportion(&sizes, self.total_particles());
+        let (mut rows, mut labels) = (Vec::new(), Vec::new());
+        for (cell, &n) in particles.iter().enumerate() {
+            // A cell that tells of no record has no sample.
+            if mixture.gaussian(cell).is_some() {
+                rows.extend(mixture.sample(cell, n, &mut self.public));
+                labels.extend(std::iter::repeat_n(self.groups.class(cell / each), n));
+            }
+        }
+        normalise(&mut rows, d);
+        Ok(Generated {
+            rows,
+            labels: self.groups.classes.as_ref().map(|_| labels),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+
+    const DIM: usize = 2;
+    const CLASSES: usize = 2;
+    const EACH: usize = 3;
+
+    /// Cells of two classes, as a release of their moments tells.
+    fn cut(rng: &mut ChaCha20Rng) -> Cut {
+        let mut rows = |at: [f32; 2]| -> Vec<f32> {
+            (0..400)
+                .flat_map(|_| at.map(|at| at + rng.random_range(-0.3..0.3)))
+                .collect()
+        };
+        let sums = labelled_moments(&[rows([0.6, 0.2]), rows([-0.2, 0.5])], DIM, RADIUS);
+        let classes = ClassLatents::from_labelled(&sums, CLASSES, DIM, RADIUS, 3.0);
+        Cut::of(&classes.unwrap().0, CLASSES, EACH, DIM, rng)
+    }
+
+    fn moved(a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Neighbours replace a record with its label: near, far, not finite, of another class or cell. What is released of
+    /// them is within what is declared, and comes near to it; without the ball that local rows are put into it is not.
+    #[test]
+    fn moments_of_cells_of_neighbours_are_within_what_is_declared() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let declared = moment_sensitivity(RADIUS);
+        let (mut largest, mut loose) = (0.0_f64, 0.0_f64);
+        for _ in 0..40 {
+            let cut = cut(rng);
+            for _ in 0..100 {
+                let mut record = || {
+                    let length = [0.1, 1.0, 1e3, f32::NAN][rng.random_range(0..4)];
+                    let row = [0; DIM].map(|_| length * rng.random_range(-1.0..1.0_f32));
+                    (row, rng.random_range(0..CLASSES))
+                };
+                let others = [record(), record(), record()];
+                let (one, two) = (record(), record());
+                let sums = |last, radius: f64| {
+                    let mut classes = vec![Vec::new(); CLASSES];
+                    for (row, class) in others.into_iter().chain([last]) {
+                        classes[class].extend_from_slice(&row);
+                    }
+                    labelled_moments(&cut.local(&classes, DIM), DIM, radius)
+                };
+                let apart = |radius| moved(&sums(one, radius), &sums(two, radius));
+                largest = largest.max(apart(RADIUS));
+                loose = loose.max(apart(10.0 * RADIUS));
+            }
+        }
+        assert!(
+            largest <= declared * (1.0 + 1e-6),
+            "{largest} of {declared}"
+        );
+        assert!(
+            largest > 0.95 * declared && loose > declared,
+            "{largest} {loose}"
+        );
+    }
+
+    /// All that is public of two neighbours is the same: the cells come from what was released.
+    #[test]
+    fn cells_are_the_same_for_the_same_release() {
+        let cells = || {
+            cut(&mut ChaCha20Rng::seed_from_u64(2)).local(&[vec![0.5, 0.1], vec![0.3, 0.4]], DIM)
+        };
+        assert_eq!(cells(), cells());
+        let rows: usize = cells().iter().map(Vec::len).sum();
+        assert_eq!((rows, cells().len()), (2 * DIM, CLASSES * EACH));
+    }
+}
