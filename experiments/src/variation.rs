@@ -28,6 +28,10 @@ const KNOTS: usize = 4;
 const GAIN: f32 = 0.25;
 const FABRIC: f32 = 0.3;
 const GRAIN: f32 = 0.2;
+/// The deviation of the logarithm of the exponent of brightness.
+const CURVE: f32 = 0.5;
+/// The largest brightness that becomes black.
+const SHADE: f32 = 0.15;
 
 /// How much samples vary.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -37,27 +41,33 @@ pub struct Variation {
     pub pose: f64,
     /// Of brightness: 0 for none, 1 for deviations of a quarter between images and of a third within them.
     pub texture: f64,
+    /// Of tone, the curve that brightness `v` follows all over an image, `max(0, (v^g - s) / (1 - s))`: 0 for none, 1 for
+    /// `log g` normal of deviation 0.5 and a shade `s` uniform up to 0.15.
+    pub tone: f64,
 }
 
 impl Variation {
     /// What suits the records, where nothing is asked for.
     ///
     /// - `digits`: the private ones are digits, and so are the public ones: it is known that they may turn.
-    /// - `drawn`: the program draws the public ones, with fewer textures than there are.
-    pub fn suited(digits: bool, drawn: bool) -> Self {
+    /// - `drawn`: the program draws the public ones, with fewer textures than there are;
+    /// - `smooth`: samples are sums of smooth waves, whose edges have halos.
+    pub fn suited(digits: bool, drawn: bool, smooth: bool) -> Self {
         let one_where = |holds| f64::from(u8::from(holds));
         Self {
             pose: one_where(digits),
-            texture: one_where(drawn),
+            texture: if smooth { 0.6 } else { one_where(drawn) },
+            tone: one_where(smooth),
         }
     }
 
     /// With the amounts that are asked for in their places.
     #[must_use]
-    pub fn or(self, pose: Option<f64>, texture: Option<f64>) -> Self {
+    pub fn or(self, pose: Option<f64>, texture: Option<f64>, tone: Option<f64>) -> Self {
         Self {
             pose: pose.unwrap_or(self.pose),
             texture: texture.unwrap_or(self.texture),
+            tone: tone.unwrap_or(self.tone),
         }
     }
 
@@ -66,20 +76,21 @@ impl Variation {
     /// [`Failure::BadInput`] names the amount that is out of its bounds.
     pub fn check(self) -> Result<(), Failure> {
         within("vary-pose", self.pose, 0.0, 3.0, Ends::BOTH)?;
-        within("vary-texture", self.texture, 0.0, 3.0, Ends::BOTH)
+        within("vary-texture", self.texture, 0.0, 3.0, Ends::BOTH)?;
+        within("vary-tone", self.tone, 0.0, 3.0, Ends::BOTH)
     }
 
     /// Whether samples vary at all: then one latent makes any number of them.
     pub fn any(self) -> bool {
-        self.pose > 0.0 || self.texture > 0.0
+        self.pose > 0.0 || self.texture > 0.0 || self.tone > 0.0
     }
 
     /// What a card says of it; empty for none.
     pub fn words(self) -> String {
         match self.any() {
             true => format!(
-                " Samples vary at random by public rules: pose {}, texture {}.",
-                self.pose, self.texture
+                " Samples vary at random by public rules: pose {}, texture {}, tone {}.",
+                self.pose, self.texture, self.tone
             ),
             false => String::new(),
         }
@@ -101,6 +112,9 @@ impl Variation {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 if self.pose > 0.0 {
                     moved(image, shape, &Pose::draw(self.pose as f32, &mut rng));
+                }
+                if self.tone > 0.0 {
+                    toned(image, self.tone as f32, &mut rng);
                 }
                 if self.texture > 0.0 {
                     textured(image, shape, self.texture as f32, &mut rng);
@@ -155,6 +169,16 @@ fn moved(image: &mut [f32], shape: ImageShape, pose: &Pose) {
             let from_y = yx * x + yy * y + down + middle;
             *pixel = between(&old, side, from_x, from_y);
         }
+    }
+}
+
+/// Gives an image another tone: what is black stays black, what is white stays white, and faint halos go.
+fn toned(image: &mut [f32], amount: f32, rng: &mut impl Rng) {
+    let curve: f32 = StandardNormal.sample(rng);
+    let exponent = (amount * CURVE * curve).exp();
+    let shade = amount * SHADE * rng.random_range(0.0..=1.0_f32);
+    for pixel in image {
+        *pixel = ((pixel.powf(exponent) - shade) / (1.0 - shade)).max(0.0);
     }
 }
 
@@ -236,8 +260,17 @@ mod tests {
     /// Images of one law do not depend on those beside them, and stay in their range; black stays black.
     #[test]
     fn each_image_varies_by_itself_within_its_range() {
-        for (pose, texture) in [(1.0, 0.0), (0.0, 1.0), (3.0, 3.0)] {
-            let variation = Variation { pose, texture };
+        for [pose, texture, tone] in [
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [3.0, 3.0, 0.0],
+            [0.0, 0.0, 1.0],
+        ] {
+            let variation = Variation {
+                pose,
+                texture,
+                tone,
+            };
             let many = vary(variation, 40, 7);
             assert_eq!(many[..144 * 3], vary(variation, 3, 7));
             assert!(many.iter().all(|p| (0.0..=1.0).contains(p)));
@@ -250,6 +283,28 @@ mod tests {
                 "the mean brightness is {mean} of before"
             );
         }
+    }
+
+    /// Black and white stay, and what is between them follows one curve all over an image. Fixed seed.
+    #[test]
+    fn tone_bends_what_is_between_black_and_white() {
+        let tone = |amount, seed| {
+            let mut image = [0.0, 0.05, 0.3, 0.3, 0.6, 1.0];
+            toned(&mut image, amount, &mut ChaCha8Rng::seed_from_u64(seed));
+            image
+        };
+        assert_eq!(tone(0.0, 1), [0.0, 0.05, 0.3, 0.3, 0.6, 1.0]);
+        let mut faint = 0;
+        for seed in 0..200 {
+            let image = tone(1.0, seed);
+            assert_eq!((image[0], image[2], image[5]), (0.0, image[3], 1.0));
+            assert!(image.is_sorted() && image[4] > 0.0, "{image:?}");
+            faint += u32::from(image[1] == 0.0);
+        }
+        assert!(
+            (60..160).contains(&faint),
+            "{faint} of 200 lose a faint pixel"
+        );
     }
 
     /// Where the middle of a bright square lies, and how bright it is, varies by about what is promised.
@@ -269,11 +324,11 @@ mod tests {
             let (pose, texture) = (
                 Variation {
                     pose: amount,
-                    texture: 0.0,
+                    ..Variation::default()
                 },
                 Variation {
-                    pose: 0.0,
                     texture: amount,
+                    ..Variation::default()
                 },
             );
             // Uniform within 0.42 pixels has the deviation 0.24; bends of 0.18 at knots four pixels apart come on top.
@@ -287,14 +342,18 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_for_suits_the_records() {
-        let of = |digits, drawn| {
-            let suited = Variation::suited(digits, drawn);
-            (suited.pose, suited.texture)
+        let of = |digits, drawn, smooth| {
+            let suited = Variation::suited(digits, drawn, smooth);
+            (suited.pose, suited.texture, suited.tone)
         };
-        assert_eq!(of(false, false), (0.0, 0.0));
-        assert_eq!(of(false, true), (0.0, 1.0));
-        assert_eq!(of(true, true), (1.0, 1.0));
-        let check = |pose| Variation { pose, texture: 0.0 }.check();
+        assert_eq!(of(false, false, false), (0.0, 0.0, 0.0));
+        assert_eq!(of(false, true, false), (0.0, 1.0, 0.0));
+        assert_eq!(of(true, true, false), (1.0, 1.0, 0.0));
+        assert_eq!(of(false, false, true), (0.0, 0.6, 1.0));
+        let check = |pose| {
+            let rest = Variation::default();
+            Variation { pose, ..rest }.check()
+        };
         assert!(check(-1.0).is_err() && check(f64::NAN).is_err());
         assert!(check(3.5).is_err() && check(3.0).is_ok());
     }

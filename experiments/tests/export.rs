@@ -33,9 +33,7 @@ impl Home {
         };
         let own: &[&str] = match experiment {
             "swae" => &["--batch", "40", "--steps", "3", "--slices", "12"],
-            "flow" if more.contains(&"cosines") => {
-                &["--steps", "3", "--slices", "8", "--latent", "4"]
-            }
+            "flow" if more.contains(&"cosines") => &["--latent", "4"],
             "flow" => &[
                 "--public-epochs",
                 "1",

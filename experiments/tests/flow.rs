@@ -304,9 +304,9 @@ fn cosines_learn_from_nothing() {
         promise.contains("Public: cosines, which learn from nothing"),
         "{promise}"
     );
-    // 300 records at epsilon 1 bear 60 (300 / 60000)^(1/4) dimensions.
+    // 300 records at epsilon 1 bear 72 (300 / 60000)^(1/4) dimensions.
     let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
-    assert!(config.contains("latent = 16"), "{config}");
+    assert!(config.contains("latent = 20"), "{config}");
     let weights = std::fs::read(out.join("autoencoder.f32")).expect("no weights");
     assert!(weights.is_empty());
     // A Gaussian a class, and then one a cell of it: two releases of one budget.

@@ -1,4 +1,4 @@
-//! Public cells: a partition of latent space that is a function of public data alone.
+//! Cells: a partition of latent space that is a function of public data, or of what was released before.
 
 use rand::RngExt;
 use rayon::prelude::*;

@@ -7,6 +7,7 @@ mod evaluate;
 mod groups;
 mod mechanisms;
 mod plan;
+mod refined;
 mod report;
 mod samples;
 mod settings;

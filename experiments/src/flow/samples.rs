@@ -47,13 +47,15 @@ fn source(run: &Flow, labelled: bool) -> Source {
         other => drawn(other).unwrap_or("images of another data set"),
     };
     let settings = &run.settings;
-    let mut public_knowledge = match settings.cosines() {
-        true => "Nothing was learned from any public record: latents are the lowest cosine frequencies of an image."
-            .into(),
-        false => format!(
-            "An autoencoder was trained on {} records of {name}: {what}, without their labels.",
-            public.len()
-        ),
+    const COSINES: &str = "latents are the lowest cosine frequencies of an image";
+    let of = format!(
+        "{} records of {name}: {what}, without their labels",
+        public.len()
+    );
+    let mut public_knowledge = match (settings.cosines(), settings.refined()) {
+        (true, false) => format!("Nothing was learned from any public record: {COSINES}."),
+        (true, true) => format!("How to draw images was learned from {of}; {COSINES}."),
+        (false, _) => format!("An autoencoder was trained on {of}."),
     };
     if settings.start == Start::Public {
         public_knowledge += " Particles start at latents of such records";

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
-use lab::session::Session;
+use lab::session::{Session, bounded};
 use model::ModelError;
 use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
 use model::weights::{from_host, to_host};
@@ -19,6 +19,7 @@ use crate::trained::{Place, damaged};
 use super::Settings;
 use super::cosines::CosineSpace;
 use super::data_split::DataSplit;
+use super::refined::RefinedCosines;
 use crate::records::Records;
 
 const BATCH: usize = 25;
@@ -32,6 +33,8 @@ const SEED: u64 = 0;
 pub enum Space {
     /// Grey images, by cosines that learned from nothing.
     Cosines(CosineSpace),
+    /// Grey images, by cosines that public images refine.
+    Refined(Box<RefinedCosines>),
     /// Grey images of up to 32x32.
     Small(Box<SmallAutoencoder>),
     /// Photographs of 64x64.
@@ -42,6 +45,7 @@ impl LatentSpace for Space {
     fn shape(&self) -> ImageShape {
         match self {
             Self::Cosines(space) => space.shape(),
+            Self::Refined(space) => space.shape(),
             Self::Small(space) => space.shape(),
             Self::Dcgan(space) => space.shape(),
         }
@@ -50,6 +54,7 @@ impl LatentSpace for Space {
     fn latent(&self) -> usize {
         match self {
             Self::Cosines(space) => space.latent(),
+            Self::Refined(space) => space.latent(),
             Self::Small(space) => space.latent(),
             Self::Dcgan(space) => space.latent(),
         }
@@ -58,6 +63,7 @@ impl LatentSpace for Space {
     fn features(&self, images: Tensor<4>) -> Tensor<2> {
         match self {
             Self::Cosines(space) => space.features(images),
+            Self::Refined(space) => space.features(images),
             Self::Small(space) => space.features(images),
             Self::Dcgan(space) => space.features(images),
         }
@@ -66,8 +72,18 @@ impl LatentSpace for Space {
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
         match self {
             Self::Cosines(space) => space.logits(latents),
+            Self::Refined(space) => space.logits(latents),
             Self::Small(space) => space.logits(latents),
             Self::Dcgan(space) => space.logits(latents),
+        }
+    }
+
+    fn decode(&self, latents: Tensor<2>) -> Tensor<4> {
+        match self {
+            Self::Cosines(space) => space.decode(latents),
+            Self::Refined(space) => space.decode(latents),
+            Self::Small(space) => space.decode(latents),
+            Self::Dcgan(space) => space.decode(latents),
         }
     }
 }
@@ -98,6 +114,7 @@ impl Space {
     pub fn weights(&self) -> Vec<f32> {
         match self {
             Self::Cosines(_) => Vec::new(),
+            Self::Refined(space) => to_host(space.as_ref()),
             Self::Small(space) => to_host(space.as_ref()),
             Self::Dcgan(space) => to_host(space.as_ref()),
         }
@@ -117,6 +134,7 @@ impl Space {
         let mut rng = ChaCha20Rng::seed_from_u64(SEED);
         Ok(match fresh(settings, shape, &mut rng, device)? {
             cosines @ Self::Cosines(_) => cosines,
+            Self::Refined(space) => Self::Refined(Box::new(from_host(*space, weights)?)),
             Self::Small(space) => Self::Small(Box::new(from_host(*space, weights)?)),
             Self::Dcgan(space) => Self::Dcgan(Box::new(from_host(*space, weights)?)),
         })
@@ -181,9 +199,18 @@ pub fn autoencoder(
     if settings.photographs() {
         key["width"] = json!(settings.width);
     }
+    if settings.refined() {
+        key["encoder"] = json!("cosines");
+        let (public, private) = (split.public.shape().side, split.private.shape().side);
+        let bound =
+            format!("learned: public images have {public} pixels a side, private ones {private}");
+        bounded("encoder", "cosines", public == private, &bound)?;
+    }
     let fresh = fresh(settings, split.private.shape(), &mut rng, &autodiff);
     match fresh.map_err(Failure::failed)? {
         cosines @ Space::Cosines(_) => Ok(cosines),
+        Space::Refined(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+            .map(|space| Space::Refined(Box::new(space))),
         Space::Dcgan(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
             .map(|space| Space::Dcgan(Box::new(space))),
         Space::Small(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
@@ -199,6 +226,10 @@ fn fresh(
     device: &Device,
 ) -> Result<Space, ModelError> {
     let (latent, width) = (settings.latent, settings.width);
+    if settings.refined() {
+        let refined = RefinedCosines::new(shape.side, latent, rng, device)?;
+        return Ok(Space::Refined(Box::new(refined)));
+    }
     if settings.cosines() {
         return CosineSpace::new(shape.side, latent).map(Space::Cosines);
     }

@@ -225,7 +225,7 @@ impl Experiment for Flow {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (records, name) = (self.split.public.len(), &self.split.public_name);
-        let public = match self.settings.cosines() {
+        let public = match self.settings.cosines() && !self.settings.refined() {
             true => name.clone(),
             false => format!("{records} records of {name}"),
         };

@@ -84,6 +84,9 @@ lab::settings! {
         /// How much their brightness and fabric vary at random, 0 for not at all.
         #[setting(default)]
         vary_texture: f64,
+        /// How much their tone varies at random, 0 for not at all.
+        #[setting(default)]
+        vary_tone: f64,
     }
     optional {
         /// Average the weights with this decay, and generate by the average.
@@ -122,6 +125,7 @@ impl Settings {
         Variation {
             pose: self.vary_pose,
             texture: self.vary_texture,
+            tone: self.vary_tone,
         }
     }
 

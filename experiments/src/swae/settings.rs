@@ -134,6 +134,8 @@ lab::settings! {
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
         /// draws the public records).
         vary_texture: f64,
+        /// How much their tone varies at random, 0 for not at all (the default).
+        vary_tone: f64,
         /// Start from public weights: `public` trains them on drawn records (glyphs where the data are digits, else
         /// shapes), `glyphs` or `shapes` on those; or the weights of a finished run on glyphs, by its folder.
         #[flag(value_name = "public|RUN")]
@@ -212,8 +214,8 @@ impl Settings {
     /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
         let digits = start::draws_digits(self).is_ok_and(|digits| digits);
-        let suited = Variation::suited(digits, self.start_from.is_some());
-        suited.or(self.vary_pose, self.vary_texture)
+        let suited = Variation::suited(digits, self.start_from.is_some(), false);
+        suited.or(self.vary_pose, self.vary_texture, self.vary_tone)
     }
 
     /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
@@ -301,6 +303,7 @@ impl session::Settings for Settings {
         let suited = settings.variation();
         settings.vary_pose = own.vary_pose.or(Some(suited.pose));
         settings.vary_texture = own.vary_texture.or(Some(suited.texture));
+        settings.vary_tone = own.vary_tone.or(Some(suited.tone));
         Ok(settings)
     }
 

@@ -6,6 +6,9 @@ use super::shrinkage::shrunk_towards;
 
 /// The radius of a cell, in root mean square distances from its centre: nine rows out of ten lie within.
 const RADIUS: f64 = 1.25;
+/// The radius of local rows. Second moments are what noise spoils: in a ball of radius 2 they have a quarter less of it than
+/// in one of radius 1, in units of their own, and first moments half as much again.
+const BALL: f64 = 2.0;
 /// The least radius: of a cell with hardly a row.
 const LEAST: f64 = 0.01;
 
@@ -18,6 +21,9 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The radius of the ball that local rows are put into before their moments are taken.
+    pub const BALL: f64 = BALL;
+
     /// The cell in which `rows` lie, `[n, d]`, of a distribution that may be seen.
     pub fn of(rows: &[f32], latent: usize) -> Self {
         let count = rows.len() / latent;
@@ -37,14 +43,14 @@ impl Cell {
             covariance[(i, i)] += few * even;
         }
         Self {
-            radius: (RADIUS * covariance.trace().sqrt()).max(LEAST),
+            radius: (RADIUS * covariance.trace().sqrt()).max(LEAST) / BALL,
             centre,
             covariance,
         }
     }
 
-    /// A row as the cell sees it, `(u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
-    /// moments then need the noise of a ball of radius 1, whatever the size of the cell.
+    /// A row as the cell sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
+    /// moments then need the noise of a ball of radius [`Cell::BALL`], whatever the size of the cell.
     pub fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
         let pairs = row.iter().zip(self.centre.iter());
         pairs.map(|(&u, &c)| ((f64::from(u) - c) / self.radius) as f32)
@@ -103,7 +109,7 @@ mod tests {
             .chunks_exact(D)
             .flat_map(|row| known.local(row))
             .collect();
-        let sums = labelled_moments(&[local, Vec::new()], D, 1.0);
+        let sums = labelled_moments(&[local, Vec::new()], D, Cell::BALL);
         let cells = [known.clone(), known];
         let (found, sizes) = ClassLatents::from_cells(&sums, &cells, D, 1.0, 0.0).unwrap();
         assert_eq!(sizes, [20_000.0, 0.0]);
@@ -131,7 +137,7 @@ mod tests {
             let cell = Cell::of(rows, D);
             let local: Vec<f32> = cell.local(&[0.5, 0.6, 0.0]).collect();
             assert!(local.iter().all(|x| x.is_finite()), "{local:?}");
-            let sums = labelled_moments(&[local], D, 1.0);
+            let sums = labelled_moments(&[local], D, Cell::BALL);
             let (found, _) = ClassLatents::from_cells(&sums, &[cell], D, 1.0, 0.5).unwrap();
             let rows = found.sample(0, 5, &mut ChaCha20Rng::seed_from_u64(2));
             assert!(rows.iter().all(|x| x.is_finite()));

@@ -189,7 +189,7 @@ impl ClassLatents {
         Ok((latents, sizes))
     }
 
-    /// As [`ClassLatents::from_labelled`], of the sums of [`labelled_moments`] of [`Cell::local`] rows with radius 1: a
+    /// As [`ClassLatents::from_labelled`], of the sums of [`labelled_moments`] of [`Cell::local`] rows in [`Cell::BALL`]: a
     /// Gaussian for each cell, shrunk towards what was known of it by as much as noise and number of records say.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl ClassLatents {
     ) -> Result<(Self, Vec<f64>), ModelError> {
         let each = 1 + length(latent);
         check_released(released, each * cells.len())?;
-        let size = |sums: &[f64]| sums[0] / count_weight(1.0);
+        let size = |sums: &[f64]| sums[0] / count_weight(Cell::BALL);
         let sizes: Vec<f64> = released.chunks_exact(each).map(size).collect();
         let of_cell = |((sums, &size), cell): ((&[f64], &f64), &Cell)| {
             (size >= 1.0).then(|| {
@@ -298,6 +298,19 @@ impl ClassLatents {
             }
             LatentDistribution::Prior(_) => None,
         }
+    }
+
+    /// The same latents times `factor`.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        self.radius *= factor;
+        for class in self.classes.iter_mut().flatten() {
+            if let LatentDistribution::Gaussian(mean, root) = class {
+                *mean *= factor;
+                *root *= factor;
+            }
+        }
+        self
     }
 
     /// The classes that have a Gaussian.

@@ -168,7 +168,7 @@ impl DataSplit {
             let name = "shapes that the program draws by random processes".to_string();
             let indices = (0..all).collect();
             (Records::new(Source::Shapes(shapes), indices, None), name)
-        } else if settings.cosines() {
+        } else if settings.public == COSINES {
             let name = "cosines, which learn from nothing".to_string();
             (Records::new(train, Vec::new(), None), name)
         } else {

@@ -16,7 +16,7 @@ const RADIUS: f64 = 1.0;
 
 impl Flow {
     pub(super) fn gaussian(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let latents = self.moments(session, RELEASE)?;
+        let latents = self.moments(session, RELEASE, RADIUS)?;
         let mut rows = Vec::new();
         for (group, &n) in self.particles.iter().enumerate() {
             rows.extend(latents.sample(group, n, &mut self.public));
@@ -29,24 +29,29 @@ impl Flow {
     }
 
     /// The Gaussian of each group, from moments that are released once, by the name of the plan.
+    ///
+    /// - `radius`: of the sphere that latents lie on while their moments are taken; the larger, the more of the noise is in
+    ///   first moments.
     pub(super) fn moments(
         &mut self,
         session: &mut Session,
         name: &str,
+        radius: f64,
     ) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
         let released = match Released::read(&session.folder, name)? {
             Some(released) => released,
             None => {
-                let latents = &self.groups.latents;
+                let longer = |rows: &Vec<f32>| rows.iter().map(|x| x * radius as f32).collect();
+                let latents: Vec<Vec<f32>> = self.groups.latents.iter().map(longer).collect();
                 let sums: Vec<Vec<f64>> = match self.settings.sizes_released() {
-                    true => vec![labelled_moments(latents, d, RADIUS)],
+                    true => vec![labelled_moments(&latents, d, radius)],
                     false => latents
                         .iter()
-                        .map(|l| class_moments(l, d, RADIUS))
+                        .map(|l| class_moments(l, d, radius))
                         .collect(),
                 };
-                let values = Values::new(&sums, moment_sensitivity(RADIUS));
+                let values = Values::new(&sums, moment_sensitivity(radius));
                 let released =
                     release_once(&mut self.releaser, name, &values, &mut session.ledger)?;
                 released.write(&session.folder, name, session.ledger.releases())?;
@@ -60,13 +65,14 @@ impl Flow {
         let values = released.groups.concat();
         if !self.settings.sizes_released() {
             let sizes = self.groups.sizes();
-            let latents = ClassLatents::from_released(&values, &sizes, d, RADIUS, deviation);
-            return latents.map_err(Failure::failed);
+            let latents = ClassLatents::from_released(&values, &sizes, d, radius, deviation);
+            let latents = latents.map_err(Failure::failed)?;
+            return Ok(latents.scaled(1.0 / radius));
         }
         let groups = self.groups.latents.len();
-        let latents = ClassLatents::from_labelled(&values, groups, d, RADIUS, deviation);
+        let latents = ClassLatents::from_labelled(&values, groups, d, radius, deviation);
         let (latents, sizes) = latents.map_err(Failure::failed)?;
         self.particles = apportion(&sizes, self.total_particles());
-        Ok(latents)
+        Ok(latents.scaled(1.0 / radius))
     }
 }

@@ -13,8 +13,8 @@ use crate::release::{Values, release_once};
 
 /// Samples of a class's Gaussian, which its cells are made of.
 const SAMPLES: usize = 20_000;
-/// Local rows lie in the ball of this radius.
-const RADIUS: f64 = 1.0;
+/// The ball of local rows, and of latents whose classes' moments are taken.
+const RADIUS: f64 = Cell::BALL;
 
 /// The cells of all classes: a function of what was released of these, and of public randomness.
 pub(in super::super) struct Cut {
@@ -70,7 +70,7 @@ impl Flow {
     /// of groups, as the first one was.
     pub(super) fn mixture(&mut self, session: &mut Session) -> Result<Generated, Failure> {
         let (d, each) = (self.groups.dim, self.settings.cells);
-        let classes = self.moments(session, MOMENTS)?;
+        let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
         let cut = Cut::of(&classes, count, each, d, &mut self.public);
         let released = match Released::read(&session.folder, RELEASE)? {
@@ -85,16 +85,23 @@ impl Flow {
             }
         };
         let (values, noise) = (released.groups.concat(), released.deviation);
-        let mixture = ClassLatents::from_cells(&values, &cut.known, d, RADIUS, noise);
+        let mixture = ClassLatents::from_cells(&values, &cut.known, d, 1.0, noise);
         let (mixture, sizes) = mixture.map_err(Failure::failed)?;
+        // A cell that tells of no record has no sample; where all of them are such, the classes have.
+        let (from, each, sizes) = match mixture.present().is_empty() {
+            true => (&classes, 1, vec![1.0; count]),
+            false => (&mixture, each, sizes),
+        };
+        let present = match from.present() {
+            none if none.is_empty() => (0..count).collect(),
+            some => some,
+        };
+        let sizes: Vec<f64> = present.iter().map(|&cell| sizes[cell]).collect();
         let particles = apportion(&sizes, self.total_particles());
         let (mut rows, mut labels) = (Vec::new(), Vec::new());
-        for (cell, &n) in particles.iter().enumerate() {
-            // A cell that tells of no record has no sample.
-            if mixture.gaussian(cell).is_some() {
-                rows.extend(mixture.sample(cell, n, &mut self.public));
-                labels.extend(std::iter::repeat_n(self.groups.class(cell / each), n));
-            }
+        for (&cell, n) in present.iter().zip(particles) {
+            rows.extend(from.sample(cell, n, &mut self.public));
+            labels.extend(std::iter::repeat_n(self.groups.class(cell / each), n));
         }
         normalise(&mut rows, d);
         Ok(Generated {

@@ -19,7 +19,7 @@ impl Flow {
     pub(super) fn marginals(&mut self, session: &mut Session) -> Result<Moved, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
         let around = if self.settings.moments_first() {
-            Some(self.moments(session, MOMENTS)?)
+            Some(self.moments(session, MOMENTS, 1.0)?)
         } else {
             None
         };

@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::session::{bounded, positive};
 
 use crate::objective::Frame;
-use crate::records::SHAPES;
+use crate::records::{COSINES, SHAPES};
 
 use super::{Mechanism, Norm, Part, Settings, Start};
 
@@ -69,12 +69,14 @@ impl Settings {
             "a data set for --mechanism public: shapes have no classes; or say --unconditional";
         bounded("public", &self.public, holds, bound)?;
         let looks = self.mechanism == Mechanism::Public || self.public_latents();
-        let holds = !(looks && self.cosines());
+        let holds = !(looks && self.public == COSINES);
         let bound =
             "public records for --mechanism public, --cells and --start public: cosines have none";
         bounded("public", &self.public, holds, bound)?;
         let holds = !self.photographs() || self.public == "half";
         bounded("public", &self.public, holds, "half for photographs")?;
+        let holds = !(self.photographs() && self.cosines());
+        bounded("encoder", "cosines", holds, "learned for photographs")?;
         let holds = self.private_part == Part::Half || self.public != "half";
         bounded("private-part", "all", holds, "half for --public half")?;
         let cells = self.cells;
@@ -93,7 +95,8 @@ impl Settings {
         let epochs = self.public_epochs;
         bounded("public-epochs", epochs, epochs > 0, "at least 1")?;
         let slices = self.flow_slices();
-        let holds = slices > 0 && (self.frame == Frame::Iid || slices >= latent);
+        let framed = self.frame == Frame::Iid || slices >= latent;
+        let holds = !self.mechanism.moves() || (slices > 0 && framed);
         let bound = format!("at least the latent dimension, {latent}, for a tight frame");
         bounded("slices", slices, holds, &bound)?;
         let some = self.slices_per_step.unwrap_or(1);

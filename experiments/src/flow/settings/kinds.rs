@@ -70,6 +70,17 @@ pub enum Labels {
     Public,
 }
 
+/// How images become latents, and latents images.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoder {
+    /// By an autoencoder that public records train.
+    #[default]
+    Learned,
+    /// By the lowest frequencies of an image; public records, where there are any, teach how images of these look.
+    Cosines,
+}
+
 /// Which training records are private.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]

@@ -13,7 +13,7 @@ use crate::records::{COSINES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
-pub use kinds::{Covariances, Labels, Mechanism, Norm, Part, Start};
+pub use kinds::{Covariances, Encoder, Labels, Mechanism, Norm, Part, Start};
 pub use unused::check_toy;
 
 lab::settings! {
@@ -39,6 +39,11 @@ lab::settings! {
         /// random processes and of no class, fresh at each pass; another data set, such as `glyphs`; or nothing:
         /// `cosines`, where latents are the lowest frequencies of an image.
         public: String,
+        /// How images become latents: by an autoencoder that the public records train, or as their lowest frequencies by
+        /// `cosines`, of which public records, where there are any, teach no more than how to draw them.
+        #[flag(value_enum)]
+        #[setting(default)]
+        encoder: Encoder,
         /// Which training records are private: `all`, the default unless --public is `half`, or the other `half`.
         #[flag(value_enum)]
         #[setting(default)]
@@ -64,8 +69,9 @@ lab::settings! {
         start: Start,
         /// Bins of a marginal, a power of two.
         bins: usize,
-        /// The share of the budget (of `1/z^2`) that `marginals` spends on moments first: bins then lie around
-        /// each class's private Gaussian, and noise is drawn towards it. 0 for histograms alone.
+        /// The share of the budget (of `1/z^2`) that goes to moments of classes first. The bins of `marginals` then
+        /// lie around each class's private Gaussian, and noise is drawn towards it; 0 for histograms alone. The cells of
+        /// `mixture` are cut in it.
         #[setting(default)]
         moments_share: f64,
         /// Slices drawn independently, or as a tight frame.
@@ -83,7 +89,7 @@ lab::settings! {
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
         /// Dimension of the latent space (default: 8; beside drawn public records as many as the private ones and the
-        /// budget bear, 24 for 60000 at epsilon 1).
+        /// budget bear, 24 for 60000 at epsilon 1, and 72 of cosines).
         latent: usize,
         /// Channels of the narrowest layer of the autoencoder of photographs.
         #[setting(default = "paper_width")]
@@ -96,8 +102,10 @@ lab::settings! {
         /// pixel, where private records are digits and the public ones glyphs).
         vary_pose: f64,
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
-        /// draws the public records).
+        /// draws the public records, 0.6 for cosines).
         vary_texture: f64,
+        /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos).
+        vary_tone: f64,
         /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
         /// many as asked for at each pass.
         public_records: usize,
@@ -119,7 +127,7 @@ lab::settings! {
         /// multiplier over the proved sensitivity follows. 0.67 is their epsilon 10 on MNIST.
         #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier", "epsilon"])]
         paper_noise: Option<f64>,
-        /// One flow a class, with public class sizes: samples come with labels.
+        /// One flow a class: samples come with labels.
         #[arg(long, overrides_with = "unconditional")]
         conditional: bool,
         /// One flow for all records.
@@ -139,6 +147,9 @@ pub const IMAGES: &str = data::ImageFolder::NAME;
 
 /// Drawn public records, unless another number is asked for: minutes on two cores.
 const DRAWN: usize = 240_000;
+
+/// Drawn public records that teach how images of cosines look, unless another number is asked for.
+const REFINING: usize = 40_000;
 
 fn whole() -> f64 {
     1.0
@@ -181,22 +192,28 @@ impl Settings {
     fn drawn_beside_all(&self) -> bool {
         drawn(&self.public).is_some()
             && self.private_part == Part::All
-            && self.mechanism == Mechanism::Marginals
+            && matches!(self.mechanism, Mechanism::Marginals | Mechanism::Mixture)
+    }
+
+    /// Private records as a share of 60000, times epsilon: what the default sizes of a release follow. A noise multiplier
+    /// of 3.73 has epsilon 1 at delta 1e-5, and no budget counts as epsilon 10.
+    fn told(&self) -> f64 {
+        let all = if self.dataset == "usps" { 7291 } else { 60_000 };
+        let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
+        let by_noise = self.noise_multiplier.map(|z| 3.73 / z);
+        records * self.epsilon.or(by_noise).unwrap_or(10.0)
     }
 
     /// The dimensions that the private records and the budget bear: `usual` for 60000 at epsilon 1 and the more the larger
-    /// the fourth root of both, `most` at most, and without a budget as at epsilon 10 (docs/results/flow.md).
+    /// the fourth root of both, `most` at most (docs/results/flow.md).
     fn borne(&self, usual: f64, most: f64) -> usize {
-        let all = if self.dataset == "usps" { 7291 } else { 60_000 };
-        let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
-        let dimensions = usual * (records * self.epsilon.unwrap_or(10.0)).powf(0.25);
+        let dimensions = usual * self.told().powf(0.25);
         (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
     }
 
-    /// The cells of a class that the private records and the budget bear.
+    /// The cells of a class that they bear: 4 at epsilon 1, 32 at 10.
     fn borne_cells(&self) -> usize {
-        let epsilon = self.epsilon.unwrap_or(10.0);
-        (4.0 * epsilon.powf(0.9)).round().clamp(1.0, 32.0) as usize
+        (4.0 * self.told().powf(0.9)).round().clamp(1.0, 32.0) as usize
     }
 
     /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
@@ -213,7 +230,12 @@ impl Settings {
 
     /// Whether latents are cosines, which nothing has to be learned for.
     pub fn cosines(&self) -> bool {
-        self.public == COSINES
+        self.public == COSINES || self.encoder == Encoder::Cosines
+    }
+
+    /// Whether public records teach how images of cosines look.
+    pub fn refined(&self) -> bool {
+        self.cosines() && self.public != COSINES
     }
 
     /// Whether the private records are a folder of photographs.
@@ -271,9 +293,12 @@ impl Settings {
     pub fn variation(&self) -> Variation {
         let suited = Variation::suited(
             self.drawn_classes(),
-            self.cosines() || drawn(&self.public).is_some(),
+            drawn(&self.public).is_some(),
+            self.cosines(),
         );
-        suited.or(self.vary_pose, self.vary_texture)
+        // Before tone was a setting it was none.
+        let none = self.vary_texture.map(|_| 0.0);
+        suited.or(self.vary_pose, self.vary_texture, self.vary_tone.or(none))
     }
 
     /// Slices of a release of one flow.
@@ -300,9 +325,11 @@ impl session::Settings for Settings {
 
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let (own, common) = (&arguments.own, &arguments.common);
-        let mechanism = own.mechanism.unwrap_or(match own.public.as_deref() {
-            Some(COSINES) => Mechanism::Mixture,
-            _ => Mechanism::Marginals,
+        let cosines =
+            own.public.as_deref() == Some(COSINES) || own.encoder == Some(Encoder::Cosines);
+        let mechanism = own.mechanism.unwrap_or(match cosines {
+            true => Mechanism::Mixture,
+            false => Mechanism::Marginals,
         });
         unused::check(arguments, mechanism)?;
         let mut settings: Self = arguments.over(mechanism.preset())?;
@@ -354,15 +381,28 @@ impl session::Settings for Settings {
             settings.take_drawn(own);
         }
         if settings.cosines() {
+            settings.latent = own.latent.unwrap_or(settings.borne(72.0, 120.0));
+        }
+        if settings.public == COSINES {
             settings.public_records = None;
-            settings.latent = own.latent.unwrap_or(settings.borne(60.0, 120.0));
+        }
+        let asked = own.public_records.is_some() || own.public_epochs.is_some();
+        if settings.refined() && drawn(&settings.public).is_some() && !asked {
+            settings.public_records = Some(REFINING);
+            settings.public_epochs = 1;
         }
         if mechanism == Mechanism::Mixture && own.cells.is_none() {
             settings.cells = settings.borne_cells();
         }
+        (
+            settings.vary_pose,
+            settings.vary_texture,
+            settings.vary_tone,
+        ) = (None, None, None);
         let suited = settings.variation();
         settings.vary_pose = own.vary_pose.or(Some(suited.pose));
         settings.vary_texture = own.vary_texture.or(Some(suited.texture));
+        settings.vary_tone = own.vary_tone.or(Some(suited.tone));
         Ok(settings)
     }
 

@@ -6,8 +6,8 @@ use lab::session::Arguments;
 use crate::records::COSINES;
 
 use super::super::toy;
-use super::Flags;
 use super::Mechanism::{self, Fixed, Gaussian, Generator, Marginals, Mixture, Resampled};
+use super::{Encoder, Flags};
 
 /// Mechanisms that see private records.
 const PRIVATE: &[Mechanism] = &[Marginals, Fixed, Resampled, Generator, Gaussian, Mixture];
@@ -45,6 +45,8 @@ pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), F
         ("public-records", own.public_records.is_some()),
         ("public-epochs", own.public_epochs.is_some()),
     ];
+    let learned = own.encoder == Some(Encoder::Learned);
+    let of_records = of_records.into_iter().chain([("encoder", learned)]);
     match of_records.into_iter().find(|(_, given)| *given) {
         Some((flag, _)) if own.public.as_deref() == Some(COSINES) => Err(Failure::input(
             format!("--{flag}: --public {COSINES} has no use for it"),
@@ -64,6 +66,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     let others = [
         ("mechanism", own.mechanism.is_some()),
         ("public", own.public.is_some()),
+        ("encoder", own.encoder.is_some()),
         ("private-part", own.private_part.is_some()),
         ("records", common.records.is_some()),
         ("public-records", own.public_records.is_some()),
@@ -77,6 +80,7 @@ pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
         ("latent", own.latent.is_some()),
         ("vary-pose", own.vary_pose.is_some()),
         ("vary-texture", own.vary_texture.is_some()),
+        ("vary-tone", own.vary_tone.is_some()),
         ("export", own.export.export.is_some()),
         ("public-epochs", own.public_epochs.is_some()),
         ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
