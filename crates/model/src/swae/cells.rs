@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::shrinkage::shrunk_towards;
 
-/// The radius of a cell, in root mean square distances from its centre: nine rows out of ten lie within.
+/// The radius of a cell, in root mean square distances from its centre: about four rows out of five lie within.
 const RADIUS: f64 = 1.25;
 /// The radius of local rows. Second moments are what noise spoils: in a ball of radius 2 they have a quarter less of it than
 /// in one of radius 1, in units of their own, and first moments half as much again.
