@@ -47,17 +47,19 @@ pub fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
     write_file(path, &[hex(body).as_bytes(), body].concat())
 }
 
-/// Where an autoencoder that is trained on public records is kept: whole, or as far as its training came.
+/// Where a network that is trained on public records is kept: whole, or as far as its training came.
 pub struct Place {
     path: PathBuf,
+    name: &'static str,
 }
 
 impl Place {
-    /// In `cache`, by all that decides the autoencoder.
-    pub fn of(cache: &Path, key: &Value) -> Self {
-        let name = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
+    /// In `cache`, by all that decides the network; `name` is what it is called, with its article.
+    pub fn of(cache: &Path, key: &Value, name: &'static str) -> Self {
+        let file = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
         Self {
-            path: cache.join("autoencoders").join(name),
+            path: cache.join("autoencoders").join(file),
+            name,
         }
     }
 
@@ -75,7 +77,7 @@ impl Place {
         let Some(bytes) = read(&self.path)? else {
             return Ok(None);
         };
-        println!("public    autoencoder {}", self.path.display());
+        println!("public    {}, from {}", self.name, self.path.display());
         Ok(Some(floats_of_bytes(&bytes)))
     }
 
@@ -94,7 +96,7 @@ impl Place {
             0 => String::new(),
             done => format!(", from step {done}"),
         };
-        println!("public    training an autoencoder on {what}{after}");
+        println!("public    training {} on {what}{after}", self.name);
         Ok(from)
     }
 
@@ -118,7 +120,8 @@ impl Place {
             write(&self.part(), &bytes_of(&state()))?;
             let (done, steps) = (step.done, step.steps);
             session.interrupt.check(&format!(
-                "the autoencoder was trained, after step {done} of {steps}"
+                "{} was trained, after step {done} of {steps}",
+                self.name
             ))?;
         }
         Ok(())

@@ -198,17 +198,7 @@ fn all_records_are_private_where_none_of_them_is_public() {
             "--public-epochs",
             "1",
         ]);
-        command.args([
-            "--records",
-            "300",
-            "--delta",
-            "1e-4",
-            "--quick-scores",
-            "--steps",
-            "2",
-            "--slices",
-            "16",
-        ]);
+        command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
         command
             .arg("--cache-dir")
             .arg(keep.path().join("cache"))
@@ -835,7 +825,7 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let output = child.wait_with_output().expect("a child");
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    for words in ["the autoencoder was trained, after step", "--resume"] {
+    for words in ["an autoencoder was trained, after step", "--resume"] {
         assert!(message.contains(words), "{message}");
     }
     let mut child = start(&["--resume", out]);
@@ -874,6 +864,10 @@ fn bad_input_is_refused_by_name() {
         ),
         ("--mechanism mixture --moments-share 0", "--moments-share 0"),
         ("--mechanism mixture --cells 0", "--cells 0"),
+        (
+            "--mechanism mixture --covariances noisy",
+            "--covariances: --mechanism mixture",
+        ),
         (
             "--public cosines --public-epochs 2",
             "--public-epochs: --public cosines",

@@ -22,7 +22,7 @@ pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Re
     let mut metrics = vec![Metric::new(name, sliced).better(Better::Lower)];
     let images = outcome.images.as_ref();
     metrics.extend(images.map(crate::scores::metrics).unwrap_or_default());
-    println!("public    {:.1} s of autoencoder", run.public_seconds);
+    println!("public    {:.1} s for the latent space", run.public_seconds);
     Ok(Report {
         pictures: outcome.pictures,
         metrics,

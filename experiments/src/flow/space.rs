@@ -12,7 +12,7 @@ use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder,
 use model::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::trained::{Place, damaged};
 
@@ -206,14 +206,19 @@ pub fn autoencoder(
             format!("learned: public images have {public} pixels a side, private ones {private}");
         bounded("encoder", "cosines", public == private, &bound)?;
     }
+    let name = match settings.refined() {
+        true => "a decoder of cosines",
+        false => "an autoencoder",
+    };
+    let place = Place::of(cache, &key, name);
     let fresh = fresh(settings, split.private.shape(), &mut rng, &autodiff);
     match fresh.map_err(Failure::failed)? {
         cosines @ Space::Cosines(_) => Ok(cosines),
-        Space::Refined(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+        Space::Refined(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
             .map(|space| Space::Refined(Box::new(space))),
-        Space::Dcgan(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+        Space::Dcgan(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
             .map(|space| Space::Dcgan(Box::new(space))),
-        Space::Small(fresh) => trained(*fresh, &key, &training, split, cache, &mut rng, session)
+        Space::Small(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
             .map(|space| Space::Small(Box::new(space))),
     }
 }
@@ -243,14 +248,12 @@ fn fresh(
 
 fn trained<M: LatentSpace + Module>(
     fresh: M,
-    key: &Value,
+    place: &Place,
     training: &Training,
     split: &DataSplit,
-    cache: &Path,
     rng: &mut ChaCha20Rng,
     session: &Session,
 ) -> Result<M, Failure> {
-    let place = Place::of(cache, key);
     if let Some(weights) = place.whole()? {
         return from_host(fresh.valid(), &weights).map_err(|e| damaged(place.path(), &e));
     }

@@ -218,7 +218,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
         "training": [steps, BATCH],
         "rates": [LEARNING_RATE, ALPHA],
     });
-    let place = Place::of(&session.running.cache()?, &key);
+    let place = Place::of(&session.running.cache()?, &key, "an autoencoder");
     let device = &session.chosen.device;
     let mut network = untrained(latent, classes, device);
     if let Some(weights) = place.whole()? {

@@ -49,6 +49,11 @@ impl Cell {
         }
     }
 
+    /// Where it lies.
+    pub fn centre(&self) -> &[f64] {
+        self.centre.as_slice()
+    }
+
     /// A row as the cell sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
     /// moments then need the noise of a ball of radius [`Cell::BALL`], whatever the size of the cell.
     pub fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {

@@ -135,15 +135,24 @@ pub fn compare(records: &[RunRecord]) -> Result<String, Failure> {
     )
 }
 
-/// What a reader must know about each of several runs, by its name.
+/// What a reader must know about each of several runs, by its name; what holds for several is said once.
 pub(super) fn notes(records: &[RunRecord], names: &[String]) -> Vec<String> {
-    let of = |(record, name): (&RunRecord, &String)| -> Vec<String> {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for (record, name) in records.iter().zip(names) {
         // A finished run says so among its warnings, and an unfinished one on its own page alone.
         let lost = record.run.is_none().then(|| lost(record)).flatten();
-        let all = warnings(record).into_iter().chain(lost);
-        all.map(|warning| format!("{name}: {warning}")).collect()
+        for warning in warnings(record).into_iter().chain(lost) {
+            match said.iter_mut().find(|(before, _)| *before == warning) {
+                Some((_, of)) => of.push(name),
+                None => said.push((warning, vec![name])),
+            }
+        }
+    }
+    let note = |(warning, of): (String, Vec<&str>)| match of.len() {
+        all if all > 1 && all == records.len() => format!("all {all} runs: {warning}"),
+        _ => format!("{}: {warning}", of.join(", ")),
     };
-    records.iter().zip(names).flat_map(of).collect()
+    said.into_iter().map(note).collect()
 }
 
 /// Names of the runs: as much of the end of each path as tells them apart.

@@ -1,5 +1,7 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
+use std::path::Path;
+
 use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use model::swae::{Cell, ClassLatents, labelled_moments, moment_sensitivity};
@@ -15,6 +17,9 @@ use crate::release::{Values, release_once};
 const SAMPLES: usize = 20_000;
 /// The ball of local rows, and of latents whose classes' moments are taken.
 const RADIUS: f64 = Cell::BALL;
+
+/// What two processors may make of the same centre.
+const ROUNDING: f64 = 1e-4;
 
 /// The cells of all classes: a function of what was released of these, and of public randomness.
 pub(in super::super) struct Cut {
@@ -62,6 +67,29 @@ impl Cut {
         }
         local
     }
+
+    /// The centres of all cells, one behind the other: stored with what is released of them.
+    fn centres(&self) -> Vec<f64> {
+        self.known.iter().flat_map(Cell::centre).copied().collect()
+    }
+
+    /// A release that was stored in `path`, if it is of these cells.
+    fn own(&self, released: Released, path: &Path) -> Result<Released, Failure> {
+        let same = match &released.groups[..] {
+            [_, theirs] => {
+                let own = self.centres();
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() < ROUNDING;
+                own.len() == theirs.len() && own.iter().zip(theirs).all(near)
+            }
+            _ => false,
+        };
+        same.then_some(released).ok_or_else(|| {
+            Failure::input(
+                format!("{}: it is of other cells than those that are cut here", path.display()),
+                "resume with the program that started the run: what was released is in the ledger and is spent",
+            )
+        })
+    }
 }
 
 impl Flow {
@@ -74,18 +102,19 @@ impl Flow {
         let count = self.groups.latents.len();
         let cut = Cut::of(&classes, count, each, d, &mut self.public);
         let released = match Released::read(&session.folder, RELEASE)? {
-            Some(released) => released,
+            Some(released) => cut.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?,
             None => {
                 let sums = labelled_moments(&cut.local(&self.groups.latents, d), d, RADIUS);
                 let values = Values::new(&[sums], moment_sensitivity(RADIUS));
                 let (releaser, ledger) = (&mut self.releaser, &mut session.ledger);
-                let released = release_once(releaser, RELEASE, &values, ledger)?;
+                let mut released = release_once(releaser, RELEASE, &values, ledger)?;
+                released.groups.push(cut.centres());
                 released.write(&session.folder, RELEASE, session.ledger.releases())?;
                 released
             }
         };
-        let (values, noise) = (released.groups.concat(), released.deviation);
-        let mixture = ClassLatents::from_cells(&values, &cut.known, d, 1.0, noise);
+        let (values, noise) = (&released.groups[0], released.deviation);
+        let mixture = ClassLatents::from_cells(values, &cut.known, d, 1.0, noise);
         let (mixture, sizes) = mixture.map_err(Failure::failed)?;
         // A cell that tells of no record has no sample; where all of them are such, the classes have.
         let (from, each, sizes) = match mixture.present().is_empty() {
@@ -176,6 +205,23 @@ mod tests {
             largest > 0.95 * declared && loose > declared,
             "{largest} {loose}"
         );
+    }
+
+    /// What was released of other cells is refused by the name of its file.
+    #[test]
+    fn a_stored_release_is_of_its_own_cells() {
+        let cut = |seed| cut(&mut ChaCha20Rng::seed_from_u64(seed));
+        let stored = |groups| Released {
+            groups,
+            deviation: 1.0,
+        };
+        let here = Path::new("run/release.bin");
+        let own = stored(vec![vec![0.5], cut(2).centres()]);
+        assert!(cut(2).own(own, here).is_ok());
+        for others in [vec![vec![0.5]], vec![vec![0.5], cut(3).centres()]] {
+            let refused = cut(2).own(stored(others), here).unwrap_err();
+            assert!(refused.to_string().contains("run/release.bin"), "{refused}");
+        }
     }
 
     /// All that is public of two neighbours is the same: the cells come from what was released.

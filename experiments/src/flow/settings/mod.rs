@@ -9,7 +9,7 @@ use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
 use crate::objective::Frame;
-use crate::records::{COSINES, drawn};
+use crate::records::{COSINES, SHAPES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -29,7 +29,8 @@ lab::settings! {
         class_slices: Option<usize>,
     }
     flags {
-        /// How private data is used.
+        /// How private data is used: `mixture` by default where the program draws the public records or latents are
+        /// cosines, `marginals` elsewhere.
         #[flag(value_enum)]
         mechanism: Mechanism,
         /// Private data: glyphs, mnist, fashion-mnist, usps, `images` for a folder of photographs
@@ -40,7 +41,8 @@ lab::settings! {
         /// `cosines`, where latents are the lowest frequencies of an image.
         public: String,
         /// How images become latents: by an autoencoder that the public records train, or as their lowest frequencies by
-        /// `cosines`, of which public records, where there are any, teach no more than how to draw them.
+        /// `cosines`, of which public records, where there are any, teach no more than how to draw them (the default of
+        /// `mixture` beside shapes).
         #[flag(value_enum)]
         #[setting(default)]
         encoder: Encoder,
@@ -104,7 +106,8 @@ lab::settings! {
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
         /// draws the public records, 0.6 for cosines).
         vary_texture: f64,
-        /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos).
+        /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos, and for
+        /// `mixture` where the program draws the public records).
         vary_tone: f64,
         /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
         /// many as asked for at each pass.
@@ -291,11 +294,11 @@ impl Settings {
 
     /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
-        let suited = Variation::suited(
-            self.drawn_classes(),
-            drawn(&self.public).is_some(),
-            self.cosines(),
-        );
+        let (drawn, smooth) = (drawn(&self.public).is_some(), self.cosines());
+        let mut suited = Variation::suited(self.drawn_classes(), drawn, smooth);
+        if drawn && self.mechanism == Mechanism::Mixture {
+            suited.tone = 1.0;
+        }
         // Before tone was a setting it was none.
         let none = self.vary_texture.map(|_| 0.0);
         suited.or(self.vary_pose, self.vary_texture, self.vary_tone.or(none))
@@ -325,9 +328,10 @@ impl session::Settings for Settings {
 
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let (own, common) = (&arguments.own, &arguments.common);
-        let cosines =
-            own.public.as_deref() == Some(COSINES) || own.encoder == Some(Encoder::Cosines);
-        let mechanism = own.mechanism.unwrap_or(match cosines {
+        let public = own.public.as_deref().unwrap_or_default();
+        let by_program = public == COSINES || drawn(public).is_some();
+        let mixed = by_program || own.encoder == Some(Encoder::Cosines);
+        let mechanism = own.mechanism.unwrap_or(match mixed {
             true => Mechanism::Mixture,
             false => Mechanism::Marginals,
         });
@@ -351,6 +355,8 @@ impl session::Settings for Settings {
         }
         if settings.photographs() {
             settings.take_photographs(arguments);
+        } else if own.encoder.is_none() && public == SHAPES && mechanism == Mechanism::Mixture {
+            settings.encoder = Encoder::Cosines;
         }
         if common.slices.is_some() {
             settings.class_slices = None;
@@ -420,5 +426,87 @@ impl session::Settings for Settings {
 
     fn check(&self) -> Result<(), Failure> {
         self.check_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use lab::session::Settings as _;
+
+    use super::*;
+
+    fn settings(flags: &str) -> Settings {
+        let line = format!("flow --dataset mnist {flags}");
+        Settings::resolve(&Arguments::parse_from(line.split_whitespace())).unwrap()
+    }
+
+    /// What the program draws decides how private data is used, unless a mechanism is asked for.
+    #[test]
+    fn defaults_follow_the_public_side() {
+        for (flags, mechanism, encoder, latent, cells, tone) in [
+            ("", Mechanism::Marginals, Encoder::Learned, 8, 1, 0.0),
+            (
+                "--public glyphs",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                24,
+                4,
+                1.0,
+            ),
+            (
+                "--public glyphs --epsilon 0.2",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                16,
+                1,
+                1.0,
+            ),
+            (
+                "--public shapes",
+                Mechanism::Mixture,
+                Encoder::Cosines,
+                72,
+                4,
+                1.0,
+            ),
+            (
+                "--public shapes --encoder learned",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                24,
+                4,
+                1.0,
+            ),
+            (
+                "--public cosines --epsilon 10",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                120,
+                32,
+                1.0,
+            ),
+            (
+                "--public shapes --mechanism marginals",
+                Mechanism::Marginals,
+                Encoder::Learned,
+                24,
+                1,
+                0.0,
+            ),
+        ] {
+            let found = settings(flags);
+            assert_eq!(
+                (
+                    found.mechanism,
+                    found.encoder,
+                    found.latent,
+                    found.cells,
+                    found.variation().tone
+                ),
+                (mechanism, encoder, latent, cells, tone),
+                "{flags}"
+            );
+        }
     }
 }

@@ -108,7 +108,11 @@ fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechan
         ("slices-per-step", own.slices_per_step.is_some(), STORED),
         ("labels", own.labels.is_some(), STATISTICS),
         ("cells", own.cells.is_some(), STATISTICS),
-        ("covariances", own.covariances.is_some(), STATISTICS),
+        (
+            "covariances",
+            own.covariances.is_some(),
+            &[Marginals, Gaussian],
+        ),
         ("start", own.start.is_some(), &[Marginals]),
         ("bins", own.bins.is_some(), &[Marginals]),
         ("frame", own.frame.is_some(), STEPPING),
