@@ -6,7 +6,7 @@ use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitiv
 
 use super::super::groups::apportion;
 use super::super::plan::RELEASE;
-use super::super::settings::Covariances;
+use super::super::settings::{Covariances, Mechanism};
 use super::super::train::Flow;
 use super::{Generated, normalise};
 use crate::release::{Values, release_once};
@@ -40,7 +40,13 @@ impl Flow {
     ) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
         let released = match Released::read(&session.folder, name)? {
-            Some(released) => released,
+            Some(released) => {
+                // Noise of a known seed begins anew: what is released next must have other noise.
+                if let Some(releaser) = &mut self.releaser {
+                    releaser.noise().advance();
+                }
+                released
+            }
             None => {
                 let longer = |rows: &Vec<f32>| rows.iter().map(|x| x * radius as f32).collect();
                 let latents: Vec<Vec<f32>> = self.groups.latents.iter().map(longer).collect();
@@ -58,9 +64,9 @@ impl Flow {
                 released
             }
         };
-        let deviation = match self.settings.covariances {
-            Covariances::Noisy => 0.0,
-            Covariances::Denoised => released.deviation,
+        let deviation = match (self.settings.covariances, self.settings.mechanism) {
+            (Covariances::Noisy, Mechanism::Marginals | Mechanism::Gaussian) => 0.0,
+            _ => released.deviation,
         };
         let values = released.groups.concat();
         if !self.settings.sizes_released() {

@@ -86,7 +86,7 @@ impl Cut {
         same.then_some(released).ok_or_else(|| {
             Failure::input(
                 format!("{}: it is of other cells than those that are cut here", path.display()),
-                "resume with the program that started the run: what was released is in the ledger and is spent",
+                "resume with the program that started the run: what was released with noise is in the ledger and is spent",
             )
         })
     }

@@ -60,12 +60,12 @@ lab::settings! {
         /// default; the others find them in public latents. 1 for none.
         #[setting(default = "one")]
         cells: usize,
-        /// Noisy covariances: as released, or denoised.
+        /// Noisy covariances: as released, or denoised. `marginals` and `gaussian` alone: `mixture` always denoises.
         #[flag(value_enum)]
         #[setting(default)]
         covariances: Covariances,
-        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents (the default
-        /// where the program draws digits beside private ones).
+        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents.
+        /// `marginals` alone: the last is its default where the program draws digits beside private ones.
         #[flag(value_enum)]
         #[setting(default)]
         start: Start,
@@ -103,8 +103,8 @@ lab::settings! {
         /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
         /// pixel, where private records are digits and the public ones glyphs).
         vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
-        /// draws the public records, 0.6 for cosines).
+        /// How much their brightness and fabric vary at random, 0 for not at all (default: 0.6 for cosines, else
+        /// 1 where the program draws the public records).
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos, and for
         /// `mixture` where the program draws the public records).
@@ -147,6 +147,9 @@ lab::settings! {
 
 /// The name of a folder of photographs among the data sets.
 pub const IMAGES: &str = data::ImageFolder::NAME;
+
+/// Classes of every data set that has any.
+const CLASSES: usize = 10;
 
 /// Drawn public records, unless another number is asked for: minutes on two cores.
 const DRAWN: usize = 240_000;
@@ -201,7 +204,12 @@ impl Settings {
     /// Private records as a share of 60000, times epsilon: what the default sizes of a release follow. A noise multiplier
     /// of 3.73 has epsilon 1 at delta 1e-5, and no budget counts as epsilon 10.
     fn told(&self) -> f64 {
-        let all = if self.dataset == "usps" { 7291 } else { 60_000 };
+        let all = match (&*self.dataset, self.private_part) {
+            ("usps", Part::All) => 7291,
+            ("usps", Part::Half) => 3645,
+            (_, Part::All) => 60_000,
+            (_, Part::Half) => 30_000,
+        };
         let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
         let by_noise = self.noise_multiplier.map(|z| 3.73 / z);
         records * self.epsilon.or(by_noise).unwrap_or(10.0)
@@ -214,9 +222,12 @@ impl Settings {
         (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
     }
 
-    /// The cells of a class that they bear: 4 at epsilon 1, 32 at 10.
+    /// The cells of a class that they bear: 4 at epsilon 1, 32 at 10; no more than there are particles for.
     fn borne_cells(&self) -> usize {
-        (4.0 * self.told().powf(0.9)).round().clamp(1.0, 32.0) as usize
+        let groups = if self.conditional { CLASSES } else { 1 };
+        let most = self.particles.map_or(32, |n| (n / groups).clamp(1, 32));
+        let cells = (4.0 * self.told().powf(0.9)).round();
+        (cells.max(1.0) as usize).min(most)
     }
 
     /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
@@ -331,6 +342,8 @@ impl session::Settings for Settings {
         let public = own.public.as_deref().unwrap_or_default();
         let by_program = public == COSINES || drawn(public).is_some();
         let mixed = by_program || own.encoder == Some(Encoder::Cosines);
+        // Photographs have neither; what is asked for is refused by its own name then.
+        let mixed = mixed && own.dataset.as_deref() != Some(IMAGES);
         let mechanism = own.mechanism.unwrap_or(match mixed {
             true => Mechanism::Mixture,
             false => Mechanism::Marginals,
@@ -484,6 +497,22 @@ mod tests {
                 Encoder::Learned,
                 120,
                 32,
+                1.0,
+            ),
+            (
+                "--public half --mechanism mixture",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                8,
+                2,
+                0.0,
+            ),
+            (
+                "--public glyphs --epsilon 10 --particles 50",
+                Mechanism::Mixture,
+                Encoder::Learned,
+                40,
+                5,
                 1.0,
             ),
             (
