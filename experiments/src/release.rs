@@ -4,7 +4,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
 use dp_core::sampling::Draw;
 use lab::diagnostic::Failure;
-use lab::session::Released;
+use lab::session::{Released, Session};
 use swd::SensitiveVector;
 
 /// The values of all groups, released at once, as one event: a record lies in one group, so the sensitivity
@@ -51,12 +51,50 @@ impl Values {
     }
 }
 
+/// What the run released by this name before it was stopped; none where it did not.
+///
+/// # Errors
+///
+/// As [`Released::read`].
+pub fn stored(
+    releaser: &mut Option<Releaser>,
+    name: &str,
+    session: &Session,
+) -> Result<Option<Released>, Failure> {
+    let found = Released::read(&session.folder, name)?;
+    // A resumed run begins with the key that this release was made with, from a checkpoint or a known seed: what is
+    // released next must have another.
+    if let (Some(_), Some(releaser)) = (&found, releaser) {
+        releaser.noise().advance();
+    }
+    Ok(found)
+}
+
+/// Releases what the plan has by this name, and stores it for [`stored`] with public values `beside` it.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the plan has it not, or the ledger or the store cannot be written; nothing has left where the
+/// ledger could not.
+pub fn release_and_store(
+    releaser: &mut Option<Releaser>,
+    name: &str,
+    values: &Values,
+    beside: Option<Vec<f64>>,
+    session: &mut Session,
+) -> Result<Released, Failure> {
+    let mut released = release_once(releaser, name, values, &mut session.ledger)?;
+    released.groups.extend(beside);
+    released.write(&session.folder, name, session.ledger.releases())?;
+    Ok(released)
+}
+
 /// Releases what the plan has by this name.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] where the plan has it not, or the ledger cannot be written; nothing has left then.
-pub fn release_once(
+fn release_once(
     releaser: &mut Option<Releaser>,
     name: &str,
     values: &Values,

@@ -3,7 +3,7 @@
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
+use lab::session::Session;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::marginals::{Bins, Cleaning, LabelledQuery};
@@ -13,7 +13,7 @@ use swd::{FlowTarget, Region, Slices};
 use super::plan::RELEASE;
 use super::settings::Directions;
 use super::train::Generate;
-use crate::release::{Values, release_once, release_step};
+use crate::release::{Values, release_and_store, release_step, stored};
 
 /// Where the images of a group go: a distribution on every slice.
 pub type Target = Box<dyn FlowTarget>;
@@ -53,14 +53,11 @@ impl Generate {
         let query = Bins::uniform(self.settings.radius, self.settings.bins)
             .and_then(|bins| LabelledQuery::new(slices, region, bins, classes));
         let query = query.map_err(Failure::failed)?;
-        let released = match Released::read(&session.folder, RELEASE)? {
+        let released = match stored(&mut self.releaser, RELEASE, session)? {
             Some(released) => released,
             None => {
                 let values = self.counted(&query)?;
-                let ledger = &mut session.ledger;
-                let released = release_once(&mut self.releaser, RELEASE, &values, ledger)?;
-                released.write(&session.folder, RELEASE, session.ledger.releases())?;
-                released
+                release_and_store(&mut self.releaser, RELEASE, &values, None, session)?
             }
         };
         let values = released.groups.concat();

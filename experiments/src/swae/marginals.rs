@@ -16,7 +16,7 @@ use super::start;
 use super::train::Swae;
 use crate::latents::Latents;
 use crate::particles::{Target, Way, rows_in, share};
-use crate::release::{Values, release_once};
+use crate::release::{Values, release_and_store, stored};
 
 /// Steps of the particles, which are post-processing.
 const STEPS: u64 = 600;
@@ -128,16 +128,14 @@ impl Swae {
         queries: &[MarginalQuery],
         session: &mut Session,
     ) -> Result<Released, Failure> {
-        if let Some(released) = Released::read(&session.folder, MARGINALS)? {
+        if let Some(released) = stored(&mut self.training.releaser, MARGINALS, session)? {
             return Ok(released);
         }
         let latents = self.private_latents(session)?;
         let latents: Vec<&[f32]> = classes.iter().map(|&class| &latents[class][..]).collect();
         let values = counted(queries, &latents)?;
         let releaser = &mut self.training.releaser;
-        let released = release_once(releaser, MARGINALS, &values, &mut session.ledger)?;
-        released.write(&session.folder, MARGINALS, session.ledger.releases())?;
-        Ok(released)
+        release_and_store(releaser, MARGINALS, &values, None, session)
     }
 }
 

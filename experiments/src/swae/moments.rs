@@ -9,7 +9,7 @@ use super::latents::encode;
 use super::plan::MOMENTS;
 use super::samples::Origin;
 use super::train::Swae;
-use crate::release::{Values, release_once};
+use crate::release::{Values, release_and_store, stored};
 
 impl Swae {
     /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
@@ -51,11 +51,7 @@ impl Swae {
     /// The latent moments of each class, released once.
     fn moments(&mut self, session: &mut Session) -> Result<Released, Failure> {
         let (latent, radius) = (self.settings.latent, self.settings.clip_activation);
-        if let Some(released) = Released::read(&session.folder, MOMENTS)? {
-            // The last checkpoint has the key of their noise: what is released next must have another.
-            if let Some(releaser) = &mut self.training.releaser {
-                releaser.noise().advance();
-            }
+        if let Some(released) = stored(&mut self.training.releaser, MOMENTS, session)? {
             return Ok(released);
         }
         let latents = self.private_latents(session)?;
@@ -65,9 +61,7 @@ impl Swae {
             .collect();
         let values = Values::new(&[sums.concat()], moment_sensitivity(radius));
         let releaser = &mut self.training.releaser;
-        let released = release_once(releaser, MOMENTS, &values, &mut session.ledger)?;
-        released.write(&session.folder, MOMENTS, session.ledger.releases())?;
-        Ok(released)
+        release_and_store(releaser, MOMENTS, &values, None, session)
     }
 }
 

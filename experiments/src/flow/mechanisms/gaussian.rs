@@ -1,7 +1,7 @@
 //! One private Gaussian, or one a class: the honest simple baseline.
 
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
+use lab::session::Session;
 use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 
 use super::super::groups::apportion;
@@ -9,7 +9,7 @@ use super::super::plan::RELEASE;
 use super::super::settings::{Covariances, Mechanism};
 use super::super::train::Flow;
 use super::{Generated, normalise};
-use crate::release::{Values, release_once};
+use crate::release::{Values, release_and_store, stored};
 
 /// Latents lie on the unit sphere.
 const RADIUS: f64 = 1.0;
@@ -39,14 +39,8 @@ impl Flow {
         radius: f64,
     ) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
-        let released = match Released::read(&session.folder, name)? {
-            Some(released) => {
-                // Noise of a known seed begins anew: what is released next must have other noise.
-                if let Some(releaser) = &mut self.releaser {
-                    releaser.noise().advance();
-                }
-                released
-            }
+        let released = match stored(&mut self.releaser, name, session)? {
+            Some(released) => released,
             None => {
                 let longer = |rows: &Vec<f32>| rows.iter().map(|x| x * radius as f32).collect();
                 let latents: Vec<Vec<f32>> = self.groups.latents.iter().map(longer).collect();
@@ -58,10 +52,7 @@ impl Flow {
                         .collect(),
                 };
                 let values = Values::new(&sums, moment_sensitivity(radius));
-                let released =
-                    release_once(&mut self.releaser, name, &values, &mut session.ledger)?;
-                released.write(&session.folder, name, session.ledger.releases())?;
-                released
+                release_and_store(&mut self.releaser, name, &values, None, session)?
             }
         };
         let deviation = match (self.settings.covariances, self.settings.mechanism) {

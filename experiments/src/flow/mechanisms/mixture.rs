@@ -11,7 +11,7 @@ use super::super::groups::apportion;
 use super::super::plan::{MOMENTS, RELEASE};
 use super::super::train::Flow;
 use super::{Generated, normalise};
-use crate::release::{Values, release_once};
+use crate::release::{Values, release_and_store, stored};
 
 /// Samples of a class's Gaussian, which its cells are made of.
 const SAMPLES: usize = 20_000;
@@ -101,16 +101,13 @@ impl Flow {
         let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
         let cut = Cut::of(&classes, count, each, d, &mut self.public);
-        let released = match Released::read(&session.folder, RELEASE)? {
+        let released = match stored(&mut self.releaser, RELEASE, session)? {
             Some(released) => cut.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?,
             None => {
                 let sums = labelled_moments(&cut.local(&self.groups.latents, d), d, RADIUS);
                 let values = Values::new(&[sums], moment_sensitivity(RADIUS));
-                let (releaser, ledger) = (&mut self.releaser, &mut session.ledger);
-                let mut released = release_once(releaser, RELEASE, &values, ledger)?;
-                released.groups.push(cut.centres());
-                released.write(&session.folder, RELEASE, session.ledger.releases())?;
-                released
+                let centres = Some(cut.centres());
+                release_and_store(&mut self.releaser, RELEASE, &values, centres, session)?
             }
         };
         let (values, noise) = (&released.groups[0], released.deviation);

@@ -11,7 +11,7 @@ use super::super::plan::{MOMENTS, RELEASE};
 use super::super::train::Flow;
 use super::Moved;
 use crate::particles::Target;
-use crate::release::{Values, release_once};
+use crate::release::{Values, release_and_store, stored};
 
 impl Flow {
     /// Private sliced marginals, counted around the private Gaussian of each group where a share of the
@@ -127,12 +127,10 @@ impl Flow {
         session: &mut Session,
         measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<SensitiveVector>, Failure>,
     ) -> Result<Released, Failure> {
-        if let Some(released) = Released::read(&session.folder, RELEASE)? {
+        if let Some(released) = stored(&mut self.releaser, RELEASE, session)? {
             return Ok(released);
         }
         let values = Values::of(&measure(&self.groups.latents)?, self.declared()?);
-        let released = release_once(&mut self.releaser, RELEASE, &values, &mut session.ledger)?;
-        released.write(&session.folder, RELEASE, session.ledger.releases())?;
-        Ok(released)
+        release_and_store(&mut self.releaser, RELEASE, &values, None, session)
     }
 }
