@@ -93,12 +93,12 @@ mod tests {
     use clap::Parser;
     use data::LabelledImages;
     use lab::session::{Arguments, Settings as _};
-    use model::swae::{labelled_moments, moment_sensitivity};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
     use swd::marginals::{LabelledQuery, MarginalQuery};
     use swd::{Region, Slices};
 
+    use super::super::mechanisms::gaussian::measured;
     use super::*;
     use crate::particles::share;
     use crate::records::Source;
@@ -172,9 +172,10 @@ mod tests {
 
             assert_eq!(first.classes, second.classes);
             assert_eq!(first.latents.len(), second.latents.len());
-            let sums = |groups: &Groups| labelled_moments(&groups.latents, 2, 1.0);
-            let bound = moment_sensitivity(1.0) * (1.0 + 1e-6);
-            assert!(apart(&sums(&first), &sums(&second)) <= bound);
+            for radius in [1.0, 2.0] {
+                let [a, b] = [&first, &second].map(|groups| measured(groups, true, radius));
+                assert!(a.distance(&b) <= a.declared() * (1.0 + 1e-6));
+            }
             let queries = first.latents.iter().map(|_| {
                 let slices = Slices::tight(2, 6, rng).unwrap();
                 MarginalQuery::around_gaussian(

@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::session::Session;
 use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 
-use super::super::groups::apportion;
+use super::super::groups::{Groups, apportion};
 use super::super::plan::RELEASE;
 use super::super::settings::{Covariances, Mechanism};
 use super::super::train::Flow;
@@ -13,6 +13,23 @@ use crate::release::{Values, release_and_store, stored};
 
 /// Latents lie on the unit sphere.
 const RADIUS: f64 = 1.0;
+
+/// The moments of groups whose latents lie on a sphere of this radius, with the sizes of the groups where they are released.
+pub fn measured(groups: &Groups, sizes_released: bool, radius: f64) -> Values {
+    let (d, longer) = (groups.dim, |x: &f32| x * radius as f32);
+    let latents = groups.latents.iter();
+    let latents: Vec<Vec<f32>> = latents
+        .map(|rows| rows.iter().map(longer).collect())
+        .collect();
+    let sums: Vec<Vec<f64>> = match sizes_released {
+        true => vec![labelled_moments(&latents, d, radius)],
+        false => latents
+            .iter()
+            .map(|rows| class_moments(rows, d, radius))
+            .collect(),
+    };
+    Values::new(&sums, moment_sensitivity(radius))
+}
 
 impl Flow {
     pub(super) fn gaussian(&mut self, session: &mut Session) -> Result<Generated, Failure> {
@@ -42,16 +59,7 @@ impl Flow {
         let released = match stored(&mut self.releaser, name, session)? {
             Some(released) => released,
             None => {
-                let longer = |rows: &Vec<f32>| rows.iter().map(|x| x * radius as f32).collect();
-                let latents: Vec<Vec<f32>> = self.groups.latents.iter().map(longer).collect();
-                let sums: Vec<Vec<f64>> = match self.settings.sizes_released() {
-                    true => vec![labelled_moments(&latents, d, radius)],
-                    false => latents
-                        .iter()
-                        .map(|l| class_moments(l, d, radius))
-                        .collect(),
-                };
-                let values = Values::new(&sums, moment_sensitivity(radius));
+                let values = measured(&self.groups, self.settings.sizes_released(), radius);
                 release_and_store(&mut self.releaser, name, &values, None, session)?
             }
         };

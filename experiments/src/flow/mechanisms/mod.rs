@@ -1,6 +1,6 @@
 //! The mechanisms: from private latents to public ones.
 
-mod gaussian;
+pub(super) mod gaussian;
 mod generator;
 mod mixture;
 mod particles;
