@@ -255,6 +255,23 @@ fn runs_are_compared_side_by_side() {
     assert!(compare(&[]).is_err());
 }
 
+/// A warning of several runs stands once, with their names; one of all stands for all.
+#[test]
+fn what_holds_for_several_runs_is_said_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let record = |name: &str, warnings: &[&str]| {
+        let mut run = finished(0, 1.0, 1.0);
+        run["warnings"] = serde_json::json!(warnings);
+        RunRecord::read(&write(&root.path().join(name), Some(&run))).expect("readable")
+    };
+    let said = |records: &[RunRecord]| Sweep::of(records).warnings;
+    let mut records = vec![record("a", &["large"]), record("b", &["large", "late"])];
+    assert_eq!(said(&records), ["all 2 runs: large", "b: late"]);
+    records.push(record("c", &[]));
+    assert_eq!(said(&records), ["a, b: large", "b: late"]);
+    assert_eq!(said(&records[..1]), ["a: large"]);
+}
+
 /// Less than was spent is never printed: of a run that lost part of its ledger, the plan counts.
 #[test]
 fn a_shortened_ledger_makes_runs_together_spend_no_less() {
