@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use data::LabelledImages;
-use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::evaluate::classifier::{Classifier, Settings};
+use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
 use lab::evaluate::frechet::frechet_distance;
 use lab::evaluate::inception::Inception;
@@ -13,7 +13,6 @@ use lab::evaluate::transport::sliced_w2_squared;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
 use lab::progress::Progress;
 use lab::report::{Better, Metric};
-use lab::run_folder::write_file;
 use lab::session::Session;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -39,7 +38,7 @@ pub struct ScoreFlags {
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..))]
     pub scored: Option<u64>,
     /// Train the classifiers of the field's protocol on the private training images too, as a ceiling: the answer
-    /// is NOT covered by the guarantee, and the report says so. It is kept in the cache folder.
+    /// is NOT covered by the guarantee, and the report says so.
     #[arg(long)]
     pub ceilings: bool,
     /// Test whether samples repeat private training images, by the nearest of each among training and test images: the
@@ -109,7 +108,7 @@ pub struct Scored {
 }
 
 /// What real records teach the same classifiers.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct Ceilings {
     /// Always true: these numbers depend on private records and are covered by no ledger.
     pub reads_private_records: bool,
@@ -207,38 +206,15 @@ fn judged(
     if !flags.ceilings {
         return Ok((field, None));
     }
-    let folder = session.running.cache()?.join("ceilings");
-    let path = folder.join(format!("{}.json", ceiling_name([private, test], &protocol)));
-    let kept = std::fs::read(&path).ok();
-    if let Some(kept) = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-        return Ok((field, Some(kept)));
-    }
+    // They are trained each time: a cache would need a name for these records, and any that tells them from others
+    // tells of them.
     let all: Vec<usize> = (0..private.len()).collect();
     let real = private.gather(&all).unwrap_or_default();
     let ceilings = Ceilings {
         reads_private_records: true,
         accuracies: learn("ceiling", &real, private.labels())?,
     };
-    let bytes = serde_json::to_vec_pretty(&ceilings).map_err(Failure::failed)?;
-    write_file(&path, &bytes)?;
     Ok((field, Some(ceilings)))
-}
-
-/// What a ceiling is of: the records, the test records and the protocol.
-fn ceiling_name(images: [&LabelledImages; 2], protocol: &field::Protocol) -> String {
-    let mut bytes = format!("ceilings 1 {protocol:?}").into_bytes();
-    for images in images {
-        let sizes = [
-            images.len(),
-            images.height(),
-            images.width(),
-            images.classes(),
-        ];
-        bytes.extend(sizes.iter().flat_map(|size| size.to_le_bytes()));
-        bytes.extend_from_slice(images.pixels());
-        bytes.extend_from_slice(images.labels());
-    }
-    hex(&bytes)
 }
 
 /// The Frechet distance in Inception's features, of images `[n, channels, side, side]` in rows.
@@ -326,19 +302,7 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
             .better(Better::Lower),
         );
     }
-    for (what, accuracy) in [
-        ("an MLP of width 100", scores.downstream_mlp),
-        ("logistic regression", scores.downstream_logistic),
-        ("a convolutional network", scores.downstream_convolutional),
-    ] {
-        if let Some(accuracy) = accuracy {
-            let name = format!(
-                "Accuracy on {} test images of {what} trained on {made} samples",
-                accuracy.test_records
-            );
-            metrics.push(Metric::new(name, accuracy.accuracy).better(Better::Higher));
-        }
-    }
+    metrics.extend(quick_accuracies(scores, "samples", "Accuracy"));
     if let Some(field) = &scored.field {
         metrics.extend(accuracies(field, "samples", "Accuracy"));
     }
@@ -392,6 +356,32 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
         }
     }
     metrics
+}
+
+/// The accuracies of the baseline of a flow as lines of a report: of what public records teach by themselves.
+pub fn baseline_metrics(images: &ImageScores, field: Option<&Accuracies>) -> Vec<Metric> {
+    let of = "public records alone, varied as the samples are";
+    let begin = "Baseline: accuracy";
+    let mut metrics = quick_accuracies(images, of, begin);
+    metrics.extend(field.iter().flat_map(|field| accuracies(field, of, begin)));
+    metrics
+}
+
+/// The accuracies of the quick protocol.
+fn quick_accuracies(scores: &ImageScores, of: &str, begin: &str) -> Vec<Metric> {
+    let made = scores.generated_records;
+    let taught = [
+        ("an MLP of width 100", scores.downstream_mlp),
+        ("logistic regression", scores.downstream_logistic),
+        ("a convolutional network", scores.downstream_convolutional),
+    ];
+    let metric = |(what, accuracy): (&str, Option<Accuracy>)| {
+        let accuracy = accuracy?;
+        let tests = accuracy.test_records;
+        let name = format!("{begin} on {tests} test images of {what} trained on {made} {of}");
+        Some(Metric::new(name, accuracy.accuracy).better(Better::Higher))
+    };
+    taught.into_iter().filter_map(metric).collect()
 }
 
 /// The accuracies of the field's protocol, of each classifier the mean and the deviation.

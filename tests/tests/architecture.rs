@@ -238,7 +238,33 @@ fn the_libraries_can_be_published() {
     let packages = packages();
     let published = || packages.iter().filter(|package| package.published);
     let names: Vec<&str> = published().map(|package| package.name.as_str()).collect();
-    assert!(names.contains(&"dp-core") && names.contains(&"swd"));
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(
+        sorted,
+        ["dp-accountant", "dp-core", "private-training", "swd"]
+    );
+    // The pages name the same ones: the commands that publish, and the table of crates.
+    let text = |page: &str| std::fs::read_to_string(root().join(page)).expect("a page");
+    let (contributing, readme) = (text("CONTRIBUTING.md"), text("README.md"));
+    let commands = ["cargo package ", "cargo publish "].map(|command| {
+        let line = contributing.lines().find(|line| line.contains(command));
+        let words = line.expect("a command").split_whitespace();
+        let words: Vec<&str> = words.collect();
+        let pairs = words.windows(2).filter(|pair| pair[0] == "-p");
+        let mut named: Vec<&str> = pairs.map(|pair| pair[1]).collect();
+        named.sort_unstable();
+        named
+    });
+    assert_eq!(commands, [sorted.clone(), sorted]);
+    let rows = readme.lines().filter(|line| line.starts_with("| [`"));
+    let rows: Vec<&str> = rows.filter(|line| line.contains("](crates/")).collect();
+    assert_eq!(rows.len(), names.len(), "{rows:?}");
+    assert!(
+        names
+            .iter()
+            .all(|name| readme.contains(&format!("| [`{name}`](crates/")))
+    );
     let folder = tempfile::tempdir().expect("a folder");
     // Those that need each other are packaged together.
     let mut package = Command::new(env!("CARGO"));

@@ -161,6 +161,53 @@ fn samplers_and_groups() {
     ]);
     assert!((poisson["epsilon"].as_f64().unwrap() - 0.9469).abs() < 1e-3);
     assert_eq!(poisson["neighbours"], "add-remove");
+    // A rate that is made of the number of records says it.
+    let of_records = |more: &[&'static str]| {
+        let base = [
+            "epsilon",
+            "--sampler",
+            "poisson",
+            "--records",
+            "60000",
+            "--batch",
+            "600",
+        ];
+        let steps = [
+            "--steps",
+            "10",
+            "--noise-multiplier",
+            "4",
+            "--delta",
+            "1e-5",
+            "--json",
+        ];
+        [&base[..], &steps, more].concat()
+    };
+    let public = json(&of_records(&[]));
+    assert_eq!(public["neighbours"], "zero-out");
+    let flags = of_records(&["--neighbours", "add-remove"]);
+    refused(&flags, &["--neighbours add-remove", "zero-out", "--rate"]);
+    let both = ["add-remove", "zero-out"].map(|neighbours| {
+        let base = [
+            "epsilon",
+            "--sampler",
+            "poisson",
+            "--rate",
+            "0.01",
+            "--steps",
+            "10",
+        ];
+        let noise = [
+            "--noise-multiplier",
+            "4",
+            "--delta",
+            "1e-5",
+            "--json",
+            "--neighbours",
+        ];
+        json(&[&base[..], &noise, &[neighbours]].concat())["epsilon"].clone()
+    });
+    assert_eq!(both[0], both[1]);
     let plain = json(&[
         "epsilon",
         "--sampler",

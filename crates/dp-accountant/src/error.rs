@@ -62,7 +62,10 @@ pub enum DpError {
     },
     /// What is to be released is a sum over other numbers of records than were drawn. With Poisson sampling
     /// these numbers are secret.
-    #[error("the draw has groups of {drawn:?} records, and what is summed groups of {found:?}")]
+    // The message tells neither: with Poisson sampling both are secret.
+    #[error(
+        "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
+    )]
     DrawnSizes {
         /// Records of each group of the draw.
         drawn: Vec<usize>,
@@ -161,8 +164,8 @@ pub enum DpError {
         failure_probability: f64,
         /// Releases of the plan.
         releases: u64,
-        /// Private records.
-        records: usize,
+        /// Private records, or what public numbers presume of them.
+        records: f64,
     },
     /// The gradient that reached the mechanism holds a NaN or an infinity.
     // How many are not is a function of private records.
@@ -172,6 +175,16 @@ pub enum DpError {
         count: usize,
         /// How many entries there are.
         total: usize,
+    },
+    /// A value that lies beyond the grid of its noise.
+    // Which one it is, and its size, are functions of private records.
+    #[error(
+        "a value is too large for the grid of its noise: expected sizes below {bound:e}, 2^28 times the scale of the \
+         noise; nothing was released"
+    )]
+    BeyondGrid {
+        /// What every size must be below, public: `2^28` times the scale of the noise.
+        bound: f64,
     },
     /// Shapes that do not fit each other.
     #[error("{what}: expected {expected}, found {found}")]

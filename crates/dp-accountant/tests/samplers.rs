@@ -2,7 +2,8 @@
 
 use dp_accountant::DpError;
 use dp_accountant::sampling::{
-    AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler, split_batch,
+    AddRemoveSampler, AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
+    split_batch,
 };
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -143,7 +144,36 @@ fn poisson_sampling_at_its_ends() {
     for rate in [0.0, -0.1, 1.1, f64::NAN] {
         let error = PoissonSampler::new(7, rate).unwrap_err();
         assert!(error.to_string().contains("at most 1"), "{error}");
+        let private = AddRemoveSampler::new(7, rate, 1.0).unwrap_err();
+        assert_eq!(private.to_string(), error.to_string());
     }
+    for divisor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = AddRemoveSampler::new(7, 0.5, divisor).unwrap_err();
+        assert!(error.to_string().contains("positive and finite"), "{error}");
+    }
+}
+
+/// A private number of records is seen by the draw alone, and may be 0: a refusal would tell it.
+#[test]
+fn a_private_number_of_records_is_shown_by_nothing() {
+    let of = |records| BatchSampler::from(AddRemoveSampler::new(records, 0.01, 600.0).unwrap());
+    let shown = |sampler: BatchSampler| {
+        let public = (sampler.records(), sampler.presumed_records());
+        format!(
+            "{sampler:?} {public:?} {:?} {:?}",
+            sampler.expected_sizes(),
+            sampler.distribution()
+        )
+    };
+    assert_eq!(shown(of(0)), shown(of(60_001)));
+    assert!(of(7).is_of(7) && !of(7).is_of(8));
+    assert_eq!(of(0).sample(&mut ChaCha20Rng::seed_from_u64(5)), [[0; 0]]);
+    let (private, public) = (
+        AddRemoveSampler::new(500, 0.1, 1.0).unwrap(),
+        PoissonSampler::new(500, 0.1).unwrap(),
+    );
+    let batch = private.sample(&mut ChaCha20Rng::seed_from_u64(5));
+    assert_eq!(batch, public.sample(&mut ChaCha20Rng::seed_from_u64(5)));
 }
 
 /// What a sampler draws from one generator, a [`BatchSampler`] of it draws too.

@@ -4,8 +4,10 @@
 use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
-use dp_core::accounting::{Accountant, Event, GaussianAccountant, Neighbours, Sampler};
-use dp_core::ledger::Ledger;
+use dp_core::accounting::{
+    Accountant, Event, FdpAccountant, GaussianAccountant, Neighbours, Sampler,
+};
+use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{
     BoundedGradient, BoundedVector, NoiseSource, ParameterGradient, Releaser, Sensitivity,
@@ -13,7 +15,8 @@ use dp_core::mechanism::{
 use dp_core::per_sample::ParameterSlot;
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{
-    AllRecords, BatchSampler, Draw, FixedSizeSampler, GroupSampler, PoissonSampler,
+    AddRemoveSampler, AllRecords, BatchSampler, Draw, FixedSizeSampler, GroupSampler,
+    PoissonSampler,
 };
 use tempfile::TempDir;
 
@@ -97,6 +100,12 @@ fn names(message: &str, needles: &[&str]) {
     }
 }
 
+/// The epsilon at delta 1e-5 of the lines of a ledger alone: no plan is asked. Each line's noise is what it says of it.
+fn epsilon_of(entries: &Entries) -> f64 {
+    let epsilon = FdpAccountant::default().epsilon(&entries.event().unwrap(), 1e-5);
+    epsilon.unwrap()
+}
+
 #[test]
 fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
     for sampler in [
@@ -129,8 +138,32 @@ fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
             assert_eq!(entry.neighbours, sampler.neighbours());
             assert!(!entry.secret_noise);
         }
-        let spent = releaser.plan().epsilon_spent(&entries).unwrap();
-        assert_eq!(spent, releaser.plan().epsilon_upper());
+        let (plan, spent) = (releaser.plan(), epsilon_of(&entries));
+        let as_planned = |epsilon: f64| (epsilon / plan.epsilon_upper() - 1.0).abs() < 1e-6;
+        assert!(spent <= 2.0 && as_planned(spent), "{spent}");
+        assert_eq!(plan.epsilon_spent(&entries).unwrap(), plan.epsilon_upper());
+        // A ledger that says something else is seen: another noise, a step less, a step more.
+        let falsified = |change: fn(&mut Vec<LedgerEntry>)| {
+            let mut other = entries.clone();
+            change(&mut other.entries);
+            assert!(!as_planned(epsilon_of(&other)));
+            (epsilon_of(&other), plan.epsilon_spent(&other).unwrap())
+        };
+        let (lines, reported) = falsified(|lines| weaken(&mut lines[0].event));
+        assert!(lines > 2.0 && reported >= lines, "{lines} {reported}");
+        let (lines, reported) = falsified(|lines| lines.push(lines[0].clone()));
+        assert!(lines > 2.0 && reported >= lines, "{lines} {reported}");
+        let (lines, reported) = falsified(|lines| drop(lines.remove(0)));
+        assert!(lines < spent && reported >= plan.epsilon_upper());
+    }
+}
+
+/// Nine tenths of the noise.
+fn weaken(event: &mut Event) {
+    match event {
+        Event::Gaussian { noise_multiplier } => *noise_multiplier *= 0.9,
+        Event::Sampled { event, .. } => weaken(event),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -424,20 +457,24 @@ fn samplers_tell_the_accountant_what_they_do() {
         batch: 50,
     };
     assert_eq!(distribution, Some(fixed));
-    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 5000));
+    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, Some(5000)));
     let (distribution, neighbours, records) = read(of_groups().into());
     let Some(Sampler::KEndGroups { groups }) = distribution else {
         panic!("{distribution:?}");
     };
     let sizes: Vec<_> = groups.iter().map(|g| (g.records, g.batch)).collect();
     assert_eq!(sizes, [(600, 30), (400, 20)]);
-    assert_eq!((neighbours, records), (Neighbours::KEnd, 1000));
+    assert_eq!((neighbours, records), (Neighbours::KEnd, Some(1000)));
     let (distribution, neighbours, records) = read(PoissonSampler::new(500, 0.1).unwrap().into());
+    assert_eq!(distribution, Some(Sampler::PoissonZeroOut { rate: 0.1 }));
+    assert_eq!((neighbours, records), (Neighbours::ZeroOut, Some(500)));
+    let private = AddRemoveSampler::new(499, 0.1, 50.0).unwrap();
+    let (distribution, neighbours, records) = read(private.into());
     assert_eq!(distribution, Some(Sampler::Poisson { rate: 0.1 }));
-    assert_eq!((neighbours, records), (Neighbours::AddRemove, 500));
+    assert_eq!((neighbours, records), (Neighbours::AddRemove, None));
     let (distribution, neighbours, records) = read(AllRecords::new(500).unwrap().into());
     assert_eq!(distribution, None);
-    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, 500));
+    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, Some(500)));
 }
 
 /// Records that pass a mechanism of their own are recorded once, with the noise that was planned and no other.

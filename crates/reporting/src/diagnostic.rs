@@ -5,6 +5,40 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
+/// The main of every binary: runs it and gives its exit code, having printed the diagnostic of a failure.
+///
+/// A reader may close its end of a pipe when it has seen enough, as `head` does. The process then ends without a word
+/// at the next line that it prints, with code 141, which is that of a program that SIGPIPE ended. It is not 0: a run
+/// whose reader is gone in the middle of its work has not done it. What its folder holds can be resumed, as after a
+/// kill, and where run.json is written before the last lines are printed, nothing is lost.
+pub fn main(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    // `println!` panics where it cannot print, and in any thread: to look at the panic there covers every line that is
+    // printed anywhere, and needs no signal handler, which would need unsafe code.
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str().is_some_and(is_closed_pipe) {
+            std::process::exit(141);
+        }
+        before(panic);
+    }));
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Whether a panic says that standard output or standard error is a pipe that nobody reads any more. The words of the
+/// system differ; the number in `(os error N)` tells.
+fn is_closed_pipe(message: &str) -> bool {
+    let number = message
+        .strip_prefix("failed printing to std")
+        .and_then(|rest| rest.rsplit_once("(os error "))
+        .and_then(|(_, rest)| rest.strip_suffix(')')?.parse().ok());
+    number.is_some_and(|number| {
+        std::io::Error::from_raw_os_error(number).kind() == std::io::ErrorKind::BrokenPipe
+    })
+}
+
 /// A failure of a binary.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -80,6 +114,28 @@ impl Failure {
             Self::BadInput { .. } => ExitCode::from(2),
             Self::Failed { .. } => ExitCode::from(1),
             Self::Interrupted { .. } => ExitCode::from(130),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_closed_pipe_is_told_from_a_full_disk_and_from_other_panics() {
+        for (message, closed) in [
+            ("failed printing to stdout: Broken pipe (os error 32)", true),
+            ("failed printing to stderr: Broken pipe (os error 32)", true),
+            (
+                "failed printing to stdout: No space left on device (os error 28)",
+                false,
+            ),
+            ("index out of bounds (os error 32)", false),
+            ("failed printing to stdout: formatter error", false),
+        ] {
+            assert_eq!(is_closed_pipe(message), closed, "{message}");
         }
     }
 }

@@ -35,7 +35,7 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
     let conv = conv.init(&device);
     let mut model = Classifier { conv, linear };
-    let sampler = PoissonSampler::new(n, 0.02)?; // draws the batches, and is what is accounted
+    let sampler = PoissonSampler::new(n, 0.02)?; // samples the batches, and is what is accounted
     let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
     let ledger = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut training = Training::new(Objective::of([Loss::cross_entropy().clip(1.0)]))

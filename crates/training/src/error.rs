@@ -23,6 +23,12 @@ pub enum TrainingError {
         /// The size found.
         found: usize,
     },
+    /// Data of another number of records than the sampler's, which is private.
+    #[error("{what}: not as many as the sampler was made for")]
+    OtherRecords {
+        /// Where.
+        what: &'static str,
+    },
     /// A label that is none of the classes.
     // Which record has it is private; that the data are not what they should be is for their owner.
     #[error("a label is {label}: with {classes} outputs it must be a whole number from 0 to {}", classes.saturating_sub(1))]

@@ -46,7 +46,9 @@ pub mod prelude {
     pub use dp_core::decimal::upper;
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
-    pub use dp_core::sampling::{AllRecords, FixedSizeSampler, GroupSampler, PoissonSampler};
+    pub use dp_core::sampling::{
+        AddRemoveSampler, AllRecords, FixedSizeSampler, GroupSampler, PoissonSampler,
+    };
 
     pub use crate::{
         Clipping, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,

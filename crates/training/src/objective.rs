@@ -78,7 +78,7 @@ impl Objective {
             .iter()
             .try_for_each(|loss| loss.check_groups(sizes.count()))?;
         match sizes {
-            GroupSizes::Expected(_) if !self.penalties.is_empty() => {
+            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) if !self.penalties.is_empty() => {
                 Err(TrainingError::Unbounded {
                     what: "a penalty compares groups of fixed, public sizes, and Poisson sampling draws \
                            another number of records each time: take a sampler of fixed size"
@@ -152,8 +152,11 @@ impl Objective {
 pub enum GroupSizes {
     /// Just so many records of each group in each batch; a record may be replaced.
     Fixed(Vec<usize>),
-    /// So many in the mean, by Poisson sampling; a record may be added or removed.
-    Expected(f64),
+    /// So many in the mean, by Poisson sampling of a public number of records; a record may be blank.
+    Poisson(f64),
+    /// Sums are divided by so many, a public number, and batches are Poisson samples of a private number of records; a
+    /// record may be added or removed.
+    AddRemove(f64),
 }
 
 impl GroupSizes {
@@ -161,7 +164,8 @@ impl GroupSizes {
     pub fn of(sampler: &BatchSampler) -> Self {
         let expected = sampler.expected_sizes();
         match sampler {
-            BatchSampler::Poisson(_) => Self::Expected(expected.iter().sum()),
+            BatchSampler::Poisson(_) => Self::Poisson(expected.iter().sum()),
+            BatchSampler::AddRemove(_) => Self::AddRemove(expected.iter().sum()),
             _ => Self::Fixed(expected.iter().map(|&size| size as usize).collect()),
         }
     }
@@ -174,14 +178,14 @@ impl GroupSizes {
     fn fixed(&self) -> Option<&[usize]> {
         match self {
             Self::Fixed(sizes) => Some(sizes),
-            Self::Expected(_) => None,
+            Self::Poisson(_) | Self::AddRemove(_) => None,
         }
     }
 
     /// The most records that a loss can meet in one batch.
     fn most(&self, loss: &Loss) -> f64 {
         match self {
-            Self::Expected(mean) => most_of_poisson(*mean),
+            Self::Poisson(mean) | Self::AddRemove(mean) => most_of_poisson(*mean),
             Self::Fixed(_) => self.records(loss),
         }
     }
@@ -189,7 +193,7 @@ impl GroupSizes {
     /// The most records of a batch.
     fn most_records(&self) -> usize {
         match self {
-            Self::Expected(mean) => most_of_poisson(*mean).ceil() as usize,
+            Self::Poisson(mean) | Self::AddRemove(mean) => most_of_poisson(*mean) as usize,
             Self::Fixed(sizes) => sizes.iter().sum(),
         }
     }
@@ -197,7 +201,7 @@ impl GroupSizes {
     /// Records that a loss takes its mean over.
     fn records(&self, loss: &Loss) -> f64 {
         match self {
-            Self::Expected(mean) => *mean,
+            Self::Poisson(mean) | Self::AddRemove(mean) => *mean,
             Self::Fixed(sizes) => {
                 let own = sizes.iter().enumerate();
                 let own = own.filter(|(group, _)| loss.covers(*group));
@@ -228,7 +232,7 @@ impl StepObjective {
 
     /// The L2 sensitivity of one step's gradient as `engine` computes it:
     /// `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` where a record is replaced by one of its group, and
-    /// `sum_k w_k C_k / n` where one is added to, or removed from, a Poisson sample of `n` expected records; and what
+    /// `sum_k w_k C_k / n` where one is added to a Poisson sample, or removed from it, whose sum is divided by `n`; and what
     /// the sums over records may be off by in each of two data sets, `2 a 2^-24 T` for at most `a` additions in `f32`
     /// of parts whose norms add up to at most `T`.
     ///
@@ -272,7 +276,7 @@ impl StepObjective {
     fn loss_sensitivity(&self) -> f64 {
         let records = match self.sizes {
             GroupSizes::Fixed(_) => 2.0,
-            GroupSizes::Expected(_) => 1.0,
+            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) => 1.0,
         };
         let losses = self.losses.iter();
         let losses =
@@ -283,7 +287,8 @@ impl StepObjective {
     /// The neighbours that [`StepObjective::sensitivity`] holds for.
     pub fn neighbours(&self) -> Neighbours {
         match &self.sizes {
-            GroupSizes::Expected(_) => Neighbours::AddRemove,
+            GroupSizes::Poisson(_) => Neighbours::ZeroOut,
+            GroupSizes::AddRemove(_) => Neighbours::AddRemove,
             GroupSizes::Fixed(sizes) if sizes.len() > 1 => Neighbours::KEnd,
             GroupSizes::Fixed(_) => Neighbours::ReplaceOne,
         }
@@ -319,7 +324,8 @@ impl StepObjective {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, bounds that are refused.
+    /// Shapes that do not fit, bounds that are refused, and [`TrainingError::Unbounded`] for a Poisson sample of far more
+    /// records than it should have: by less than `10^-30` of chance where the sums are divided by its mean.
     pub fn clipped_gradient<const D: usize>(
         &self,
         network: &impl Network<D>,
@@ -328,6 +334,14 @@ impl StepObjective {
         device: &Device,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
         let sensitivity = self.sensitivity(engine)?;
+        // What sums may be off by is counted for no more. Neither number is told: the size of a batch is secret.
+        if self.sizes.fixed().is_none() && batch.records() > self.sizes.most_records() {
+            return Err(TrainingError::Unbounded {
+                what: "the batch has more records than what its sum is divided by allows for: nothing was released. \
+                       Take a larger divisor, or a smaller rate"
+                    .into(),
+            });
+        }
         let (gradient, losses) = Pass::new(self, batch, true).run(network, engine, device)?;
         Ok((Clipped::new(gradient, sensitivity, batch.sizes()), losses))
     }

@@ -153,7 +153,8 @@ impl Training {
 ///
 /// What [`Step::gradient`] and [`Step::update`] give, all steps together, is `(epsilon, delta)`-differentially
 /// private as the plan says, for the neighbours of its sampler: replace one record (within its group, where
-/// there are groups), or add or remove one with Poisson sampling. The losses are not part of it.
+/// there are groups); with Poisson sampling one record counts or is blank, their number being public, or one is added or
+/// removed. The losses are not part of it.
 ///
 /// ```
 /// use burn::module::Module;
@@ -365,9 +366,18 @@ impl Step<'_> {
         inputs: &Tensor<D>,
         targets: &Tensor<2>,
     ) -> Result<N, TrainingError> {
-        let records = self.training.plan().sampler().records();
-        crate::error::same("records of the data", records, inputs.dims()[0])?;
-        crate::error::same("targets of the data", records, targets.dims()[0])?;
+        let sampler = self.training.plan().sampler();
+        for (what, found) in [
+            ("records of the data", inputs.dims()[0]),
+            ("targets of the data", targets.dims()[0]),
+        ] {
+            match sampler.records() {
+                Some(records) => crate::error::same(what, records, found)?,
+                None if sampler.is_of(found) => {}
+                // How many there are is private.
+                None => return Err(TrainingError::OtherRecords { what }),
+            }
+        }
         let drawn = self.indices(&inputs.device());
         let (inputs, targets) = (inputs.clone(), targets.clone());
         let (inputs, targets) = (inputs.select(0, drawn.clone()), targets.select(0, drawn));

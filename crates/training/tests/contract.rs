@@ -6,7 +6,7 @@
 
 mod common;
 
-use burn::module::{Module, Param};
+use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use common::networks::{Signal, Text, Vision};
@@ -69,10 +69,53 @@ fn attained<const D: usize>(
     squares.sqrt() / declared
 }
 
+/// The largest distance of what is released of any two neighbours, over what is declared: `records` with the one at `place`
+/// replaced by each of `by`, input and target.
+fn furthest<const D: usize>(
+    objective: &Objective,
+    sampler: &BatchSampler,
+    engine: Engine,
+    network: &impl Network<D>,
+    records: (&Tensor<D>, &Tensor<2>),
+    (place, by): (usize, &[(Tensor<D>, Tensor<2>)]),
+) -> f64 {
+    let mut bound = None;
+    let releases: Vec<Vec<f32>> = by
+        .iter()
+        .map(|(input, target)| {
+            let inputs = replaced_at(place, records.0, input);
+            let targets = replaced_at(place, records.1, target);
+            let (gradient, declared) =
+                released(objective, sampler, engine, network, (&inputs, &targets));
+            assert_eq!(*bound.get_or_insert(declared), declared);
+            assert!(gradient.iter().all(|x| x.is_finite()));
+            gradient
+        })
+        .collect();
+    let mut largest = 0.0_f64;
+    for (i, a) in releases.iter().enumerate() {
+        for b in &releases[..i] {
+            let squares = a.iter().zip(b);
+            let squares = squares.map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2));
+            largest = largest.max(squares.sum::<f64>().sqrt());
+        }
+    }
+    largest / bound.expect("a neighbour")
+}
+
 /// The same records with the first one replaced.
 fn replaced<const D: usize>(records: &Tensor<D>, by: &Tensor<D>) -> Tensor<D> {
-    let n = records.dims()[0];
-    Tensor::cat(vec![by.clone(), records.clone().narrow(0, 1, n - 1)], 0)
+    replaced_at(0, records, by)
+}
+
+/// The same records with the one at `place` replaced.
+fn replaced_at<const D: usize>(place: usize, records: &Tensor<D>, by: &Tensor<D>) -> Tensor<D> {
+    let all = records.dims()[0];
+    let before = (place > 0).then(|| records.clone().narrow(0, 0, place));
+    let after = all - place - 1;
+    let after = (after > 0).then(|| records.clone().narrow(0, place + 1, after));
+    let parts = before.into_iter().chain([by.clone()]).chain(after);
+    Tensor::cat(parts.collect(), 0)
 }
 
 /// A record that is as bad as records get.
@@ -134,6 +177,100 @@ const ENGINES: [Engine; 4] = [
     Engine::Tensor { chunk: 100 },
 ];
 
+/// A tapped activation of the first inputs, as they are. The others are in its Jacobian alone: two records may have the
+/// same activation and opposite Jacobians.
+#[derive(Module, Debug)]
+struct Blind {
+    inner: Linear,
+    last: Linear,
+}
+
+impl Blind {
+    const UNSEEN: usize = 2;
+
+    fn new(latent: usize, device: &Device) -> Self {
+        let inputs = latent + Self::UNSEEN;
+        let mut inner = LinearConfig::new(inputs, latent)
+            .with_bias(false)
+            .init(device);
+        let seen = (0..inputs * latent).map(|i| f32::from(u8::from(i / latent == i % latent)));
+        let seen = TensorData::new(seen.collect::<Vec<f32>>(), [inputs, latent]);
+        inner.weight = Param::from_data(seen, device);
+        let mut last = LinearConfig::new(latent, 4).with_bias(false).init(device);
+        let weights = (0..latent).flat_map(|_| [1.0f32, -1.0, 0.5, -0.5]);
+        let weights = TensorData::new(weights.collect::<Vec<f32>>(), [latent, 4]);
+        last.weight = Param::from_data(weights, device);
+        Self { inner, last }
+    }
+}
+
+impl Network<2> for Blind {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let latent = self.inner.forward(rows);
+        Forward::tapped(self.last.forward(latent.clone()), latent)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        let inputs = Chain::features(self.inner.weight.dims()[0]);
+        Layers::chain(inputs.linear(&self.inner).tap().linear(&self.last))
+    }
+}
+
+/// How near two neighbours come to what is declared, by the arrangements that attain the bounds of a penalty in one
+/// dimension, along some directions:
+///
+/// - a record near one end with all others beyond it, so that its cell is at the other end, and its Jacobian changes its
+///   sign;
+/// - a record that passes all others, which have the opposite Jacobian, so that each of them moves by one cell.
+///
+/// - `apart`: the second group is on the other side, in place of the same one.
+fn near_the_bound(
+    objective: &Objective,
+    engine: Engine,
+    sides: &[Vec<f32>],
+    apart: bool,
+    device: &Device,
+) -> f64 {
+    const FAR: f32 = 1e3;
+    let classes = labels(12, 4, device);
+    let mut largest = 0.0_f64;
+    for side in sides {
+        let network = Blind::new(side.len(), device);
+        let row = |(seen, unseen): (f32, f32)| {
+            let seen = side.iter().map(|x| seen * x);
+            let row = seen.chain([unseen, 0.0]).collect::<Vec<f32>>();
+            Tensor::<2>::from_data(
+                TensorData::new(row, [1, side.len() + Blind::UNSEEN]),
+                device,
+            )
+        };
+        for (others, pair) in [
+            ((10.0, 0.0), [(0.49, FAR), (0.49, -FAR)]),
+            ((0.45, -FAR), [(0.47, FAR), (0.43, FAR)]),
+        ] {
+            let other = |i: usize| match apart && i >= 5 {
+                true => row((-others.0, others.1)),
+                false => row(others),
+            };
+            let rows = Tensor::cat((0..12).map(other).collect(), 0);
+            // One of either group.
+            for place in [1, 6] {
+                let class = classes.clone().narrow(0, place, 1);
+                let by = pair.map(|record| (row(record), class.clone()));
+                let all = (&rows, &classes);
+                let sampler = groups(&[5, 7]);
+                let near = furthest(objective, &sampler, engine, &network, all, (place, &by));
+                largest = largest.max(near);
+            }
+        }
+    }
+    largest
+}
+
+/// Whatever the record; and some come so near to the bound that half of it would be too little. The least share of each
+/// objective is what was found, rounded down: in one dimension nearly all of the bound (two losses, and the penalty between
+/// groups with a loss of 3 % of the whole, jointly), in three 70 to 80 % of it. The three-dimensional penalty between groups
+/// has a bound that nothing found comes near to; it is looked at in one dimension alone.
 #[test]
 fn no_record_moves_a_release_by_more_than_declared() {
     let device = Device::flex();
@@ -141,19 +278,39 @@ fn no_record_moves_a_release_by_more_than_declared() {
     let images = uniform([12, 1, 6, 6], 5, &device);
     let classes = labels(12, 4, &device);
     let sampler = groups(&[5, 7]);
+    let class = classes.clone().narrow(0, 0, 1);
+    let worst = adversaries(&images).into_iter().map(|(_, record)| record);
+    let by = [images.clone().narrow(0, 0, 1)].into_iter().chain(worst);
+    let by: Vec<_> = by.map(|record| (record, class.clone())).collect();
+    let line = vec![vec![1.0]];
+    let diagonal = vec![vec![-(1.0f32 / 3.0).sqrt(); 3]];
+    let many: Vec<Vec<f32>> = (0..30)
+        .map(|seed| {
+            let side: Vec<f32> = uniform([3], seed, &device).into_data().iter().collect();
+            let norm = side.iter().map(|x| x * x).sum::<f32>().sqrt();
+            side.iter().map(|x| x / norm).collect()
+        })
+        .collect();
     for (name, objective) in objectives() {
-        let mut largest = 0.0f64;
+        let (sides, least) = match name {
+            "a loss" | "two losses" => (&line, 0.999),
+            "between groups" => (&line, 0.98),
+            "the ball" => (&diagonal, 0.72),
+            // Independent slices have a best direction of their own.
+            "a sample of it" => (&many, 0.78),
+            "the gaussian" => (&diagonal, 0.8),
+            "the sphere" => (&diagonal, 0.76),
+            "a public sample" => (&diagonal, 0.7),
+            other => panic!("{other} is attacked by nothing"),
+        };
         for engine in ENGINES {
-            for (how, by) in adversaries(&images) {
-                let other = replaced(&images, &by);
-                let pair = [(&images, &classes), (&other, &classes)];
-                let ratio = attained(&objective, &sampler, engine, &network, pair);
-                assert!(ratio <= 1.0, "{name}, {how}, {engine:?}: {ratio}");
-                largest = largest.max(ratio);
-            }
+            let all = (&images, &classes);
+            let ratio = furthest(&objective, &sampler, engine, &network, all, (0, &by));
+            assert!(ratio <= 1.0, "{name}, {engine:?}: {ratio}");
+            let apart = name == "between groups";
+            let near = near_the_bound(&objective, engine, sides, apart, &device);
+            assert!((least..=1.0).contains(&near), "{name}, {engine:?}: {near}");
         }
-        // A bound that nothing comes near would hold of anything.
-        assert!(largest > 0.02, "{name}: {largest}");
     }
 }
 
@@ -306,46 +463,76 @@ fn one_record_more_moves_a_poisson_step_by_half_as_much() {
     }
 }
 
+/// Larger weights: the layers before them have the larger part of the Jacobian, and not the last bias, which all records
+/// share.
+struct Larger(f32);
+
+impl ModuleMapper for Larger {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|value| if D >= 2 { value * self.0 } else { value })
+    }
+}
+
+/// Whatever the record and the size of the weights; and some pairs come so near to the bound that half of it would be too
+/// little: for a loss, and, of larger weights, for a penalty towards a point so far away that the activations hardly matter,
+/// which leaves the Jacobians of all layers. The activations of these networks cannot be placed where the bound of a penalty
+/// between groups is attained: of that one, 8 to 20 % is reached, and no more is asked.
 #[test]
 fn every_layer_keeps_the_bound() {
     fn hold<const D: usize>(
-        network: &impl Network<D>,
+        plain: &(impl Network<D> + Module),
         records: &Tensor<D>,
-        others: Vec<Tensor<D>>,
+        by: Vec<Tensor<D>>,
     ) {
+        let device = records.device();
         let n = records.dims()[0];
-        let classes = labels(n, 3, &records.device());
+        let classes = labels(n, 3, &device);
+        let by = by.into_iter().enumerate();
+        let by = by.map(|(i, by)| (by, Tensor::<2>::full([1, 1], (i % 3) as f32, &device)));
+        let by: Vec<_> = by.collect();
         let sampler = groups(&[n / 2, n - n / 2]);
         let tight = Clipping::new(0.5, 0.3);
         let loss = || Loss::cross_entropy().clip(0.2);
-        let penalty = Penalty::between_groups().slices(6).clip(tight);
-        for objective in [
-            Objective::of([loss()]),
-            Objective::of([loss().weight(0.1)]).penalty(penalty),
+        let with = |penalty: Penalty| {
+            Objective::of([loss().weight(0.1)]).penalty(penalty.slices(6).clip(tight))
+        };
+        let far = Prior::Sample(vec![-40.0, 60.0, 40.0]);
+        let larger = plain.clone().map(&mut Larger(10.0));
+        for (objective, least) in [
+            (Objective::of([loss()]), [0.85, 0.85]),
+            (with(Penalty::between_groups()), [0.0, 0.0]),
+            (with(Penalty::to(far)), [0.0, 0.7]),
         ] {
             for engine in [Engine::Alone, Engine::Tensor { chunk: 4 }] {
-                let mut largest = 0.0f64;
-                for by in &others {
-                    let other = replaced(records, by);
-                    let pair = [(records, &classes), (&other, &classes)];
-                    let ratio = attained(&objective, &sampler, engine, network, pair);
-                    assert!(ratio <= 1.0, "{engine:?}: {ratio}");
-                    largest = largest.max(ratio);
+                for (network, least) in [plain, &larger].into_iter().zip(least) {
+                    let all = (records, &classes);
+                    let ratio = furthest(&objective, &sampler, engine, network, all, (0, &by));
+                    assert!((least..=1.0).contains(&ratio), "{engine:?}: {ratio}");
                 }
-                assert!(largest > 0.005, "{engine:?}: {largest}");
             }
         }
     }
+    /// Records that are as bad as records get, and others of many sizes.
+    fn bad<const D: usize>(records: &Tensor<D>) -> Vec<Tensor<D>> {
+        let mut shape = records.dims();
+        shape[0] = 1;
+        let drawn = (0..40).map(|i| {
+            let size = [0.3, 1.0, 5.0, 50.0][i % 4];
+            uniform(shape, 100 + i as u64, &records.device()) * size
+        });
+        let worst = adversaries(records).into_iter().map(|(_, record)| record);
+        worst.chain(drawn).collect()
+    }
     let device = Device::flex();
-    let bad = |records: &Tensor<4>| adversaries(records).into_iter().map(|(_, r)| r).collect();
     let images = uniform([8, 2, 8, 8], 1, &device);
     hold(&Vision::new(&device), &images, bad(&images));
     let signals = uniform([8, 2, 12], 2, &device);
-    let others = adversaries(&signals).into_iter().map(|(_, r)| r).collect();
-    hold(&Signal::new(&device), &signals, others);
-    let tokens = (uniform([8, 5], 3, &device) * 3.0 + 3.0).floor();
-    let others = [0.0, 5.0].map(|token| Tensor::full([1, 5], token, &device));
-    hold(&Text::new(&device), &tokens, others.to_vec());
+    hold(&Signal::new(&device), &signals, bad(&signals));
+    let tokens = |n: usize, seed: u64| (uniform([n, 5], seed, &device) * 3.0 + 3.0).floor();
+    let constant = [0.0, 5.0].map(|token| Tensor::full([1, 5], token, &device));
+    let drawn = (0..40).map(|i| tokens(1, 100 + i));
+    let by = constant.into_iter().chain(drawn).collect();
+    hold(&Text::new(&device), &tokens(8, 3), by);
 }
 
 /// The power of these tests: without clipping the same pairs break the declared bound.
@@ -384,30 +571,41 @@ fn without_clipping_the_bound_fails() {
     }
 }
 
-/// Records that count for nothing leave the noise alone, of the deviation that the ledger declares. The seed is
-/// fixed; with another one the mean square of 630 draws would be off by 30 % less than once in 1e6.
+/// Records that count for nothing leave the noise alone, of the deviation that the ledger declares: the mean square of
+/// `n` standard normal values is within five of its deviations, `sqrt(2 / n)`, of 1. The seed is fixed; over seeds the
+/// false-alarm rate is below 1e-6. Noise of 2 % less variance is thirteen deviations off.
 #[test]
-fn what_leaves_has_the_declared_noise() {
+fn the_released_gradient_has_the_declared_noise() {
     let device = Device::flex();
-    let network = Small::new(3, 4, &device);
+    let network = Small::new(300, 300, &device);
     let nothing = uniform([10, 1, 6, 6], 5, &device) / 0.0 * 0.0;
     let sampler = AllRecords::new(10).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let with = Training::new(Objective::of([Loss::cross_entropy()]));
     let mut training = training(with, common::plan(sampler), &folder);
-    let mut noise = Vec::new();
+    let mut steps = Vec::new();
     while let Some(step) = training.next_step().unwrap() {
         let classes = labels(10, 4, &device);
         let gradient = step.gradient(&network, nothing.clone(), classes).unwrap();
-        noise.extend(gradient.gradient().to_host());
+        steps.push(gradient.gradient().to_host());
     }
-    assert!(noise.len() >= 600, "{}", noise.len());
     let entries = training.ledger().entries().unwrap().entries;
-    let deviation = entries[0].deviation.unwrap();
-    let squares: f64 = noise.iter().map(|&x| f64::from(x).powi(2)).sum();
-    let ratio = squares / noise.len() as f64 / deviation.powi(2);
-    assert!((0.7..1.3).contains(&ratio), "{ratio}");
+    assert_eq!(entries.len(), steps.len());
+    let standard = steps.iter().zip(&entries).flat_map(|(noise, entry)| {
+        let deviation = entry.deviation.unwrap();
+        noise.iter().map(move |&x| f64::from(x) / deviation)
+    });
+    let standard: Vec<f64> = standard.collect();
+    let n = standard.len() as f64;
+    assert!(n > 900_000.0, "{n}");
+    let mean = standard.iter().sum::<f64>() / n;
+    let square = standard.iter().map(|x| x * x).sum::<f64>() / n;
+    let off = |square: f64| (square - 1.0) / (2.0 / n).sqrt();
+    assert!(mean.abs() < 5.0 / n.sqrt(), "mean {mean}");
+    assert!(off(square).abs() < 5.0, "mean square {square}");
+    assert!(off(0.98 * square) < -5.0 && off(1.02 * square) > 5.0);
     // New at each step.
-    let each = noise.len() / entries.len();
-    assert_ne!(noise[..each], noise[each..2 * each]);
+    for pair in steps.windows(2) {
+        assert_ne!(pair[0], pair[1]);
+    }
 }

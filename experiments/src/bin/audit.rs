@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use experiments::audit::{Arguments, run};
+use lab::diagnostic;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::parse();
-    let folder = arguments.default_folder();
-    arguments.out.get_or_insert(folder);
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    diagnostic::main(|| {
+        let mut arguments = Arguments::parse();
+        let folder = arguments.default_folder();
+        arguments.out.get_or_insert(folder);
+        run(&arguments)
+    })
 }

@@ -4,11 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use experiments::cost::{Arguments, run};
+use lab::diagnostic;
 
 fn main() -> ExitCode {
     lab::backend::quiet_drivers();
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    diagnostic::main(|| run(&Arguments::parse()))
 }

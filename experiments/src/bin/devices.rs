@@ -1,7 +1,14 @@
 //! `devices`: which backends this build has, and which devices they find here.
 
-fn main() {
+fn main() -> std::process::ExitCode {
     lab::backend::quiet_drivers();
+    lab::diagnostic::main(|| {
+        list();
+        Ok(())
+    })
+}
+
+fn list() {
     for listed in lab::backend::devices() {
         match listed.devices {
             None => println!(

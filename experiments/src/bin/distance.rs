@@ -4,18 +4,15 @@
 use std::process::ExitCode;
 
 use experiments::distance::{Distance, last_line};
-use lab::session;
+use lab::{diagnostic, session};
 
 fn main() -> ExitCode {
-    let arguments = session::parse::<Distance>();
-    match session::run::<Distance>(&arguments) {
-        Ok(()) => {
-            // With --json: for a program that reads what this one found.
-            if let Some(line) = last_line() {
-                println!("{line}");
-            }
-            ExitCode::SUCCESS
+    diagnostic::main(|| {
+        session::run::<Distance>(&session::parse::<Distance>())?;
+        // With --json: for a program that reads what this one found.
+        if let Some(line) = last_line() {
+            println!("{line}");
         }
-        Err(failure) => failure.report(),
-    }
+        Ok(())
+    })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use experiments::export::{ExportRequest, export};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{self, Failure};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 
@@ -25,10 +25,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     lab::backend::quiet_drivers();
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    diagnostic::main(|| run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {

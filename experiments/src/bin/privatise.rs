@@ -5,10 +5,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use experiments::privatise::{Arguments, run};
+use lab::diagnostic;
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    diagnostic::main(|| run(&Arguments::parse()))
 }

@@ -12,6 +12,7 @@ use swd::Slices;
 use crate::pictures::grid;
 use crate::scores::{ScoreFlags, Scored};
 
+use super::baseline::{Baseline, baseline};
 use super::mechanisms::{Generated, Snapshot, normalise};
 use super::space::Space;
 use super::train::Flow;
@@ -30,6 +31,8 @@ pub struct Outcome {
     pub latent_sliced: f64,
     /// Scores of decoded images; none where they were not asked for.
     pub images: Option<Scored>,
+    /// Scores of the public records alone, where these show the same classes.
+    pub baseline: Option<Baseline>,
     /// Pictures by file name and caption.
     pub pictures: Pictures,
 }
@@ -63,7 +66,11 @@ pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outc
         score: &run.score,
         session,
     };
-    judge.outcome(generated)
+    let mut outcome = judge.outcome(generated)?;
+    if let (Some(_), Some(test)) = (&outcome.images, run.split.test.labelled()?) {
+        outcome.baseline = baseline(run, &test, session)?;
+    }
+    Ok(outcome)
 }
 
 impl Judge<'_> {
@@ -94,6 +101,7 @@ impl Judge<'_> {
         Ok(Outcome {
             latent_sliced,
             images: scores,
+            baseline: None,
             pictures: self.pictures(&images, labels.as_deref())?,
         })
     }

@@ -129,13 +129,16 @@ mod tests {
     }
 
     /// Two data sets that differ in one record, its label included: all that is public of their groups is the same, and
-    /// both releases of them are within what is declared. Where sizes are public, a change of label is no neighbour: there
-    /// it shows, so the test would see it.
+    /// both releases of them are within what is declared. A record that moves to another group attains it, so that half of
+    /// it would be exceeded. Where sizes are public, a change of label is no neighbour: there it shows, so the test would
+    /// see it.
     #[test]
     fn groups_of_neighbours_with_other_labels_differ_in_what_is_released_alone() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let sphere = Region::sphere(1.0).unwrap();
         let mut shown = false;
+        // By settings: the largest share of what is declared, of moments and of marginals.
+        let mut attained = [[0.0_f64; 2]; 3];
         for (number, flags) in [
             &["--labels", "private"][..],
             &["--labels", "private", "--cells", "2"],
@@ -153,9 +156,13 @@ mod tests {
                     .collect::<Vec<f32>>()
             };
             let public: Vec<Vec<f32>> = (0..CLASSES).map(|_| draw(40)).collect();
-            let one = draw(2 * RECORDS);
+            let mut one = draw(2 * RECORDS);
             let mut other = one.clone();
-            let far = draw(2);
+            let mut far = draw(2);
+            // Outside of the sphere that latents are put on: the moments of the record are as large as they get.
+            for row in [&mut one[..2], &mut far] {
+                row.iter_mut().for_each(|x| *x *= 30.0);
+            }
             other[..2].copy_from_slice(match number % 4 {
                 0 => &[f32::NAN, 0.1],
                 1 => &one[..2],
@@ -174,7 +181,9 @@ mod tests {
             assert_eq!(first.latents.len(), second.latents.len());
             for radius in [1.0, 2.0] {
                 let [a, b] = [&first, &second].map(|groups| measured(groups, true, radius));
-                assert!(a.distance(&b) <= a.declared() * (1.0 + 1e-6));
+                let share = a.distance(&b) / a.declared();
+                assert!(share <= 1.0 + 1e-6, "{flags:?}: {share}");
+                attained[number % 3][0] = attained[number % 3][0].max(share);
             }
             let queries = first.latents.iter().map(|_| {
                 let slices = Slices::tight(2, 6, rng).unwrap();
@@ -190,9 +199,15 @@ mod tests {
             let query = LabelledQuery::of(queries.collect()).unwrap();
             let [a, b] =
                 [&first, &second].map(|groups| query.measure_classes(&groups.latents).unwrap());
-            assert!(apart(a.before_noise(), b.before_noise()) <= query.l2_sensitivity_upper());
+            let share = apart(a.before_noise(), b.before_noise()) / query.l2_sensitivity_upper();
+            assert!(share <= 1.0, "{flags:?}: {share}");
+            attained[number % 3][1] = attained[number % 3][1].max(share);
         }
         assert!(shown);
+        assert!(
+            attained.concat().iter().all(|&share| share > 0.99),
+            "{attained:?}"
+        );
     }
 
     #[test]

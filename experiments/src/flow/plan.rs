@@ -85,7 +85,7 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
     }
     let each_step = settings.mechanism.releases_each_step();
     let steps = if each_step {
-        settings.step_count(sampler.records())
+        settings.step_count(sampler.records().unwrap_or_default())
     } else {
         0
     };
@@ -112,7 +112,7 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
             format!("the privacy plan is refused: {e}"),
             format!(
                 "say --sensitivity proved, or give a --delta below {}",
-                lower(1.0 / records as f64 / (releases as f64 + 1.0))
+                lower(1.0 / records / (releases as f64 + 1.0))
             ),
         ),
         e => refused_plan(e),
@@ -122,20 +122,117 @@ pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<Checked
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use dp_core::ledger::Entries;
+    use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
+    use dp_core::ledger::{Entries, Ledger, LedgerEntry};
+    use dp_core::mechanism::{BoundedVector, NoiseSource, Sensitivity};
     use lab::session::{Arguments, Settings as _};
 
     use super::*;
 
+    /// The ledger of a finished run of a plan: of all that it has, by its own releaser, of values that do not matter.
+    fn finished(plan: CheckedPlan) -> Entries {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+        let once: Vec<String> = plan.releases().map(|(name, _)| name.into()).collect();
+        let steps = plan.steps();
+        let mut releaser = plan.releaser(NoiseSource::insecure(1));
+        let one = Sensitivity::l2(1.0).unwrap();
+        for _ in 0..steps {
+            let draw = releaser.draw().unwrap();
+            let sizes = draw.sizes();
+            let values = BoundedVector::new(vec![0.0], one, &sizes, draw).unwrap();
+            releaser.release_step_vector(values, &mut ledger).unwrap();
+        }
+        for name in once {
+            let released = releaser.release_vector(&name, &[0.0], one, &mut ledger);
+            released.unwrap();
+        }
+        ledger.entries().unwrap()
+    }
+
+    /// The epsilon of the lines of a ledger alone, of the noise that each says was added: no plan is asked. In closed form
+    /// where there is one.
+    fn epsilon_of(entries: &Entries, delta: f64) -> f64 {
+        let events = entries.entries.iter().map(|entry| {
+            let added = entry.deviation.unwrap() / entry.sensitivity.unwrap();
+            let event = entry.event.clone().repeated(entry.count);
+            assert!((noise_multiplier(&entry.event) / added - 1.0).abs() < 1e-3);
+            event
+        });
+        let events = events.collect();
+        let all = Event::Composed { events };
+        let closed = GaussianAccountant.epsilon(&all, delta);
+        closed.unwrap_or_else(|_| FdpAccountant::default().epsilon(&all, delta).unwrap())
+    }
+
+    fn noise_multiplier(event: &Event) -> f64 {
+        match event {
+            Event::Gaussian { noise_multiplier } => *noise_multiplier,
+            Event::Sampled { event, .. } => noise_multiplier(event),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The line with half of its noise.
+    fn halved(entry: &LedgerEntry) -> LedgerEntry {
+        let text = serde_json::to_string(entry).unwrap();
+        let z = noise_multiplier(&entry.event);
+        let was = |z: f64| format!("\"noise_multiplier\":{}", serde_json::json!(z));
+        assert!(text.contains(&was(z)), "{text}");
+        let mut half: LedgerEntry =
+            serde_json::from_str(&text.replace(&was(z), &was(z / 2.0))).unwrap();
+        half.deviation = entry.deviation.map(|deviation| deviation / 2.0);
+        half
+    }
+
+    /// What the lines of a finished run cost is what was promised, and what is said to be spent is never less than either;
+    /// lines of less noise, a line less and a line more cost something else.
     #[test]
     fn a_finished_flow_never_costs_less_than_promised() {
-        for mechanism in ["resampled", "marginals"] {
-            let arguments = ["flow", "--mechanism", mechanism, "--epsilon", "2"];
+        for mechanism in [
+            &["resampled", "--steps", "20", "--batch", "100"][..],
+            &["marginals"],
+            &["mixture", "--cells", "2"],
+        ] {
+            let arguments = [&["flow", "--epsilon", "2", "--mechanism"], mechanism].concat();
             let settings = Settings::resolve(&Arguments::parse_from(arguments)).unwrap();
-            let sampler = sampler(&settings, &[3000]).unwrap();
-            let plan = plan(&settings, sampler).unwrap().unwrap();
-            let spent = plan.epsilon_spent(&Entries::default()).unwrap();
-            assert_eq!(spent, plan.epsilon_upper());
+            let of_flow = || {
+                let sampler = sampler(&settings, &[3000]).unwrap();
+                plan(&settings, sampler).unwrap().unwrap()
+            };
+            let (plan, entries) = (of_flow(), finished(of_flow()));
+            let promised = plan.epsilon_upper();
+            assert_eq!(entries.releases(), plan.releases_in_all());
+            let costs = |lines: &[LedgerEntry]| {
+                let entries = Entries {
+                    entries: lines.to_vec(),
+                    torn: Vec::new(),
+                };
+                let spent = plan.epsilon_spent(&entries).unwrap();
+                (epsilon_of(&entries, plan.delta()), spent)
+            };
+            let lines = &entries.entries;
+            let (cost, spent) = costs(lines);
+            assert!(cost <= 2.0, "{mechanism:?}: {cost}");
+            assert!(
+                (cost / promised - 1.0).abs() < 1e-6,
+                "{mechanism:?}: {cost}"
+            );
+            assert!(spent >= promised && spent <= 2.0, "{mechanism:?}: {spent}");
+
+            let (first, rest) = lines.split_first().unwrap();
+            for more in [
+                [&[halved(first)], rest].concat(),
+                [lines, &[first.clone()][..]].concat(),
+            ] {
+                let (cost, spent) = costs(&more);
+                assert!(cost > promised * 1.001, "{mechanism:?}: {cost}");
+                assert!(spent >= cost, "{mechanism:?}: {spent} of {cost}");
+            }
+            // A run is finished: a line that was lost was made.
+            let (cost, spent) = costs(rest);
+            assert!(cost < promised * 0.999, "{mechanism:?}: {cost}");
+            assert!(spent >= promised, "{mechanism:?}: {spent}");
         }
     }
 

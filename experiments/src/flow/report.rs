@@ -22,6 +22,9 @@ pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Re
     let mut metrics = vec![Metric::new(name, sliced).better(Better::Lower)];
     let images = outcome.images.as_ref();
     metrics.extend(images.map(crate::scores::metrics).unwrap_or_default());
+    let alone = outcome.baseline.as_ref();
+    let baseline = alone.map(|b| crate::scores::baseline_metrics(&b.images, b.field.as_ref()));
+    metrics.extend(baseline.unwrap_or_default());
     println!("public    {:.1} s for the latent space", run.public_seconds);
     Ok(Report {
         pictures: outcome.pictures,
@@ -30,6 +33,7 @@ pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Re
         more: vec![
             ("latent_sliced_w2_squared", json!(sliced)),
             ("images", json!(images)),
+            ("baseline", json!(alone)),
             ("public_knowledge", json!(source.public_knowledge)),
             ("autoencoder_seconds", json!(run.public_seconds)),
         ],

@@ -11,7 +11,7 @@ use reporting::diagnostic::Failure;
 pub enum SamplerName {
     /// Fixed size without replacement; replace-one neighbours, k-end with `--group`.
     WithoutReplacement,
-    /// Each record independently; add-remove neighbours.
+    /// Each record independently; zero-out neighbours, or add-remove with a public --rate.
     Poisson,
     /// Every step sees every record.
     None,
@@ -33,6 +33,8 @@ pub enum NeighboursName {
     ReplaceOne,
     /// One record is added or removed.
     AddRemove,
+    /// One record counts or is blank; the number of records is public.
+    ZeroOut,
     /// One record is replaced within its group.
     KEnd,
 }
@@ -96,7 +98,7 @@ impl MechanismFlags {
     pub fn event_of_batch(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
         let records = self.records.unwrap_or(batch);
         let sampler = match self.sampler {
-            SamplerName::Poisson => Sampler::Poisson {
+            SamplerName::Poisson => Sampler::PoissonZeroOut {
                 rate: (batch as f64 / records as f64).min(1.0),
             },
             _ => Sampler::WithoutReplacement { records, batch },
@@ -139,7 +141,11 @@ impl MechanismFlags {
             (SamplerName::WithoutReplacement, Some(rate), ..) => {
                 Some(Sampler::WithoutReplacementRate { rate })
             }
-            (SamplerName::Poisson, Some(rate), ..) => Some(Sampler::Poisson { rate }),
+            // A rate by itself says nothing of how many records there are.
+            (SamplerName::Poisson, Some(rate), ..) => Some(match self.neighbours {
+                Some(NeighboursName::ZeroOut) => Sampler::PoissonZeroOut { rate },
+                _ => Sampler::Poisson { rate },
+            }),
             (name, None, Some(records), Some(batch)) => {
                 if batch == 0 || batch > records {
                     return Err(Failure::input(
@@ -150,7 +156,7 @@ impl MechanismFlags {
                     ));
                 }
                 Some(if name == SamplerName::Poisson {
-                    Sampler::Poisson {
+                    Sampler::PoissonZeroOut {
                         rate: (batch as f64 / records as f64).next_up().min(1.0),
                     }
                 } else {
@@ -180,7 +186,8 @@ impl MechanismFlags {
         }
         Err(Failure::input(
             format!("--neighbours {wanted} is not what this sampler gives: {given}"),
-            "without-replacement gives replace-one (k-end with --group), poisson gives add-remove",
+            "without-replacement gives replace-one (k-end with --group); poisson gives zero-out of --records and \
+             --batch, which make their number public, and add-remove or zero-out by --rate",
         ))
     }
 
@@ -199,6 +206,7 @@ impl From<NeighboursName> for Neighbours {
         match name {
             NeighboursName::ReplaceOne => Self::ReplaceOne,
             NeighboursName::AddRemove => Self::AddRemove,
+            NeighboursName::ZeroOut => Self::ZeroOut,
             NeighboursName::KEnd => Self::KEnd,
         }
     }

@@ -3,11 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use reporting::diagnostic;
 use tools::report::{Arguments, run};
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    diagnostic::main(|| run(&Arguments::parse()))
 }

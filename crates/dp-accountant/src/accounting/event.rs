@@ -10,17 +10,12 @@ impl Neighbours {
     /// The relation under which both parts hold: replace-one implies k-end, nothing else mixes.
     ///
     /// # Errors
-    /// [`AccountingError::MixedNeighbours`] when one is add-remove and the other is not.
+    /// [`AccountingError::MixedNeighbours`] when one is add-remove or zero-out and the other is not the same.
     pub fn both(self, other: Self) -> Result<Self> {
         match (self, other) {
             (first, second) if first == second => Ok(first),
-            (Self::AddRemove, second) | (second, Self::AddRemove) => {
-                Err(AccountingError::MixedNeighbours {
-                    first: Self::AddRemove,
-                    second,
-                })
-            }
-            _ => Ok(Self::KEnd),
+            (Self::ReplaceOne, Self::KEnd) | (Self::KEnd, Self::ReplaceOne) => Ok(Self::KEnd),
+            (first, second) => Err(AccountingError::MixedNeighbours { first, second }),
         }
     }
 }
@@ -50,8 +45,15 @@ pub enum Sampler {
         /// Sampling rate in (0, 1].
         rate: f64,
     },
-    /// Each record is kept independently with probability `rate` (add-remove neighbours).
+    /// Each record is kept independently with probability `rate`, a public number that says nothing of how many
+    /// records there are (add-remove neighbours).
     Poisson {
+        /// Sampling rate in (0, 1].
+        rate: f64,
+    },
+    /// The same of a public number of records, which `rate` may say (zero-out neighbours). The pairs of distributions
+    /// that dominate a step are those of [`Sampler::Poisson`].
+    PoissonZeroOut {
         /// Sampling rate in (0, 1].
         rate: f64,
     },
@@ -81,7 +83,9 @@ impl Sampler {
         };
         match self {
             Self::WithoutReplacement { records, batch } => of(*records, *batch),
-            Self::WithoutReplacementRate { rate } | Self::Poisson { rate } => {
+            Self::WithoutReplacementRate { rate }
+            | Self::Poisson { rate }
+            | Self::PoissonZeroOut { rate } => {
                 check("rate", *rate, *rate > 0.0 && *rate <= 1.0, "in (0, 1]")?;
                 Ok(*rate)
             }
@@ -103,12 +107,13 @@ impl Sampler {
                 Neighbours::ReplaceOne
             }
             Self::Poisson { .. } => Neighbours::AddRemove,
+            Self::PoissonZeroOut { .. } => Neighbours::ZeroOut,
             Self::KEndGroups { .. } => Neighbours::KEnd,
         }
     }
 
     pub(crate) fn is_poisson(&self) -> bool {
-        matches!(self, Self::Poisson { .. })
+        matches!(self, Self::Poisson { .. } | Self::PoissonZeroOut { .. })
     }
 }
 
@@ -241,6 +246,7 @@ impl Event {
             // Parallel composition needs groups that a record cannot leave.
             Self::Parallel { events, .. } => match all(events)? {
                 Some(Neighbours::AddRemove) => Ok(Some(Neighbours::AddRemove)),
+                Some(Neighbours::ZeroOut) => Ok(Some(Neighbours::ZeroOut)),
                 _ => Ok(Some(Neighbours::KEnd)),
             },
         }
@@ -257,7 +263,7 @@ impl Event {
                     Sampler::WithoutReplacement { .. } | Sampler::WithoutReplacementRate { .. } => {
                         "sampled without replacement"
                     }
-                    Sampler::Poisson { .. } => "Poisson sampled",
+                    Sampler::Poisson { .. } | Sampler::PoissonZeroOut { .. } => "Poisson sampled",
                     Sampler::KEndGroups { .. } => "sampled from k-end groups",
                 };
                 format!("{} that is {how}", event.describe())

@@ -30,7 +30,7 @@ const STEEPER: f64 = 30.0;
 /// Composes dominating pairs numerically; every answer is an upper bound.
 ///
 /// Covers Gaussian and Laplace releases, plain, on batches without replacement (replace-one or
-/// k-end neighbours) or on Poisson samples (add-remove), and any composition of them. The pair of
+/// k-end neighbours) or on Poisson samples (add-remove, zero-out), and any composition of them. The pair of
 /// a step is that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 5 and lemma 5.2;
 /// `docs/accounting.md` derives it and the control of the error.
 ///

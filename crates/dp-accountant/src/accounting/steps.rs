@@ -30,7 +30,7 @@ pub(crate) enum Sampling {
     None,
     /// Fixed size without replacement, replace-one or k-end neighbours.
     Fixed { rate: f64 },
-    /// Poisson, add-remove neighbours.
+    /// Poisson, add-remove or zero-out neighbours.
     Poisson { rate: f64 },
 }
 

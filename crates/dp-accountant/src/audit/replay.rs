@@ -272,7 +272,7 @@ impl Recording {
                     how: "all steps have the same one",
                 })
             }
-            Sampler::Poisson { rate: p } => {
+            Sampler::Poisson { rate: p } | Sampler::PoissonZeroOut { rate: p } => {
                 // Sizes are binomial, of at least as many records as are seen; the more there are, the less likely is
                 // the likeliest size, which all others would have to be.
                 let size = first.len();

@@ -77,7 +77,8 @@ impl TrainingPlan {
 
     /// Checks every part of the plan and calibrates the noise where an epsilon is asked for.
     ///
-    /// `delta` must lie in `(0, 1/n)` for `n` records: at `1/n` a mechanism that publishes one
+    /// `delta` must lie in `(0, 1/n)` for `n` records, or as many as public numbers presume where their number is
+    /// private: at `1/n` a mechanism that publishes one
     /// record outright would pass. So must delta in all, with the failures of the sensitivities, unless
     /// nothing is proved of them.
     ///
@@ -86,7 +87,8 @@ impl TrainingPlan {
     /// [`DpError::OutOfRange`], [`DpError::SameName`] and [`DpError::DeltaInAll`] name what is refused and
     /// its bound; the accountant's own refusals are passed on.
     pub fn check(self) -> Result<CheckedPlan, DpError> {
-        let records = self.sampler.records();
+        // Public, or what public numbers presume: a refusal may name it.
+        let records = self.sampler.presumed_records();
         if self.steps == 0 && self.releases.is_empty() {
             return Err(out_of_range(
                 "steps",
@@ -94,7 +96,7 @@ impl TrainingPlan {
                 "at least 1 where nothing else is released",
             ));
         }
-        check_delta(self.delta, records as f64)?;
+        check_delta(self.delta, records)?;
         let failure = self.failure_probability;
         if !(0.0..=1.0).contains(&failure) {
             return Err(out_of_range("failure probability", failure, "in [0, 1]"));
@@ -161,7 +163,7 @@ impl TrainingPlan {
             closed_form,
         };
         let (in_all, total) = (plan.releases_in_all(), plan.delta_in_all(0));
-        if plan.is_unproved() || total < 1.0 / records as f64 {
+        if plan.is_unproved() || total < 1.0 / records {
             return Ok(plan);
         }
         Err(DpError::DeltaInAll {

@@ -7,15 +7,18 @@
 //! |---|---|---|
 //! | [`FixedSizeSampler`] | a fixed number of distinct records | replace one |
 //! | [`GroupSampler`] | a fixed number of each public group | replace one within its group |
-//! | [`PoissonSampler`] | each record independently | add or remove one |
+//! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
+//! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
 
+mod add_remove;
 mod all;
 mod fixed;
 mod groups;
 mod poisson;
 mod split;
 
+pub use add_remove::AddRemoveSampler;
 pub use all::AllRecords;
 pub use fixed::FixedSizeSampler;
 pub use groups::GroupSampler;
@@ -34,21 +37,39 @@ pub enum BatchSampler {
     FixedSize(FixedSizeSampler),
     /// A fixed number of distinct records of each public group.
     Groups(GroupSampler),
-    /// Each record independently.
+    /// Each record independently, of a public number of them.
     Poisson(PoissonSampler),
+    /// Each record independently, of a private number of them.
+    AddRemove(AddRemoveSampler),
     /// All records.
     All(AllRecords),
 }
 
 impl BatchSampler {
-    /// The number of records in all; with Poisson sampling, where neighbours differ in it, that of the data
-    /// at hand, taken as public.
-    pub fn records(&self) -> usize {
+    /// The number of records in all; none where it is private.
+    pub fn records(&self) -> Option<usize> {
         match self {
-            Self::FixedSize(sampler) => sampler.records(),
-            Self::Groups(sampler) => sampler.records(),
-            Self::Poisson(sampler) => sampler.records(),
-            Self::All(sampler) => sampler.records(),
+            Self::FixedSize(sampler) => Some(sampler.records()),
+            Self::Groups(sampler) => Some(sampler.records()),
+            Self::Poisson(sampler) => Some(sampler.records()),
+            Self::AddRemove(_) => None,
+            Self::All(sampler) => Some(sampler.records()),
+        }
+    }
+
+    /// The number of records, or what public numbers presume of it: delta is held against it.
+    pub fn presumed_records(&self) -> f64 {
+        match self {
+            Self::AddRemove(sampler) => sampler.presumed_records(),
+            other => other.records().unwrap_or_default() as f64,
+        }
+    }
+
+    /// Whether it samples from data of so many records. The answer is as private as their number.
+    pub fn is_of(&self, records: usize) -> bool {
+        match self {
+            Self::AddRemove(sampler) => sampler.is_of(records),
+            other => other.records() == Some(records),
         }
     }
 
@@ -57,7 +78,8 @@ impl BatchSampler {
         match self {
             Self::FixedSize(_) | Self::All(_) => Neighbours::ReplaceOne,
             Self::Groups(_) => Neighbours::KEnd,
-            Self::Poisson(_) => Neighbours::AddRemove,
+            Self::Poisson(_) => Neighbours::ZeroOut,
+            Self::AddRemove(_) => Neighbours::AddRemove,
         }
     }
 
@@ -79,7 +101,10 @@ impl BatchSampler {
                     })
                     .collect(),
             }),
-            Self::Poisson(sampler) => Some(Sampler::Poisson {
+            Self::Poisson(sampler) => Some(Sampler::PoissonZeroOut {
+                rate: sampler.rate(),
+            }),
+            Self::AddRemove(sampler) => Some(Sampler::Poisson {
                 rate: sampler.rate(),
             }),
             Self::All(_) => None,
@@ -87,12 +112,13 @@ impl BatchSampler {
     }
 
     /// The public size of each group of a batch, to divide sums by: the size itself where it is fixed, its
-    /// mean with Poisson sampling.
+    /// mean with Poisson sampling of a public number of records, the divisor of a private one.
     pub fn expected_sizes(&self) -> Vec<f64> {
         match self {
             Self::FixedSize(sampler) => vec![sampler.batch() as f64],
             Self::Groups(sampler) => sampler.batches().iter().map(|&b| b as f64).collect(),
             Self::Poisson(sampler) => vec![sampler.expected()],
+            Self::AddRemove(sampler) => vec![sampler.divisor()],
             Self::All(sampler) => vec![sampler.records() as f64],
         }
     }
@@ -104,6 +130,7 @@ impl BatchSampler {
             Self::FixedSize(sampler) => vec![sampler.sample(generator)],
             Self::Groups(sampler) => sampler.sample(generator),
             Self::Poisson(sampler) => vec![sampler.sample(generator)],
+            Self::AddRemove(sampler) => vec![sampler.sample(generator)],
             Self::All(sampler) => vec![(0..sampler.records()).collect()],
         }
     }
@@ -124,6 +151,12 @@ impl From<GroupSampler> for BatchSampler {
 impl From<PoissonSampler> for BatchSampler {
     fn from(sampler: PoissonSampler) -> Self {
         Self::Poisson(sampler)
+    }
+}
+
+impl From<AddRemoveSampler> for BatchSampler {
+    fn from(sampler: AddRemoveSampler) -> Self {
+        Self::AddRemove(sampler)
     }
 }
 

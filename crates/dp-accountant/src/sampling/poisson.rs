@@ -2,11 +2,14 @@ use rand::{Rng, RngExt};
 
 use crate::DpError;
 
-/// Draws each of the records `0..records` independently with probability `rate`.
+/// Samples each of the records `0..records` independently with probability `rate`; the number of records is public.
 ///
-/// Neighbours add or remove one record (Abadi et al. 2016, section 3.1). A batch may have any size,
-/// none at all included, and its size is as secret as the batch: what is released is a sum over it,
-/// divided by the expected size `rate * records`, which is public.
+/// Neighbours are two data sets of as many records, one of which counts in the first and is blank in the second
+/// ([`Neighbours::ZeroOut`](crate::accounting::Neighbours::ZeroOut)). A batch may have any size, none at all included, and
+/// its size is as secret as the batch. What is released is a sum over it, divided by the expected size
+/// `rate * records`. Rate, divisor and noise may rest on the number of records under this relation alone: where one data
+/// set has a record more than the other, they would tell the two apart. [`AddRemoveSampler`](super::AddRemoveSampler) is
+/// for that.
 ///
 /// ```
 /// use dp_accountant::sampling::PoissonSampler;
@@ -36,14 +39,8 @@ impl PoissonSampler {
                 expected: "record",
             });
         }
-        if rate > 0.0 && rate <= 1.0 {
-            return Ok(Self { records, rate });
-        }
-        Err(DpError::OutOfRange {
-            name: "rate",
-            value: rate,
-            bound: "above 0 and at most 1".into(),
-        })
+        check_rate(rate)?;
+        Ok(Self { records, rate })
     }
 
     /// The number of records.
@@ -61,12 +58,32 @@ impl PoissonSampler {
         self.rate * self.records as f64
     }
 
-    /// Draws a batch: distinct indices in ascending order, possibly none.
+    /// Samples a batch: distinct indices in ascending order, possibly none.
     ///
     /// A record is in it with a probability of at most the rate and at least the rate less 2^-64.
     pub fn sample<R: Rng + ?Sized>(&self, generator: &mut R) -> Vec<usize> {
-        (0..self.records)
-            .filter(|_| generator.random_bool(self.rate))
-            .collect()
+        each_by_itself(self.records, self.rate, generator)
     }
+}
+
+pub(super) fn check_rate(rate: f64) -> Result<(), DpError> {
+    if rate > 0.0 && rate <= 1.0 {
+        return Ok(());
+    }
+    Err(DpError::OutOfRange {
+        name: "rate",
+        value: rate,
+        bound: "above 0 and at most 1".into(),
+    })
+}
+
+/// Those of `0..records` that are in a batch, each with probability `rate`.
+pub(super) fn each_by_itself<R: Rng + ?Sized>(
+    records: usize,
+    rate: f64,
+    generator: &mut R,
+) -> Vec<usize> {
+    (0..records)
+        .filter(|_| generator.random_bool(rate))
+        .collect()
 }

@@ -156,12 +156,8 @@ pub(crate) fn noisy_vector(
 /// is the whole number from it.
 pub(super) fn add_on_grid(values: &[f64], step: f64, noise: Vec<i64>) -> Result<Vec<f64>, DpError> {
     let bound = f64::powi(2.0, 52) * step;
-    if let Some(&value) = values.iter().find(|value| value.abs() >= bound) {
-        return Err(DpError::OutOfRange {
-            name: "size of a released value",
-            value,
-            bound: format!("below {bound:e}, 2^28 times its noise"),
-        });
+    if values.iter().any(|value| value.abs() >= bound) {
+        return Err(DpError::BeyondGrid { bound });
     }
     let noisy = values.iter().zip(noise).map(|(value, noise)| {
         let whole = (value / step).round() as i64;
@@ -371,6 +367,34 @@ mod tests {
             assert!(noisy_vector(&[refused], 3.0, 2.0, &mut source).is_err());
         }
         assert!(noisy_vector(&[0.0], 1e8, 2.0, &mut source).is_err());
+    }
+
+    #[test]
+    fn a_refusal_tells_the_bound_and_no_value() {
+        let mut source = NoiseSource::insecure(3);
+        // Both have a grid to about 1.6e9.
+        let too_large = 7_654_321_987_f64;
+        for values in [[1.0, too_large], [-too_large, 2.0]] {
+            for refused in [
+                noisy_vector(&values, 3.0, 2.0, &mut source),
+                crate::mechanism::laplace::noisy_vector(&values, 3.0, 2.0, &mut source),
+            ] {
+                let error = refused.unwrap_err();
+                for told in [error.to_string(), format!("{error:?}")] {
+                    assert!(
+                        !told.contains("7654321987") && !told.contains("7.654"),
+                        "{told}"
+                    );
+                }
+                let DpError::BeyondGrid { bound } = error else {
+                    panic!("{error}");
+                };
+                assert!(error.to_string().contains(&format!("{bound:e}")), "{error}");
+            }
+        }
+        // How many are not finite is a function of the values too.
+        let error = noisy_vector(&[f64::NAN; 7], 3.0, 2.0, &mut source).unwrap_err();
+        assert!(error.to_string().contains("some of 7"), "{error}");
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Releaser {
     /// # Errors
     ///
     /// [`DpError::NotPlanned`], [`DpError::OtherNoise`] and [`DpError::ReleasedTwice`] for what the plan does
-    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::OutOfRange`] for one of `2^28` and
+    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::BeyondGrid`] for one of `2^28` and
     /// more deviations of its noise; [`DpError::Ledger`] where the ledger cannot be written. Nothing was released then.
     pub fn release_vector(
         &mut self,

@@ -9,5 +9,6 @@ pub use draw::Draw;
 pub(crate) use draw::Made;
 
 pub use dp_accountant::sampling::{
-    AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler, split_batch,
+    AddRemoveSampler, AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
+    split_batch,
 };

@@ -64,10 +64,7 @@ pub struct Session {
 /// The main of an experiment's binary.
 pub fn main<E: Experiment>() -> std::process::ExitCode {
     crate::backend::quiet_drivers();
-    match run::<E>(&parse::<E>()) {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    crate::diagnostic::main(|| run::<E>(&parse::<E>()))
 }
 
 /// Runs an experiment from its command line, or resumes a run of it.

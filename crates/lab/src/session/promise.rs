@@ -203,6 +203,9 @@ impl Promise<'_> {
         match plan.neighbours() {
             Neighbours::ReplaceOne => "replace one record".into(),
             Neighbours::AddRemove => "add or remove one record".into(),
+            Neighbours::ZeroOut => {
+                "one record counts or is blank, their number being public".into()
+            }
             Neighbours::KEnd => format!(
                 "replace one record by one of its group, group sizes public (groups: {})",
                 self.wording.groups
@@ -238,13 +241,15 @@ fn counted(plan: &CheckedPlan, ledger: &Ledger) -> u64 {
 /// How private records come into a release.
 fn drawn(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
-        sampler if sampler.records() == 1 => "each record is released alone, once",
+        sampler if sampler.records() == Some(1) => "each record is released alone, once",
         _ if plan.steps() == 0 => "each release is of all private records",
         BatchSampler::FixedSize(_) => "each batch of fixed size drawn afresh without replacement",
         BatchSampler::Groups(_) => {
             "each batch of a fixed size of each group, drawn afresh without replacement"
         }
-        BatchSampler::Poisson(_) => "each record in each batch by a draw of its own",
+        BatchSampler::Poisson(_) | BatchSampler::AddRemove(_) => {
+            "each record in each batch by a draw of its own"
+        }
         BatchSampler::All(_) => "each step is of all private records",
     }
 }

@@ -75,7 +75,9 @@ pub(super) fn sampler(sampler: &Value) -> String {
             .map(|(b, n)| format!("batches of {b} of {n} records, without replacement")),
         Some("without_replacement_rate") => number("rate")
             .map(|q| format!("batches of a share of {}, without replacement", shown(q))),
-        Some("poisson") => number("rate").map(|q| format!("Poisson samples at rate {}", shown(q))),
+        Some("poisson" | "poisson_zero_out") => {
+            number("rate").map(|q| format!("Poisson samples at rate {}", shown(q)))
+        }
         Some("k_end_groups") => sampler
             .get("groups")
             .and_then(Value::as_array)

@@ -193,6 +193,7 @@ pub(super) fn neighbours(name: &str) -> String {
         "replace_one" => "replace one record".into(),
         "k_end" => "replace one record by one of its group, group sizes public".into(),
         "add_remove" => "add or remove one record".into(),
+        "zero_out" => "one record counts or is blank, their number being public".into(),
         other => other.replace('_', " "),
     }
 }

@@ -92,7 +92,11 @@ fn check(k: usize, d: usize, delta: f64, most: f64) -> Result<(), SwdError> {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
     use super::*;
+    use crate::Slices;
 
     /// The values for `|x - x'| = 1` of the published settings.
     #[test]
@@ -110,6 +114,34 @@ mod tests {
             assert_eq!(found.for_radius(0.5).unwrap(), found.norm());
             let found = super::super::tight_frame_sensitivity(k, d, 0.5).unwrap();
             assert!(close(found, tight));
+        }
+    }
+
+    /// With independent slices the sensitivity for all pairs is larger than with a tight frame: what the published
+    /// settings, a multiple of the norm, come to as a mean noise multiplier. Half a percent is
+    /// five deviations of the mean of 1000 frames.
+    #[test]
+    fn independent_slices_are_more_sensitive_than_a_tight_frame() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        for (d, k, delta, largest, multiples) in [
+            (8, 70, 1e-5, 3.66, [(0.67, 0.6866), (0.8, 0.8202)]),
+            (48, 300, 1e-6, 3.417, [(0.58, 0.4980), (0.72, 0.6182)]),
+        ] {
+            let norm = paper_clt(k, d, delta).unwrap().norm();
+            let tight = super::super::tight_frame_sensitivity(k, d, 0.5).unwrap();
+            let mut sensitivity = || {
+                let slices = Slices::iid(d, k, &mut rng).unwrap();
+                super::super::projection_sensitivity_upper(&slices, 0.5).unwrap()
+            };
+            let found: Vec<f64> = (0..1000).map(|_| sensitivity()).collect();
+            assert!(found.iter().all(|found| *found > tight));
+            let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 5e-3;
+            let mean = |f: &dyn Fn(f64) -> f64| found.iter().map(|x| f(*x)).sum::<f64>() / 1000.0;
+            assert!(close(mean(&|x| x), largest), "{}", mean(&|x| x));
+            for (multiple, expected) in multiples {
+                let multiplier = mean(&|x| multiple * norm / x);
+                assert!(close(multiplier, expected), "{multiplier}");
+            }
         }
     }
 

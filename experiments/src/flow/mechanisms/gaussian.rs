@@ -1,7 +1,7 @@
 //! One private Gaussian, or one a class: the honest simple baseline.
 
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{Released, Session};
 use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 
 use super::super::groups::{Groups, apportion};
@@ -55,7 +55,6 @@ impl Flow {
         name: &str,
         radius: f64,
     ) -> Result<ClassLatents, Failure> {
-        let d = self.groups.dim;
         let released = match stored(&mut self.releaser, name, session)? {
             Some(released) => released,
             None => {
@@ -63,6 +62,16 @@ impl Flow {
                 release_and_store(&mut self.releaser, name, &values, None, session)?
             }
         };
+        self.gaussians(&released, radius)
+    }
+
+    /// The Gaussian of each group, and how many particles it gets, of what was released and of public values.
+    pub(super) fn gaussians(
+        &mut self,
+        released: &Released,
+        radius: f64,
+    ) -> Result<ClassLatents, Failure> {
+        let d = self.groups.dim;
         let deviation = match (self.settings.covariances, self.settings.mechanism) {
             (Covariances::Noisy, Mechanism::Marginals | Mechanism::Gaussian) => 0.0,
             _ => released.deviation,

@@ -106,7 +106,7 @@ impl Flow {
         let (d, each) = (self.groups.dim, self.settings.cells);
         let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
-        let cut = Cut::of(&classes, count, each, d, &mut self.public);
+        let cut = self.cut(&classes);
         let released = match stored(&mut self.releaser, RELEASE, session)? {
             Some(released) => cut.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?,
             None => {
@@ -142,11 +142,25 @@ impl Flow {
     }
 }
 
+impl Flow {
+    /// The cells of the settings, in the Gaussians that were released.
+    fn cut(&mut self, classes: &ClassLatents) -> Cut {
+        let (dim, each) = (self.groups.dim, self.settings.cells);
+        let count = self.groups.latents.len();
+        Cut::of(classes, count, each, dim, &mut self.public)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use lab::backend::Backend;
+    use lab::session::{Arguments, Experiment, Settings as _};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
+    use super::super::super::groups::Groups;
+    use super::super::super::settings::{Flags, Settings};
     use super::*;
 
     const DIM: usize = 2;
@@ -227,14 +241,70 @@ mod tests {
         }
     }
 
-    /// All that is public of two neighbours is the same: the cells come from what was released.
+    /// Cells are cut in what was released: a flow of other private records, a neighbour or all others, with noise that
+    /// makes the same release of them, has the same cells and as many particles of each class; with the same noise, so that
+    /// the release of a neighbour is another one, it has other cells.
     #[test]
-    fn cells_are_the_same_for_the_same_release() {
-        let cells = || {
-            cut(&mut ChaCha20Rng::seed_from_u64(2)).local(&[vec![0.5, 0.1], vec![0.3, 0.4]], DIM)
+    fn cells_are_cut_in_what_was_released_and_in_no_record() {
+        let cache = tempfile::tempdir().unwrap();
+        let cache = cache.path().to_string_lossy();
+        let line = [
+            "flow", "--public", "cosines", "--latent", "2", "--cells", "3",
+        ];
+        let line = [&line[..], &["--records", "300", "--cache-dir", &cache]].concat();
+        let arguments: Arguments<Flags> = Arguments::parse_from(line);
+        let settings = Settings::resolve(&arguments).unwrap();
+        let device = Backend::Flex.choose().unwrap();
+        let mut flow = Flow::load(&settings, &arguments, &device).unwrap();
+        let (dim, classes) = (settings.latent, flow.split.classes);
+
+        let rng = &mut ChaCha20Rng::seed_from_u64(2);
+        let mut records = || -> Vec<Vec<f32>> {
+            let mut class = |_| {
+                let values = 0..30 * dim;
+                let mut rows: Vec<f32> = values.map(|_| rng.random_range(-1.0..1.0)).collect();
+                normalise(&mut rows, dim);
+                rows.iter().map(|x| x * RADIUS as f32).collect()
+            };
+            (0..classes).map(&mut class).collect()
         };
-        assert_eq!(cells(), cells());
-        let rows: usize = cells().iter().map(Vec::len).sum();
-        assert_eq!((rows, cells().len()), (2 * DIM, CLASSES * EACH));
+        let (one, others) = (records(), records());
+        // The first record of the first class is of the second one, and elsewhere.
+        let mut neighbour = one.clone();
+        neighbour[0].drain(..dim);
+        neighbour[1].extend_from_slice(&others[0][..dim]);
+
+        let moments = |latents: &[Vec<f32>]| labelled_moments(latents, dim, RADIUS);
+        let noise: Vec<f64> = moments(&one)
+            .iter()
+            .map(|_| rng.random_range(-3.0..3.0))
+            .collect();
+        let with = |latents: &[Vec<f32>], noise: &[f64]| -> Vec<f64> {
+            let pairs = moments(latents).into_iter().zip(noise);
+            pairs.map(|(value, noise)| value + noise).collect()
+        };
+        let mut cells = |latents: &Vec<Vec<f32>>, values: Vec<f64>| {
+            flow.groups = Groups {
+                latents: latents.clone(),
+                classes: Some((0..classes).collect()),
+                dim,
+            };
+            flow.public = ChaCha20Rng::seed_from_u64(3);
+            let released = Released {
+                groups: vec![values],
+                deviation: 3.0_f64.sqrt(),
+            };
+            let gaussians = flow.gaussians(&released, RADIUS).unwrap();
+            let cut = flow.cut(&gaussians);
+            (cut.centres(), flow.particles.clone())
+        };
+        let release = with(&one, &noise);
+        let first = cells(&one, release.clone());
+        assert_eq!(first.0.len(), classes * settings.cells * dim);
+        for private in [&neighbour, &others] {
+            assert_ne!(moments(private), moments(&one));
+            assert_eq!(cells(private, release.clone()), first);
+            assert_ne!(cells(private, with(private, &noise)).0, first.0);
+        }
     }
 }

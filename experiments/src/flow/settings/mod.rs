@@ -297,10 +297,15 @@ impl Settings {
         self.public == "glyphs" && ["mnist", "usps", "glyphs"].contains(&&*self.dataset)
     }
 
-    /// Whether the labels of public records are looked at: where they show the classes of the private ones.
+    /// Whether public records show the classes that samples have.
+    pub fn public_shows_classes(&self) -> bool {
+        self.conditional && (self.public == "half" || self.drawn_classes())
+    }
+
+    /// Whether the labels of public records are looked at by the mechanism: where they show the classes of the private
+    /// ones.
     pub fn public_classes(&self) -> bool {
-        let same = self.public == "half" || self.drawn_classes();
-        same && self.conditional && self.public_latents()
+        self.public_shows_classes() && self.public_latents()
     }
 
     /// How much samples vary; folders of runs from before that was a setting have what suits them.

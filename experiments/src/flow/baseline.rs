@@ -1,0 +1,88 @@
+//! The baseline of a flow's scores: what the public records teach by themselves.
+
+use data::LabelledImages;
+use lab::checkpoint::hex;
+use lab::diagnostic::Failure;
+use lab::evaluate::ImageScores;
+use lab::evaluate::field::{Accuracies, Protocol};
+use lab::run_folder::write_file;
+use lab::session::Session;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::train::Flow;
+use crate::scores::{ScoreFlags, score};
+
+/// Scores of public records that show the classes of the private ones, varied as the samples are.
+///
+/// What samples score above it is what the private records added.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Baseline {
+    /// The scores that samples have too.
+    pub images: ImageScores,
+    /// Accuracies by the field's protocol, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<Accuracies>,
+}
+
+/// The baseline of a run, from the cache where it is there; none where public records show no class of the private ones,
+/// or are of another size.
+///
+/// It reads public records alone, so that its name in the cache may be their checksum.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where it cannot be written; [`Failure::Interrupted`].
+pub fn baseline(
+    run: &Flow,
+    test: &LabelledImages,
+    session: &Session,
+) -> Result<Option<Baseline>, Failure> {
+    let (settings, public) = (&run.settings, &run.split.public);
+    let shape = public.shape();
+    if !settings.public_shows_classes() || shape != run.split.test.shape() {
+        return Ok(None);
+    }
+    let flags = ScoreFlags {
+        memorisation: false,
+        ceilings: false,
+        ..run.score.clone()
+    };
+    let count = public.len().min(flags.count());
+    let chosen: Vec<usize> = (0..count).collect();
+    let variation = settings.variation();
+    let key = json!({
+        "format": 1,
+        "public": public.only(&chosen).fingerprint()?,
+        "test": run.split.test.fingerprint()?,
+        "variation": [variation.pose, variation.texture, variation.tone],
+        "protocol": format!("{:?} {:?}", flags.protocol, Protocol::default()),
+        "convolutional": flags.convolutional,
+        "features": format!("{:?} {:?}", flags.features, flags.weights),
+    });
+    let folder = session.running.cache()?.join("baselines");
+    let path = folder.join(format!("{}.json", &hex(key.to_string().as_bytes())[..24]));
+    let kept = std::fs::read(&path).ok();
+    if let Some(kept) = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        println!(
+            "baseline  the public records alone, from {}",
+            path.display()
+        );
+        return Ok(Some(kept));
+    }
+    println!("baseline  {count} public records alone, varied as the samples are");
+    let mut pixels = public.gather(&chosen)?;
+    variation.apply(&mut pixels, shape, &mut ChaCha20Rng::seed_from_u64(0));
+    let labels = public.labels();
+    // No private record: neither of the two scores that read some was asked for.
+    let scored = score(test, &pixels, Some(&labels[..count]), test, &flags, session)?;
+    let baseline = Baseline {
+        images: scored.images,
+        field: scored.field,
+    };
+    let bytes = serde_json::to_vec_pretty(&baseline).map_err(Failure::failed)?;
+    write_file(&path, &bytes)?;
+    Ok(Some(baseline))
+}
