@@ -153,7 +153,7 @@ pub enum DpError {
     #[error(
         "delta is {} in all ({} of the noise, and {} at each of {releases} releases, where the \
          sensitivity may fail), and must be below 1/n = {}, n = {records} private records",
-        upper(*total), upper(*delta), upper(*failure_probability), lower(1.0 / *records as f64)
+        upper(*total), upper(*delta), upper(*failure_probability), lower(1.0 / *records)
     )]
     DeltaInAll {
         /// Delta in all.

@@ -11,7 +11,7 @@ pub enum Neighbours {
     /// One record is added or removed, so that the number of records is as private as they are.
     AddRemove,
     /// One record counts or is blank, a blank one adding nothing to any sum; the number of records, blank ones among
-    /// them, is public (Kairouz et al. 2021, arXiv 2103.00039, section 2; "zero-out" or "replace special").
+    /// them, is public (Kairouz et al. 2021, arXiv 2103.00039; "zero-out", or in dp_accounting "replace special").
     ZeroOut,
     /// One record is replaced by another of the same group, group sizes being public
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, definition 2.1).
