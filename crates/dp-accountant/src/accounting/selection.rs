@@ -197,8 +197,8 @@ impl Runs {
     /// ten runs in the mean of the geometric law, `7e-13` for a million of the Poisson law.
     ///
     /// *Proof.* A weight that is `d` numbers away from the mode is a product of `d` ratios, each with at most five
-    /// roundings of `u = 2^-53` ([`Self::rise`] has four and the product one), so that it is right but for a factor
-    /// within `1 +- 6 u d`: `d` is below `2^30`, and what is left of a sixth covers products of errors. Weights that are
+    /// roundings of `u = 2^-53` (the ratio of two neighbouring probabilities has four and the product one), so that it is
+    /// right but for a factor within `1 +- 6 u d`: `d` is below `2^30`, and what is left of a sixth covers products of errors. Weights that are
     /// off by factors `1 +- t(k)` give a law within `E[t(K)]` in total variation, here `6 u E|K - mode|`. For the Poisson
     /// law that is at most `6 u (deviation + 1)`, the mode being within 1 of the mean. For the negative binomial one the
     /// mode is at most `E[K]` and at least 1, and so `E|K - mode| <= 2 E[K]`. Weights are cut to multiples of `2^-96` of
