@@ -268,6 +268,58 @@ fn shapes_are_public_and_of_no_class() {
     assert!(refused.contains("--public-records 0"), "{refused}");
 }
 
+/// Where public records show the classes of the private ones, what they teach alone stands beside the scores. It rests on
+/// no private record: another run finds it in the cache. Shapes show no class.
+#[test]
+fn public_records_alone_are_the_baseline_of_the_scores() {
+    let run = |more: &[&str]| {
+        let (_keep, out) = folder();
+        let base = [
+            "--mechanism",
+            "gaussian",
+            "--public-epochs",
+            "1",
+            "--delta",
+            "1e-4",
+        ];
+        let scores = ["--particles", "200", "--scored", "200"];
+        let mut command = flow(&[&base[..], &scores, more].concat());
+        let output = command.arg("--run").arg(&out).output();
+        let output = output.expect("the binary starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), json(&out.join("run.json")))
+    };
+    let (printed, first) = run(&["--records", "300", "--public-records", "180"]);
+    assert!(
+        printed.contains("baseline  180 public records alone, varied as the samples are"),
+        "{printed}"
+    );
+    let taught = &first["baseline"]["images"]["downstream_mlp"];
+    assert_eq!(taught["training_records"], 180, "{}", first["baseline"]);
+    let names = first["metrics"].as_array().expect("metrics").iter();
+    let names: Vec<&str> = names.filter_map(|metric| metric["name"].as_str()).collect();
+    let baseline = names
+        .iter()
+        .filter(|name| name.starts_with("Baseline: accuracy"));
+    assert_eq!(baseline.count(), 2, "{names:?}");
+    let (printed, second) = run(&["--records", "250", "--public-records", "180"]);
+    assert!(
+        printed.contains("baseline  the public records alone, from"),
+        "{printed}"
+    );
+    assert_eq!(first["baseline"], second["baseline"]);
+    let (printed, shapes) = run(&[
+        "--records",
+        "300",
+        "--public",
+        "shapes",
+        "--public-records",
+        "50",
+    ]);
+    assert!(!printed.contains("baseline  "), "{printed}");
+    assert!(shapes["baseline"].is_null(), "{}", shapes["baseline"]);
+}
+
 /// Where latents are cosines no public record is read, nothing is trained, and all records are private.
 #[test]
 fn cosines_learn_from_nothing() {
