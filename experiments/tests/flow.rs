@@ -268,7 +268,7 @@ fn shapes_are_public_and_of_no_class() {
     assert!(refused.contains("--public-records 0"), "{refused}");
 }
 
-/// Where public records show the classes of the private ones, what they teach alone stands beside the scores. It rests on
+/// Where public records show the classes of the private ones, a run reports what they teach alone. It rests on
 /// no private record: another run finds it in the cache. Shapes show no class.
 #[test]
 fn public_records_alone_are_the_baseline_of_the_scores() {

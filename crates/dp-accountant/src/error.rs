@@ -61,8 +61,7 @@ pub enum DpError {
         second: usize,
     },
     /// What is to be released is a sum over other numbers of records than were drawn. With Poisson sampling
-    /// these numbers are secret.
-    // The message tells neither: with Poisson sampling both are secret.
+    /// these numbers are secret, so the message has neither of them.
     #[error(
         "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
     )]

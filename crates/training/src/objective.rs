@@ -334,7 +334,7 @@ impl StepObjective {
         device: &Device,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
         let sensitivity = self.sensitivity(engine)?;
-        // What sums may be off by is counted for no more. Neither number is told: the size of a batch is secret.
+        // The sensitivity counts rounding of sums for no more records. The size of a batch is secret, so the error names none.
         if self.sizes.fixed().is_none() && batch.records() > self.sizes.most_records() {
             return Err(TrainingError::Unbounded {
                 what: "the batch has more records than what its sum is divided by allows for: nothing was released. \

@@ -197,14 +197,15 @@ impl Runs {
     /// ten runs in the mean of the geometric law, `7e-13` for a million of the Poisson law.
     ///
     /// *Proof.* A weight that is `d` numbers away from the mode is a product of `d` ratios, each with at most five
-    /// roundings of `u = 2^-53` (the ratio of two neighbouring probabilities has four and the product one), so that it is
-    /// right but for a factor within `1 +- 6 u d`: `d` is below `2^30`, and what is left of a sixth covers products of errors. Weights that are
-    /// off by factors `1 +- t(k)` give a law within `E[t(K)]` in total variation, here `6 u E|K - mode|`. For the Poisson
-    /// law that is at most `6 u (deviation + 1)`, the mode being within 1 of the mean. For the negative binomial one the
-    /// mode is at most `E[K]` and at least 1, and so `E|K - mode| <= 2 E[K]`. Weights are cut to multiples of `2^-96` of
-    /// the largest, which loses less than `2^31 2^-96` of all, with the tails from where they are 0; that is below
-    /// `u / 2^12`, for which `6 u` more is added. They are added and compared as whole numbers, with a uniform one from
-    /// 128 bits that is drawn again where it is too large: nothing is rounded there.
+    /// roundings of `u = 2^-53` (the ratio of two neighbouring probabilities has four and the product one), so that it
+    /// is right but for a factor within `1 +- 6 u d`: `d` is below `2^30` (laws that are wider take too long to
+    /// sample), and what is left of a sixth covers products of errors. Weights that are off by factors `1 +- t(k)` give
+    /// a law within `E[t(K)]` in total variation, here `6 u E|K - mode|`. For the Poisson law that is at most `6 u
+    /// (deviation + 1)`, the mode being within 1 of the mean. For the negative binomial one the mode is at most `E[K]`
+    /// and at least 1, and so `E|K - mode| <= 2 E[K]`. Weights are cut to multiples of `2^-96` of the largest, which
+    /// loses less than `2^31 2^-96` of all, with the tails from where they are 0; that is below `u / 2^12`, for which
+    /// `6 u` more is added. They are added and compared as whole numbers, with a uniform one from 128 bits that is
+    /// drawn again where it is too large: nothing is rounded there.
     pub fn draw_error(&self) -> f64 {
         let apart = match *self {
             Self::NegativeBinomial { .. } => 2.0 * self.mean(),

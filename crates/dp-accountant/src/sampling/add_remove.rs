@@ -17,7 +17,7 @@ use crate::DpError;
 /// ```
 /// use dp_accountant::sampling::AddRemoveSampler;
 ///
-/// // 59 873 records, which nobody is told: about 60 000 is known, and batches of about 600 are wanted.
+/// // 59 873 records, a private number. Public: there are about 60 000, and batches of about 600 are wanted.
 /// let sampler = AddRemoveSampler::new(59_873, 0.01, 600.0)?;
 /// assert_eq!((sampler.rate(), sampler.divisor()), (0.01, 600.0));
 /// assert!(!format!("{sampler:?}").contains("59873"));
