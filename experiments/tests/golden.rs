@@ -1,0 +1,253 @@
+//! What small runs with known noise write today, number by number: a change of the house must not move a result.
+//!
+//! `SLIVER_BLESS=1 just test -p experiments golden` writes `golden.json` anew, for a change that means to move one.
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use program::{json, text};
+use serde_json::Value;
+
+/// A run: its name, its program, its flags.
+const RUNS: &[(&str, &str, &str)] = &[
+    ("swae", "swae", "--conditional --slices 12 --epsilon 5"),
+    (
+        "swae-no-privacy",
+        "swae",
+        "--conditional --slices 12 --no-privacy",
+    ),
+    (
+        "swae-tuned",
+        "swae",
+        "--slices 12 --epsilon 5 --start-from public --public-steps 5 --sampler marginals --class-slices 8 --bins 8 \
+         --particles 60",
+    ),
+    (
+        "flow-marginals",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism marginals --slices 16 --steps 5",
+    ),
+    (
+        "flow-fixed",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism fixed --slices 16 --slices-per-step 8 --steps 5",
+    ),
+    (
+        "flow-resampled",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism resampled --slices 16 --batch 50 --steps 5",
+    ),
+    (
+        "flow-generator",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism generator --slices 16 --batch 50 --steps 5",
+    ),
+    (
+        "flow-gaussian",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism gaussian",
+    ),
+    (
+        "flow-mixture",
+        "flow",
+        "--epsilon 2 --insecure-noise-seed 3 --mechanism mixture --cells 3",
+    ),
+    ("flow-public", "flow", "--mechanism public"),
+    ("generator-marginals", "generator", "--release marginals"),
+    (
+        "generator-projections",
+        "generator",
+        "--release projections",
+    ),
+    ("fair-classification", "fair", "--task classification"),
+    ("fair-regression1d", "fair", "--task regression1d"),
+    ("fair-regression2d", "fair", "--task regression2d"),
+    ("fair-representation", "fair", "--task representation"),
+    ("ldp-points", "ldp", "--dataset line"),
+    (
+        "circle-gradients",
+        "circle",
+        "--method gradients --epsilon 1",
+    ),
+    (
+        "circle-smoothed",
+        "circle",
+        "--method smoothed --epsilon 10",
+    ),
+    (
+        "adapt",
+        "adapt",
+        "--epsilon 2 --self-train 3 --steps-per-release 5",
+    ),
+    ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
+];
+
+/// What all runs of a program have, so that they are over in seconds.
+fn common(program: &str) -> &'static str {
+    match program {
+        "swae" => {
+            "--dataset glyphs --records 200 --batch 50 --steps 3 --delta 1e-3 --quick-scores --scored 100 \
+             --insecure-noise-seed 7"
+        }
+        "flow" => {
+            "--dataset glyphs --records 300 --public-records 180 --public-epochs 2 --delta 1e-4 --quick-scores"
+        }
+        "generator" => {
+            "--dataset glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
+             --insecure-noise-seed 3"
+        }
+        "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
+        "ldp" => "--records 200 --steps 3 --insecure-noise-seed 3",
+        "circle" => "--records 2000 --batch 200 --steps 20 --insecure-noise-seed 4",
+        "adapt" => {
+            "--features 12 --classes 3 --delta 1e-4 --source-steps 30 --source-batch 32 --batch 60 --steps 3 \
+             --bottleneck 4 --slices 4 --insecure-noise-seed 5"
+        }
+        "distance" => "--delta 1e-4 --insecure-noise-seed 6",
+        _ => unreachable!("{program}"),
+    }
+}
+
+/// Rows of a fixed formula, and a class as their last column where there are classes.
+fn rows(path: &Path, count: usize, width: usize, classes: Option<usize>, shift: f64) {
+    let mut text = String::new();
+    for row in 0..count {
+        let class = classes.map_or(0, |classes| row % classes);
+        let mut fields: Vec<String> = (0..width)
+            .map(|column| {
+                let wave = (1.7 * row as f64 + 2.3 * column as f64 + shift).sin();
+                let mean = f64::from(u8::from(classes.is_some_and(|all| column % all == class)));
+                format!("{:.6}", mean + shift + 0.5 * wave)
+            })
+            .collect();
+        fields.extend(classes.map(|_| class.to_string()));
+        writeln!(text, "{}", fields.join(",")).expect("a string grows");
+    }
+    std::fs::write(path, text).expect("written");
+}
+
+/// The numbers of a JSON value under their paths. Times are left out.
+fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) {
+    match value {
+        Value::Number(number) => {
+            into.insert(path.into(), number.as_f64().expect("a number"));
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                flatten(&format!("{path}/{index}"), value, into);
+            }
+        }
+        Value::Object(values) => {
+            for (key, value) in values.iter().filter(|(key, _)| !key.contains("seconds")) {
+                flatten(&format!("{path}/{key}"), value, into);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The lines of a file, as one JSON array.
+fn lines(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .collect()
+}
+
+/// The sum and the sum of squares of a file of numbers: weights and samples.
+fn sums(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let values = bytes
+        .chunks_exact(4)
+        .map(|four| f32::from_le_bytes(four.try_into().expect("four")));
+    let (sum, squares) = values
+        .map(f64::from)
+        .fold((0.0, 0.0), |(sum, squares), value| {
+            (sum + value, squares + value * value)
+        });
+    serde_json::json!([sum, squares])
+}
+
+/// What a run says: the ledger, the curves, the scores and the sums of what it keeps.
+fn numbers(out: &Path) -> BTreeMap<String, f64> {
+    let run = json(&out.join("run.json"));
+    let mut numbers = BTreeMap::new();
+    flatten("ledger", &lines(&out.join("ledger.jsonl")), &mut numbers);
+    flatten("metrics", &lines(&out.join("metrics.jsonl")), &mut numbers);
+    flatten("scores", &run["metrics"], &mut numbers);
+    flatten("test", &run["test"], &mut numbers);
+    for file in ["weights.f32", "latents.f32", "autoencoder.f32"] {
+        if out.join(file).exists() {
+            flatten(file, &sums(&out.join(file)), &mut numbers);
+        }
+    }
+    assert!(numbers.len() > 2, "{}: {numbers:?}", out.display());
+    numbers
+}
+
+/// A ledger is the same to the last digit of `f64`'s arithmetic. What was trained went through sums in `f32` whose
+/// order is the processor's: to the bit on one machine, and to 1e-4 between machines.
+fn agree(path: &str, a: f64, b: f64) -> bool {
+    let tolerance = if path.starts_with("ledger") {
+        1e-9
+    } else {
+        1e-4
+    };
+    (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-3)
+}
+
+#[test]
+fn small_runs_write_what_they_wrote() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path();
+    rows(&place.join("source.csv"), 300, 12, Some(3), 0.0);
+    rows(&place.join("target.csv"), 400, 12, Some(3), 0.3);
+    rows(&place.join("a.csv"), 1000, 2, None, 0.0);
+    rows(&place.join("b.csv"), 900, 2, None, 0.8);
+    let mut found = BTreeMap::new();
+    for (name, program, flags) in RUNS {
+        let out = place.join(name);
+        let binary = Path::new(env!("CARGO_BIN_EXE_swae")).with_file_name(program);
+        let mut command = Command::new(binary);
+        command.args(["--backend", "flex"]).current_dir(place);
+        match *program {
+            "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),
+            "distance" => command.args(["--a", "a.csv", "--b", "b.csv"]),
+            _ => &mut command,
+        };
+        command
+            .args(common(program).split_whitespace())
+            .args(flags.split_whitespace());
+        command
+            .arg("--cache-dir")
+            .arg(place.join("cache"))
+            .arg("--run")
+            .arg(&out);
+        let output = command.output().expect("the binary starts");
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        found.insert((*name).to_owned(), numbers(&out));
+    }
+    let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden.json"));
+    if std::env::var_os("SLIVER_BLESS").is_some() {
+        let text = serde_json::to_string_pretty(&found).expect("JSON");
+        std::fs::write(golden, text + "\n").expect("written");
+    }
+    let expected: BTreeMap<String, BTreeMap<String, f64>> =
+        serde_json::from_value(json(golden)).expect("numbers");
+    for (name, numbers) in &expected {
+        let found = &found[name];
+        assert!(found.keys().eq(numbers.keys()), "{name}: {found:?}");
+        for (path, number) in numbers {
+            assert!(
+                agree(path, found[path], *number),
+                "{name} {path}: {} for {number}",
+                found[path]
+            );
+        }
+    }
+}
