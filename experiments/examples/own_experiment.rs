@@ -111,7 +111,7 @@ impl Network<2> for Model {
 }
 
 /// The experiment: its records, and its training.
-pub struct Regression {
+pub(crate) struct Regression {
     settings: Settings,
     private: GroupedTable,
     public: GroupedTable,

@@ -24,7 +24,7 @@ const AVERAGE: &str = "average.f32";
 
 /// What a generator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
+pub(crate) enum Architecture {
     /// Grey images: linear layers, then maps that are doubled and convolved.
     Upsampled(ImageShape),
     /// Images: transposed convolutions.
@@ -37,7 +37,7 @@ pub enum Architecture {
 
 /// The width of a generator's code, and how it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub(crate) enum Code {
     /// Standard Gaussian.
     Gaussian(usize),
     /// Uniform on `[0, 1]`.
@@ -64,7 +64,7 @@ impl Code {
 
 /// What a generator is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub(crate) struct Size {
     /// Its code.
     pub code: Code,
     /// Classes, as a one-hot vector behind the code; 0 for none.
@@ -113,7 +113,7 @@ impl Network {
 }
 
 /// A generator in training, of a class each or without classes.
-pub struct Generator {
+pub(crate) struct Generator {
     /// On a device with gradients.
     network: Network,
     optimizer: ModuleAdam,
@@ -123,14 +123,14 @@ pub struct Generator {
 }
 
 /// What was generated, with what its gradient needs.
-pub struct Made {
+pub(crate) struct Made {
     /// `[n, values]`, class after class.
     pub rows: Tensor<2>,
 }
 
 impl Made {
     /// The same on the host.
-    pub fn values(&self) -> Vec<f32> {
+    pub(crate) fn values(&self) -> Vec<f32> {
         self.rows
             .clone()
             .inner()
@@ -148,7 +148,7 @@ impl Generator {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for images that it cannot make, [`Failure::Failed`] for a decay out of bounds.
-    pub fn new(
+    pub(crate) fn new(
         architecture: Architecture,
         size: Size,
         ema: Option<f64>,
@@ -168,26 +168,26 @@ impl Generator {
     }
 
     /// Classes, or one group of all images.
-    pub fn groups(&self) -> usize {
+    pub(crate) fn groups(&self) -> usize {
         self.size.classes.max(1)
     }
 
     /// `each` of each class, for a step.
-    pub fn make(&self, each: usize, rng: &mut ChaCha20Rng) -> Made {
+    pub(crate) fn make(&self, each: usize, rng: &mut ChaCha20Rng) -> Made {
         let inputs = self.inputs(each, rng, &self.device.clone().autodiff());
         let rows = self.network.forward(inputs);
         Made { rows }
     }
 
     /// A step of Adam down `cotangent`, the gradient of a loss in what was made.
-    pub fn pull(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
+    pub(crate) fn pull(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
         let network = self.network.clone();
         self.network = self.optimizer.pull(rate, network, made.rows, cotangent);
         self.average();
     }
 
     /// A step of Adam down a loss of what was made.
-    pub fn descend(&mut self, loss: Tensor<1>, rate: f64) {
+    pub(crate) fn descend(&mut self, loss: Tensor<1>, rate: f64) {
         self.network = self.optimizer.descend(rate, self.network.clone(), loss);
         self.average();
     }
@@ -204,7 +204,7 @@ impl Generator {
     /// # Errors
     ///
     /// [`Failure::Failed`] for an average of another size.
-    pub fn sample(
+    pub(crate) fn sample(
         &self,
         count: usize,
         each: usize,
@@ -226,7 +226,7 @@ impl Generator {
     /// # Errors
     ///
     /// As [`Generator::sample`].
-    pub fn weights(&self) -> Result<Vec<f32>, Failure> {
+    pub(crate) fn weights(&self) -> Result<Vec<f32>, Failure> {
         Ok(to_host(&self.averaged()?))
     }
 
@@ -235,7 +235,7 @@ impl Generator {
     /// # Errors
     ///
     /// [`ModelError::Shape`] for another number of weights.
-    pub fn set_weights(&mut self, weights: &[f32]) -> Result<(), ModelError> {
+    pub(crate) fn set_weights(&mut self, weights: &[f32]) -> Result<(), ModelError> {
         self.network = from_host(self.network.valid(), weights)?.train();
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Generator {
     }
 
     /// What a checkpoint keeps of it.
-    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let weights = floats_to_bytes(&to_host(&self.network.valid()));
         let mut files = BTreeMap::from([
             (WEIGHTS.to_string(), weights),
@@ -281,7 +281,7 @@ impl Generator {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a checkpoint that does not fit.
-    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    pub(crate) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
         let damaged = |e: ModelError| checkpoint.damaged(&e);
         let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
         self.set_weights(&weights).map_err(damaged)?;

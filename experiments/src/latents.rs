@@ -96,7 +96,7 @@ impl Latents {
 }
 
 /// Latents of a run's folder, of which an export takes each once before it takes one again.
-pub struct Remaining {
+pub(crate) struct Remaining {
     /// All of them.
     pub all: Latents,
     /// Those that were not yet given, in a random order; none before the first ones are.
@@ -107,18 +107,18 @@ pub struct Remaining {
 
 impl Remaining {
     /// Before the first are taken.
-    pub fn of(all: Latents, again: bool) -> Self {
+    pub(crate) fn of(all: Latents, again: bool) -> Self {
         let left = None;
         Self { all, left, again }
     }
 
     /// How many may be taken; none where there is no end of them.
-    pub fn most(&self) -> Option<usize> {
+    pub(crate) fn most(&self) -> Option<usize> {
         (!self.again).then(|| self.all.count())
     }
 
     /// The next `count`, fewer at the end of a pass over all.
-    pub fn take(&mut self, count: usize, rng: &mut impl Rng) -> Latents {
+    pub(crate) fn take(&mut self, count: usize, rng: &mut impl Rng) -> Latents {
         let over = self.left.as_ref().is_some_and(Vec::is_empty);
         if over && self.again {
             self.left = None;

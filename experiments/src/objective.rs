@@ -20,7 +20,7 @@ pub enum Frame {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for an alpha outside of `[0, 1]`.
-pub fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
+pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
     let holds = (0.0..=1.0).contains(&alpha);
     bounded("alpha", alpha, holds, "between 0 and 1")?;
     Ok([1.0 - alpha, alpha])
@@ -29,7 +29,7 @@ pub fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
 /// The failure that names the flag of a constant that is refused, its value and its bound.
 ///
 /// - `clip_loss`: the flag of the bound on a record's loss, whose name says which loss.
-pub fn refused(error: TrainingError, clip_loss: &str) -> Failure {
+pub(crate) fn refused(error: TrainingError, clip_loss: &str) -> Failure {
     let TrainingError::OutOfRange { name, value, bound } = &error else {
         return Failure::failed(error);
     };

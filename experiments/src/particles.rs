@@ -7,11 +7,11 @@ use swd::flow::StepSize;
 use swd::{FlowTarget, Particles, Region};
 
 /// Where a group's particles go.
-pub type Target = Box<dyn FlowTarget>;
+pub(crate) type Target = Box<dyn FlowTarget>;
 
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub(crate) struct Way {
     /// How many there are.
     pub steps: u64,
     /// Slices of a step, out of those of the target; none for all.
@@ -39,7 +39,7 @@ impl Way {
     /// # Errors
     ///
     /// [`Failure::Failed`] for a step that is refused.
-    pub fn step(
+    pub(crate) fn step(
         &self,
         groups: &mut [Particles],
         targets: &[Target],
@@ -64,7 +64,7 @@ impl Way {
 }
 
 /// The particles of all groups in `region`, where a decoder knows its way, `[n, d]` in rows.
-pub fn rows_in(region: Region, groups: &mut [Particles]) -> Vec<f32> {
+pub(crate) fn rows_in(region: Region, groups: &mut [Particles]) -> Vec<f32> {
     let mut rows = Vec::new();
     for particles in groups {
         particles.project_onto(region);
@@ -74,7 +74,7 @@ pub fn rows_in(region: Region, groups: &mut [Particles]) -> Vec<f32> {
 }
 
 /// `total` particles shared out as groups of these sizes are; at least one a group.
-pub fn share(sizes: &[usize], total: usize) -> Vec<usize> {
+pub(crate) fn share(sizes: &[usize], total: usize) -> Vec<usize> {
     let all: usize = sizes.iter().sum();
     let share = |&size: &usize| (total * size).div_ceil(all.max(1)).max(1);
     sizes.iter().map(share).collect()

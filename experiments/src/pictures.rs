@@ -5,7 +5,7 @@ use lab::figures::Grid;
 use model::latent::ImageShape;
 
 /// Images `[n, channels, side, side]` as `[n, side, side, channels]`.
-pub fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
+pub(crate) fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
     let (channels, area) = (shape.channels, shape.side * shape.side);
     let mut last = Vec::with_capacity(images.len());
     for image in images.chunks_exact(shape.values()) {
@@ -19,7 +19,7 @@ pub fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
 /// # Errors
 ///
 /// [`Failure::Failed`] where it cannot be encoded.
-pub fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
+pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
     let grid = Grid {
         images: &channels_last(images, shape),
         width: shape.side,

@@ -11,13 +11,13 @@ use model::latent::ImageShape;
 use rayon::prelude::*;
 
 /// The name of shapes that the program draws.
-pub const SHAPES: &str = "shapes";
+pub(crate) const SHAPES: &str = "shapes";
 
 /// The name of a latent space that learns from nothing.
-pub const COSINES: &str = "cosines";
+pub(crate) const COSINES: &str = "cosines";
 
 /// What drawn records show, by the name of what is drawn; none for records of somebody.
-pub fn drawn(name: &str) -> Option<&'static str> {
+pub(crate) fn drawn(name: &str) -> Option<&'static str> {
     match name {
         "glyphs" => Some("digits drawn by the program, which show what the ten classes look like"),
         SHAPES => Some("lines, outlines and textures of no class"),
@@ -30,7 +30,7 @@ pub fn drawn(name: &str) -> Option<&'static str> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
-pub fn load_private(
+pub(crate) fn load_private(
     kind: DatasetKind,
     seed: u64,
     records: Option<usize>,
@@ -59,7 +59,7 @@ pub fn load_private(
 /// # Errors
 ///
 /// [`Failure::BadInput`] for data that is not there.
-pub fn load_test(
+pub(crate) fn load_test(
     kind: DatasetKind,
     seed: u64,
     data_dir: Option<&Path>,
@@ -98,7 +98,7 @@ fn refused(e: data::DataError) -> Failure {
 
 /// Where images come from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub(crate) enum Source {
     /// Grey images with labels, in memory.
     Labelled(Arc<LabelledImages>),
     /// Photographs, decoded when they are asked for.
@@ -108,20 +108,20 @@ pub enum Source {
 }
 
 /// Some records of a data set.
-pub struct Records {
+pub(crate) struct Records {
     source: Source,
     indices: Vec<usize>,
 }
 
 impl Records {
     /// The records of `source` at the first `limit` of some indices.
-    pub fn new(source: Source, mut indices: Vec<usize>, limit: Option<usize>) -> Self {
+    pub(crate) fn new(source: Source, mut indices: Vec<usize>, limit: Option<usize>) -> Self {
         indices.truncate(limit.unwrap_or(usize::MAX));
         Self { source, indices }
     }
 
     /// Some of these records.
-    pub fn only(&self, places: &[usize]) -> Self {
+    pub(crate) fn only(&self, places: &[usize]) -> Self {
         Self {
             source: self.source.clone(),
             indices: places.iter().map(|&p| self.indices[p]).collect(),
@@ -129,12 +129,12 @@ impl Records {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.indices.len()
     }
 
     /// Channels and side of an image.
-    pub fn shape(&self) -> ImageShape {
+    pub(crate) fn shape(&self) -> ImageShape {
         match &self.source {
             Source::Labelled(images) => ImageShape {
                 channels: 1,
@@ -152,7 +152,7 @@ impl Records {
     }
 
     /// The labels; empty for photographs and shapes.
-    pub fn labels(&self) -> Vec<usize> {
+    pub(crate) fn labels(&self) -> Vec<usize> {
         match &self.source {
             Source::Labelled(images) => {
                 let label = |&i| images.label(i).unwrap_or(0);
@@ -168,7 +168,7 @@ impl Records {
     /// # Errors
     ///
     /// [`Failure::Failed`] names a photograph that cannot be read.
-    pub fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
+    pub(crate) fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
@@ -187,7 +187,7 @@ impl Records {
     /// # Errors
     ///
     /// [`Failure::Failed`] where there is none.
-    pub fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
+    pub(crate) fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
         match &self.source {
             Source::Labelled(images) => images
                 .select(&self.indices)
@@ -198,7 +198,7 @@ impl Records {
     }
 
     /// Whether there are as many as are asked for: then each pass over them may have its own.
-    pub fn endless(&self) -> bool {
+    pub(crate) fn endless(&self) -> bool {
         matches!(self.source, Source::Shapes(_))
     }
 
@@ -208,7 +208,7 @@ impl Records {
     /// # Errors
     ///
     /// [`Failure::Failed`] names a file that cannot be read.
-    pub fn fingerprint(&self) -> Result<String, Failure> {
+    pub(crate) fn fingerprint(&self) -> Result<String, Failure> {
         let mut bytes = Vec::new();
         match &self.source {
             Source::Labelled(images) => {

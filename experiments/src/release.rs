@@ -9,7 +9,7 @@ use swd::SensitiveVector;
 
 /// The values of all groups, released at once, as one event: a record lies in one group, so the sensitivity
 /// is that of one group.
-pub struct Values {
+pub(crate) struct Values {
     flat: Vec<f64>,
     lengths: Vec<usize>,
     sensitivity: f64,
@@ -17,7 +17,7 @@ pub struct Values {
 
 impl Values {
     /// Values with a sensitivity.
-    pub fn new(groups: &[Vec<f64>], sensitivity: f64) -> Self {
+    pub(crate) fn new(groups: &[Vec<f64>], sensitivity: f64) -> Self {
         Self {
             flat: groups.concat(),
             lengths: groups.iter().map(Vec::len).collect(),
@@ -26,7 +26,7 @@ impl Values {
     }
 
     /// Values with their own sensitivity, or with a `declared` one where a paper's is asked for.
-    pub fn of(groups: &[SensitiveVector], declared: Option<f64>) -> Self {
+    pub(crate) fn of(groups: &[SensitiveVector], declared: Option<f64>) -> Self {
         let own = groups.iter().map(SensitiveVector::l2_sensitivity_upper);
         let own = own.fold(0.0, f64::max);
         let groups: Vec<Vec<f64>> = groups.iter().map(|g| g.before_noise().to_vec()).collect();
@@ -35,13 +35,13 @@ impl Values {
 
     /// How far the values may move, as declared.
     #[cfg(test)]
-    pub fn declared(&self) -> f64 {
+    pub(crate) fn declared(&self) -> f64 {
         self.sensitivity
     }
 
     /// How far these values, before noise, are from others.
     #[cfg(test)]
-    pub fn distance(&self, other: &Self) -> f64 {
+    pub(crate) fn distance(&self, other: &Self) -> f64 {
         let pairs = self.flat.iter().zip(&other.flat);
         pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
@@ -56,7 +56,7 @@ impl Values {
 /// # Errors
 ///
 /// As [`Released::read`].
-pub fn stored(
+pub(crate) fn stored(
     releaser: &mut Option<Releaser>,
     name: &str,
     session: &Session,
@@ -76,7 +76,7 @@ pub fn stored(
 ///
 /// [`Failure::Failed`] where the plan has it not, or the ledger or the store cannot be written; nothing has left where the
 /// ledger could not.
-pub fn release_and_store(
+pub(crate) fn release_and_store(
     releaser: &mut Option<Releaser>,
     name: &str,
     values: &Values,
@@ -120,7 +120,7 @@ fn release_once(
 ///
 /// [`Failure::Failed`] for values that are not of this step's `draw`, and where the ledger cannot be
 /// written; nothing has left then.
-pub fn release_step(
+pub(crate) fn release_step(
     releaser: &mut Option<Releaser>,
     draw: Option<Draw>,
     sizes: &[usize],

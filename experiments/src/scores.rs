@@ -19,7 +19,7 @@ use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
 /// How the names of scores begin that are outside of the guarantee.
-pub const READS_PRIVATE: &str = "Reads private records";
+pub(crate) const READS_PRIVATE: &str = "Reads private records";
 
 /// Which features the Frechet distance compares, and on how many images.
 #[derive(Debug, Clone, clap::Args)]
@@ -93,7 +93,7 @@ pub enum Features {
 
 /// What samples are worth.
 #[derive(Debug, Clone, serde::Serialize)]
-pub struct Scored {
+pub(crate) struct Scored {
     /// Which features the Frechet distance compares.
     pub features: &'static str,
     /// The scores.
@@ -109,7 +109,7 @@ pub struct Scored {
 
 /// What real records teach the same classifiers.
 #[derive(Debug, Clone, serde::Serialize)]
-pub struct Ceilings {
+pub(crate) struct Ceilings {
     /// Always true: these numbers depend on private records and are covered by no ledger.
     pub reads_private_records: bool,
     /// The accuracies.
@@ -124,7 +124,7 @@ pub struct Ceilings {
 ///
 /// [`Failure::BadInput`] for weights that cannot be read; [`Failure::Failed`] for images that are no
 /// images; [`Failure::Interrupted`].
-pub fn score(
+pub(crate) fn score(
     test: &LabelledImages,
     pixels: &[f32],
     labels: Option<&[usize]>,
@@ -252,7 +252,7 @@ fn inception(
 /// # Errors
 ///
 /// As [`score`].
-pub fn score_photographs(
+pub(crate) fn score_photographs(
     [real, made]: [&[f32]; 2],
     (channels, side): (usize, usize),
     flags: &ScoreFlags,
@@ -285,7 +285,7 @@ pub fn score_photographs(
 }
 
 /// The scores as lines of a report.
-pub fn metrics(scored: &Scored) -> Vec<Metric> {
+pub(crate) fn metrics(scored: &Scored) -> Vec<Metric> {
     let scores = &scored.images;
     let tests = scores.test_records;
     let made = scores.generated_records;
@@ -359,7 +359,7 @@ pub fn metrics(scored: &Scored) -> Vec<Metric> {
 }
 
 /// The accuracies of the baseline of a flow as lines of a report: of what public records teach by themselves.
-pub fn baseline_metrics(images: &ImageScores, field: Option<&Accuracies>) -> Vec<Metric> {
+pub(crate) fn baseline_metrics(images: &ImageScores, field: Option<&Accuracies>) -> Vec<Metric> {
     let of = "public records alone, varied as the samples are";
     let begin = "Baseline: accuracy";
     let mut metrics = quick_accuracies(images, of, begin);
@@ -406,7 +406,7 @@ fn accuracies(found: &Accuracies, of: &str, begin: &str) -> Vec<Metric> {
 }
 
 /// What a reader of scores must know.
-pub fn warnings(flags: &ScoreFlags) -> Vec<String> {
+pub(crate) fn warnings(flags: &ScoreFlags) -> Vec<String> {
     let mut warnings = Vec::new();
     if flags.memorisation {
         warnings.push(

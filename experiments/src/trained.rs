@@ -11,7 +11,7 @@ use model::latent::{TrainingState, TrainingStep};
 use serde_json::Value;
 
 /// The failure of a file that cannot be used.
-pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     Failure::input(
         format!("the trained network {}: {why}", path.display()),
         "remove this file, and it is trained anew",
@@ -23,7 +23,7 @@ pub fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a damaged file.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -43,19 +43,19 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file and the cause.
-pub fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
     write_file(path, &[hex(body).as_bytes(), body].concat())
 }
 
 /// Where a network that is trained on public records is kept: whole, or as far as its training came.
-pub struct Place {
+pub(crate) struct Place {
     path: PathBuf,
     name: &'static str,
 }
 
 impl Place {
     /// In `cache`, by all that decides the network; `name` is what it is called, with its article.
-    pub fn of(cache: &Path, key: &Value, name: &'static str) -> Self {
+    pub(crate) fn of(cache: &Path, key: &Value, name: &'static str) -> Self {
         let file = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
         Self {
             path: cache.join("autoencoders").join(file),
@@ -64,7 +64,7 @@ impl Place {
     }
 
     /// The file of the whole.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -73,7 +73,7 @@ impl Place {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a damaged file.
-    pub fn whole(&self) -> Result<Option<Vec<f32>>, Failure> {
+    pub(crate) fn whole(&self) -> Result<Option<Vec<f32>>, Failure> {
         let Some(bytes) = read(&self.path)? else {
             return Ok(None);
         };
@@ -86,7 +86,7 @@ impl Place {
     /// # Errors
     ///
     /// As [`Place::whole`].
-    pub fn reached(&self, what: &str) -> Result<Option<TrainingState>, Failure> {
+    pub(crate) fn reached(&self, what: &str) -> Result<Option<TrainingState>, Failure> {
         let part = self.part();
         let from = read(&part)?
             .map(|bytes| state(&bytes).ok_or_else(|| damaged(&part, &"it is cut short")))
@@ -105,7 +105,7 @@ impl Place {
     /// # Errors
     ///
     /// [`Failure::Interrupted`]; [`Failure::Failed`] where the state cannot be written.
-    pub fn after(
+    pub(crate) fn after(
         &self,
         step: TrainingStep,
         state: &dyn Fn() -> TrainingState,
@@ -132,7 +132,7 @@ impl Place {
     /// # Errors
     ///
     /// [`Failure::Failed`] names the file and the cause.
-    pub fn keep(&self, weights: &[f32]) -> Result<(), Failure> {
+    pub(crate) fn keep(&self, weights: &[f32]) -> Result<(), Failure> {
         write(&self.path, &floats_to_bytes(weights))?;
         // Nobody misses it where it cannot be removed: the whole is read first.
         let _ = std::fs::remove_file(self.part());

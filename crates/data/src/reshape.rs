@@ -74,7 +74,7 @@ struct Between {
 }
 
 impl Bilinear {
-    pub fn new(from: (usize, usize), to: (usize, usize)) -> Self {
+    pub(crate) fn new(from: (usize, usize), to: (usize, usize)) -> Self {
         Self {
             rows: places(from.0, to.0),
             columns: places(from.1, to.1),
@@ -84,7 +84,7 @@ impl Bilinear {
 
     /// Appends the grey values of an image at the new size; `grey` gives those at the old size, in
     /// [0, 255].
-    pub fn append<T>(&self, image: &[T], grey: impl Fn(&T) -> f64, pixels: &mut Vec<u8>) {
+    pub(crate) fn append<T>(&self, image: &[T], grey: impl Fn(&T) -> f64, pixels: &mut Vec<u8>) {
         for row in &self.rows {
             for column in &self.columns {
                 let along = |y: usize| {

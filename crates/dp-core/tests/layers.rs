@@ -431,25 +431,25 @@ mod models {
     use burn::tensor::Tensor;
 
     #[derive(Module, Debug)]
-    pub struct Block {
+    pub(crate) struct Block {
         pub conv: Conv2d,
         pub norm: BatchNorm,
     }
 
     #[derive(Module, Debug)]
-    pub struct WithBatchNorm {
+    pub(crate) struct WithBatchNorm {
         pub head: Linear,
         pub blocks: Vec<Block>,
     }
 
     #[derive(Module, Debug)]
-    pub struct WithMemory {
+    pub(crate) struct WithMemory {
         pub head: Linear,
         pub seen: RunningState<Tensor<1>>,
     }
 
     #[derive(Module, Debug)]
-    pub struct Two {
+    pub(crate) struct Two {
         pub one: Linear,
         pub other: Linear,
     }

@@ -17,7 +17,7 @@ const TARGET: usize = 0;
 const SOURCE: usize = 1;
 
 /// The discriminator's loss.
-pub fn loss() -> Loss {
+pub(crate) fn loss() -> Loss {
     Loss::binary_cross_entropy_with_logits()
 }
 

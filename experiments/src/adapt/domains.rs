@@ -15,7 +15,7 @@ use super::settings::{Images, Settings, is_file};
 
 /// Records of one domain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Domain {
+pub(crate) struct Domain {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
     /// Features of a record.
@@ -26,12 +26,12 @@ pub struct Domain {
 
 impl Domain {
     /// The number of records.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.labels.len()
     }
 
     /// Some records, one after the other.
-    pub fn gather(&self, indices: &[usize]) -> Vec<f32> {
+    pub(crate) fn gather(&self, indices: &[usize]) -> Vec<f32> {
         let mut rows = Vec::with_capacity(indices.len() * self.width);
         for &index in indices {
             rows.extend_from_slice(self.row(index));
@@ -40,19 +40,19 @@ impl Domain {
     }
 
     /// One record.
-    pub fn row(&self, index: usize) -> &[f32] {
+    pub(crate) fn row(&self, index: usize) -> &[f32] {
         &self.rows[index * self.width..(index + 1) * self.width]
     }
 
     /// The first records alone.
-    pub fn truncate(&mut self, count: usize) {
+    pub(crate) fn truncate(&mut self, count: usize) {
         self.labels.truncate(count);
         self.rows.truncate(self.len() * self.width);
     }
 }
 
 /// Both domains, with test records of each.
-pub struct Domains {
+pub(crate) struct Domains {
     /// Public, with labels.
     pub source: Domain,
     /// Public.
@@ -86,7 +86,7 @@ impl Domains {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the file, the line or the row, and the bound.
-    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let read = |name: &str, of| match is_file(name) {
             true => features(settings, name, of),
             false => images(settings, name, data_dir, of),

@@ -17,7 +17,7 @@ const CHUNK: [usize; 2] = [32, 500];
 /// # Errors
 ///
 /// [`Failure::Failed`] for layers that do not fit each other, or a device that gives no answer.
-pub fn outputs(
+pub(crate) fn outputs(
     chain: Chain,
     rows: &[f32],
     width: usize,
@@ -44,7 +44,7 @@ pub fn outputs(
 
 /// What a classifier says of a record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// The class with the largest logit, the first of equals.
     pub class: usize,
     /// Its logits, with their logarithmic sum of exponentials taken away.
@@ -66,7 +66,7 @@ impl Judged {
     }
 
     /// The probability of its class.
-    pub fn confidence(&self) -> f64 {
+    pub(crate) fn confidence(&self) -> f64 {
         self.ln_probabilities[self.class].exp()
     }
 }
@@ -76,7 +76,7 @@ impl Judged {
 /// # Errors
 ///
 /// As [`outputs`].
-pub fn judged(
+pub(crate) fn judged(
     network: &Path,
     rows: &[f32],
     width: usize,
@@ -92,7 +92,7 @@ pub fn judged(
 
 /// How often a record of class `row` is taken for one of class `column`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Confusion {
+pub(crate) struct Confusion {
     /// `[classes][classes]`.
     pub counts: Vec<Vec<u64>>,
     /// The mean cross-entropy, in nats.
@@ -105,7 +105,7 @@ impl Confusion {
     /// # Errors
     ///
     /// As [`outputs`].
-    pub fn of(
+    pub(crate) fn of(
         network: &Path,
         test: &Domain,
         classes: usize,
@@ -123,7 +123,7 @@ impl Confusion {
     }
 
     /// The share that is right.
-    pub fn accuracy(&self) -> f64 {
+    pub(crate) fn accuracy(&self) -> f64 {
         let right: u64 = self.counts.iter().enumerate().map(|(c, row)| row[c]).sum();
         let all: u64 = self.counts.iter().flatten().sum();
         right as f64 / all as f64

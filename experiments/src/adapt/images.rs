@@ -56,7 +56,7 @@ fn warped(image: &[f32], side: usize, map: &Affine) -> Vec<f32> {
 /// without ink stays as it is.
 ///
 /// The slant is the slope of the ink's regression line, `cov(x, y) / var(y)`, at most 1 either way.
-pub fn upright(image: &[f32], side: usize) -> Vec<f32> {
+pub(crate) fn upright(image: &[f32], side: usize) -> Vec<f32> {
     let places = || (0..side * side).map(|place| ((place / side) as f64, (place % side) as f64));
     let (mut mass, mut my, mut mx) = (0.0, 0.0, 0.0);
     let weight = |value: f32| {
@@ -105,7 +105,7 @@ pub fn upright(image: &[f32], side: usize) -> Vec<f32> {
 
 /// An image turned, sheared, stretched, shifted, with thicker or thinner strokes, blurred and in another contrast,
 /// by a `strength` of 1 each by about as much as two writers differ; 0 leaves it as it is.
-pub fn varied(image: &[f32], side: usize, strength: f64, rng: &mut impl Rng) -> Vec<f32> {
+pub(crate) fn varied(image: &[f32], side: usize, strength: f64, rng: &mut impl Rng) -> Vec<f32> {
     if strength == 0.0 {
         return image.to_vec();
     }

@@ -29,7 +29,7 @@ use super::train::Adapt;
 /// # Errors
 ///
 /// [`Failure::Failed`] for rows that do not fit.
-pub fn projections(
+pub(crate) fn projections(
     extractor: &Extractor,
     (rows, width): (&[f32], usize),
     slices: &Slices,

@@ -22,7 +22,7 @@ const KERNEL: usize = 5;
 
 /// From records to the features that are compared.
 #[derive(Module, Debug)]
-pub struct Extractor {
+pub(crate) struct Extractor {
     images: Option<Convolutions>,
     dense: Option<[Linear; 2]>,
     bottleneck: Option<Linear>,
@@ -39,14 +39,14 @@ struct Convolutions {
 
 /// Two layers, 100 units between them: the classifier, or the discriminator of domains.
 #[derive(Module, Debug)]
-pub struct Head {
+pub(crate) struct Head {
     first: Linear,
     last: Linear,
 }
 
 /// The extractor with a head: the classifier, or the discriminator, as one network.
 #[derive(Module, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// From records to features.
     pub extractor: Extractor,
     head: Head,
@@ -54,7 +54,7 @@ pub struct Path {
 
 /// All that is trained.
 #[derive(Module, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     /// That of the target, and of the source where that has none of its own.
     pub extractor: Extractor,
     /// That of the source, where it is moved towards the target's features, which stay where they are.
@@ -67,7 +67,7 @@ pub struct Model {
 
 /// What the networks are made for.
 #[derive(Debug, Clone, Copy)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// Features of a record.
     pub width: usize,
     /// Pixels along a side of an image.
@@ -84,7 +84,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Dimension of the features that are compared.
-    pub fn compared(&self) -> usize {
+    pub(crate) fn compared(&self) -> usize {
         self.bottleneck.unwrap_or(self.extracted())
     }
 
@@ -101,7 +101,7 @@ impl Sizes {
 
 impl Model {
     /// Networks with fresh weights.
-    pub fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+    pub(crate) fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let extractor = Extractor::new(sizes, rng, device);
         let mut head = |outputs| Head {
             first: linear(sizes.compared(), HIDDEN, 8.0, rng, device),
@@ -118,7 +118,7 @@ impl Model {
     }
 
     /// From target records to classes, with the compared features on the way.
-    pub fn classifier(&self) -> Path {
+    pub(crate) fn classifier(&self) -> Path {
         Path {
             extractor: self.extractor.clone(),
             head: self.classifier.clone(),
@@ -126,7 +126,7 @@ impl Model {
     }
 
     /// From source records to classes.
-    pub fn of_source(&self) -> Path {
+    pub(crate) fn of_source(&self) -> Path {
         Path {
             extractor: self.mapped.clone().unwrap_or(self.extractor.clone()),
             head: self.classifier.clone(),
@@ -138,7 +138,7 @@ impl Model {
     /// # Errors
     ///
     /// [`ModelError`] for an extractor of another size.
-    pub fn with_classifier(mut self, path: &Path) -> Result<Self, ModelError> {
+    pub(crate) fn with_classifier(mut self, path: &Path) -> Result<Self, ModelError> {
         let weights = to_host(&path.extractor);
         let mapped = self.mapped.take();
         self.mapped = mapped.map(|own| from_host(own, &weights)).transpose()?;
@@ -148,7 +148,7 @@ impl Model {
     }
 
     /// From records to domains; none where that is not learned.
-    pub fn adversary(&self) -> Option<Path> {
+    pub(crate) fn adversary(&self) -> Option<Path> {
         let head = self.discriminator.clone()?;
         let extractor = self.extractor.clone();
         Some(Path { extractor, head })
@@ -185,7 +185,7 @@ impl Extractor {
     }
 
     /// The compared features, `[n, d]`, of records `[n, width]`: within `[-1/2, 1/2]` each, but for rectified ones.
-    pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
+    pub(crate) fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
         let n = rows.dims()[0];
         let mut features = match (&self.images, &self.dense) {
             (Some(layers), _) => {
@@ -210,7 +210,7 @@ impl Extractor {
     }
 
     /// The same as layers.
-    pub fn chain(&self) -> Chain<'_> {
+    pub(crate) fn chain(&self) -> Chain<'_> {
         let mut chain = match (&self.images, &self.dense) {
             (Some(layers), _) => Chain::image([1, layers.side, layers.side])
                 .conv2d(&layers.first)
@@ -238,7 +238,7 @@ impl Extractor {
 
 impl Path {
     /// The layers, with the compared features tapped.
-    pub fn chain(&self) -> Chain<'_> {
+    pub(crate) fn chain(&self) -> Chain<'_> {
         let chain = self.extractor.chain().tap();
         let head = &self.head;
         chain.linear(&head.first).relu().linear(&head.last)

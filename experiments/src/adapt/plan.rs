@@ -12,7 +12,7 @@ use super::settings::Settings;
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a batch of more records than there are.
-pub fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSampler, Failure> {
+pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSampler, Failure> {
     let batch = settings.batch.unwrap_or(records);
     let bound = format!("between 1 and the {records} private target records");
     bounded("batch", batch, (1..=records).contains(&batch), &bound)?;
@@ -24,7 +24,7 @@ pub fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSampler, 
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(
+pub(crate) fn plan(
     settings: &Settings,
     sampler: FixedSizeSampler,
 ) -> Result<Option<CheckedPlan>, Failure> {

@@ -25,7 +25,7 @@ use super::network::Path;
 use super::settings::Settings;
 
 /// A batch of records with class numbers, as numbers.
-pub struct Drawn {
+pub(crate) struct Drawn {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
     /// One for each.
@@ -36,7 +36,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// Images varied, each in its own way.
-    pub fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
+    pub(crate) fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
         let Some(side) = side.filter(|_| strength > 0.0) else {
             return self;
         };
@@ -55,7 +55,7 @@ impl Drawn {
     /// # Errors
     ///
     /// [`Failure::Failed`] for rows that do not fit.
-    pub fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
+    pub(crate) fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
         let n = self.labels.len();
         let width = self.rows.len() / n.max(1);
         let labels = self.labels.iter().map(|&label| label as f32);
@@ -70,7 +70,7 @@ impl Drawn {
 }
 
 /// Source records of a step, drawn independently, with their labels.
-pub fn source_batch(
+pub(crate) fn source_batch(
     settings: &Settings,
     source: &Domain,
     side: Option<usize>,
@@ -91,7 +91,7 @@ pub fn source_batch(
 /// # Errors
 ///
 /// [`Failure::Failed`] for shapes that do not fit.
-pub fn public_gradient(
+pub(crate) fn public_gradient(
     network: &Path,
     loss: Loss,
     penalties: Vec<DrawnPenalty>,
@@ -108,7 +108,7 @@ pub fn public_gradient(
 }
 
 /// Takes the gradients of a module's parameters out of `from` and adds them, `weight` times, to `into`.
-pub fn add<M: Module>(
+pub(crate) fn add<M: Module>(
     into: &mut GradientsParams,
     module: &M,
     weight: f64,
@@ -135,7 +135,7 @@ pub fn add<M: Module>(
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a damaged file; [`Failure::Interrupted`]; [`Failure::Failed`].
-pub fn trained_on_source(
+pub(crate) fn trained_on_source(
     fresh: Path,
     settings: &Settings,
     domains: &Domains,

@@ -25,7 +25,7 @@ type Picture = (&'static str, String, Vec<u8>);
 /// # Errors
 ///
 /// [`Failure::Failed`] where something cannot be drawn.
-pub fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
+pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     let device = &session.chosen.device;
     let after = run.training.averaged_weights()?.classifier();
     let before = run.before.as_ref().unwrap_or(&after);

@@ -19,7 +19,7 @@ use super::public::{Drawn, add, public_gradient, source_batch};
 use super::train::Adapt;
 
 /// `-w ln softmax(outputs)_y` for targets `(y, w)`.
-pub fn loss() -> Loss {
+pub(crate) fn loss() -> Loss {
     Loss::new(|outputs, targets| {
         let n = outputs.dims()[0];
         let labels: Tensor<2, Int> = targets.clone().narrow(1, 0, 1).int();
@@ -33,7 +33,7 @@ pub fn loss() -> Loss {
 /// # Errors
 ///
 /// [`Failure::Failed`] for rows that do not fit.
-pub fn pseudo_labelled(
+pub(crate) fn pseudo_labelled(
     teacher: &Path,
     rows: Vec<f32>,
     width: usize,

@@ -128,7 +128,7 @@ impl Settings {
 }
 
 /// Whether a domain is a file and no data set.
-pub fn is_file(name: &str) -> bool {
+pub(crate) fn is_file(name: &str) -> bool {
     name.ends_with(".npy") || name.ends_with(".csv")
 }
 

@@ -15,13 +15,13 @@ const WIDTHS: [usize; 5] = [2, 128, 64, 64, 2];
 
 /// A map of the plane.
 #[derive(Module, Debug)]
-pub struct Map {
+pub(crate) struct Map {
     layers: Vec<Linear>,
 }
 
 impl Map {
     /// He initialisation from `rng`.
-    pub fn new(rng: &mut impl Rng, device: &Device) -> Self {
+    pub(crate) fn new(rng: &mut impl Rng, device: &Device) -> Self {
         let last = WIDTHS.len() - 2;
         let layer = |(place, pair): (usize, &[usize])| {
             let gain = if place == last { 1.0 } else { 2.0 };
@@ -33,7 +33,7 @@ impl Map {
     }
 
     /// `[n, 2] -> [n, 2]`.
-    pub fn points(&self, rows: Tensor<2>) -> Tensor<2> {
+    pub(crate) fn points(&self, rows: Tensor<2>) -> Tensor<2> {
         let mut layers = self.layers.iter();
         let first = layers
             .next()
@@ -42,7 +42,7 @@ impl Map {
     }
 
     /// The same for points on the host.
-    pub fn of(&self, points: &[f32], device: &Device) -> Vec<f32> {
+    pub(crate) fn of(&self, points: &[f32], device: &Device) -> Vec<f32> {
         let rows = TensorData::new(points.to_vec(), [points.len() / 2, 2]);
         let made = self.points(Tensor::from_data(rows, device));
         made.into_data().iter::<f32>().collect()

@@ -14,7 +14,7 @@ use super::settings::{Method, Settings, Side};
 /// # Errors
 ///
 /// [`Failure::Failed`] for a batch that does not fit.
-pub fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
+pub(crate) fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
     let (n, batch) = (settings.records, settings.batch);
     match settings.method {
         Method::Gradients => {
@@ -34,7 +34,7 @@ pub fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
 /// # Errors
 ///
 /// [`Failure::Failed`] for empty batches.
-pub fn share(settings: &Settings) -> Result<f64, Failure> {
+pub(crate) fn share(settings: &Settings) -> Result<f64, Failure> {
     let batch = settings.batch;
     match settings.method {
         Method::Gradients => ToSample::share(2, batch, batch).map_err(Failure::failed),
@@ -43,7 +43,7 @@ pub fn share(settings: &Settings) -> Result<f64, Failure> {
 }
 
 /// Releases of a run.
-pub fn releases(settings: &Settings) -> u64 {
+pub(crate) fn releases(settings: &Settings) -> u64 {
     match settings.method {
         Method::Gradients => settings.steps,
         Method::Smoothed => 1,
@@ -61,7 +61,10 @@ fn of_target(settings: &Settings, share: f64, z: f64, steps: u64) -> Event {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(settings: &Settings, sampler: &BatchSampler) -> Result<Option<CheckedPlan>, Failure> {
+pub(crate) fn plan(
+    settings: &Settings,
+    sampler: &BatchSampler,
+) -> Result<Option<CheckedPlan>, Failure> {
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };
@@ -81,7 +84,7 @@ pub fn plan(settings: &Settings, sampler: &BatchSampler) -> Result<Option<Checke
 /// # Errors
 ///
 /// [`Failure::Failed`] where the accountant refuses.
-pub fn target_epsilon(
+pub(crate) fn target_epsilon(
     settings: &Settings,
     plan: Option<&CheckedPlan>,
     steps: u64,

@@ -17,7 +17,7 @@ const PARTS: [u64; 5] = [1, 3, 7, 13, 25];
 
 /// Generated points at one step, as `panel-STEP.json`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Panel {
+pub(crate) struct Panel {
     step: u64,
     sliced_w2_squared: f64,
     epsilon_source_upper: Option<f64>,
@@ -39,7 +39,12 @@ fn panel_steps(steps: u64) -> impl Iterator<Item = u64> {
 
 impl Panel {
     /// The first of the generated points.
-    pub fn new(step: u64, distance: f64, epsilons: [Option<f64>; 2], generated: &[f32]) -> Self {
+    pub(crate) fn new(
+        step: u64,
+        distance: f64,
+        epsilons: [Option<f64>; 2],
+        generated: &[f32],
+    ) -> Self {
         Self {
             step,
             sliced_w2_squared: distance,
@@ -54,7 +59,7 @@ impl Panel {
     /// # Errors
     ///
     /// As [`RunFolder::write`].
-    pub fn write(&self, folder: &RunFolder, steps: u64) -> Result<(), Failure> {
+    pub(crate) fn write(&self, folder: &RunFolder, steps: u64) -> Result<(), Failure> {
         match panel_steps(steps).any(|step| step == self.step) {
             true => folder.write_json(&name(self.step), self).map(drop),
             false => Ok(()),
@@ -79,7 +84,7 @@ fn name(step: u64) -> String {
 }
 
 /// The panels of a run, and its score.
-pub fn report(run: &Circle, session: &Session) -> Result<Report, Failure> {
+pub(crate) fn report(run: &Circle, session: &Session) -> Result<Report, Failure> {
     let folder = &session.folder;
     let distance = run.distance(&run.generated()?)?;
     let mut snapshots = Vec::new();

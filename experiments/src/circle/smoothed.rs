@@ -23,10 +23,10 @@ use super::network::Map;
 use super::settings::Settings;
 
 /// The one release, by the name under which it is kept.
-pub const RELEASE: &str = "release";
+pub(crate) const RELEASE: &str = "release";
 
 /// A network, and the release that it is trained on.
-pub struct Smoothed {
+pub(crate) struct Smoothed {
     pub network: Map,
     pub releaser: Option<Releaser>,
     optimizer: ModuleAdam,
@@ -47,7 +47,7 @@ impl Smoothed {
     /// # Errors
     ///
     /// [`Failure::Failed`] for slices or an average that are refused.
-    pub fn new(
+    pub(crate) fn new(
         settings: &Settings,
         network: Map,
         sampler: BatchSampler,
@@ -77,7 +77,7 @@ impl Smoothed {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
-    pub fn release(
+    pub(crate) fn release(
         &mut self,
         settings: &Settings,
         points: &[f32],
@@ -145,7 +145,7 @@ impl Smoothed {
     /// # Errors
     ///
     /// [`Failure::Failed`] before the release.
-    pub fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
+    pub(crate) fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
         let target = self.target.as_ref();
         let target = target.ok_or_else(|| Failure::failed("a step before the release"))?;
         let mut rows = Vec::with_capacity(2 * batch);
@@ -173,7 +173,7 @@ impl Smoothed {
     }
 
     /// Where it computes.
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
@@ -182,7 +182,7 @@ impl Smoothed {
     /// # Errors
     ///
     /// [`Failure::Failed`] for an average of another size.
-    pub fn averaged_weights(&self) -> Result<Map, Failure> {
+    pub(crate) fn averaged_weights(&self) -> Result<Map, Failure> {
         match &self.ema {
             Some(ema) => ema.apply(self.network.clone()).map_err(Failure::failed),
             None => Ok(self.network.clone()),

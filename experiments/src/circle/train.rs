@@ -25,7 +25,7 @@ use super::smoothed::{RELEASE, Smoothed};
 use super::{plan, report};
 
 /// The radius of the circle.
-pub const RADIUS: f64 = 0.75;
+pub(crate) const RADIUS: f64 = 0.75;
 /// Fresh points of each side that a network is judged by, and slices that they are compared in.
 const JUDGED: usize = 10_000;
 const JUDGED_SLICES: usize = 100;

@@ -18,7 +18,7 @@ const DELTA: f64 = 1e-5;
 /// # Errors
 ///
 /// [`Failure::Failed`] where the accountant refuses.
-pub fn print(repeat: u64) -> Result<(), Failure> {
+pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("5000 Gaussian steps, rate 0.01, delta {DELTA}\n");
     println!("| question | sampler | ms |");
     println!("|---|---|---|");

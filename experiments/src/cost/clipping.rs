@@ -71,7 +71,7 @@ impl Network<2> for Hidden {
 /// # Errors
 ///
 /// [`Failure::Failed`] where a step is refused.
-pub fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
+pub(crate) fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
     println!("Inner clipping, n = {RECORDS}, d = 2, k = {SLICES}\n");
     println!(
         "| width | plain, ms | rows, ms | spectral, ms | rows / plain | spectral / plain | ratio of Rodriguez-Vitores et al. |"

@@ -28,7 +28,7 @@ const DIM: usize = 6;
 /// # Errors
 ///
 /// [`Failure::Failed`] where the device fails.
-pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
+pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let mut random = |n: usize, width: usize, device: &Device| -> Tensor<2> {
         let values: Vec<f32> = (0..n * width)

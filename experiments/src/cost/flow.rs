@@ -23,7 +23,7 @@ const SLICES: usize = 70;
 /// # Errors
 ///
 /// [`Failure::Failed`] where the flow refuses.
-pub fn print(repeat: u64) -> Result<(), Failure> {
+pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("One step of {PARTICLES} particles, d = {DIM}, k = {SLICES}, on the host\n");
     println!("| rows of the target | sigma | ms |");
     println!("|---|---|---|");

@@ -86,7 +86,7 @@ fn most() -> Result<f64, Failure> {
 /// # Errors
 ///
 /// [`Failure::Failed`] where the system does not say, or a step is refused.
-pub fn print(device: &Device, convolutional: bool) -> Result<(), Failure> {
+pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure> {
     let (name, network) = match convolutional {
         true => (
             "convolutional",

@@ -28,7 +28,7 @@ enum Shape {
 
 /// What a step takes of one layer.
 #[derive(Clone, Copy, Default)]
-pub struct Operations {
+pub(crate) struct Operations {
     /// Without privacy.
     pub plain: u64,
     /// With it.
@@ -37,7 +37,7 @@ pub struct Operations {
 
 impl Operations {
     /// What privacy costs with kernels of equal speed.
-    pub fn ratio(self) -> f64 {
+    pub(crate) fn ratio(self) -> f64 {
         self.private as f64 / self.plain as f64
     }
 }
@@ -118,7 +118,7 @@ impl Layer {
 }
 
 /// Each layer's, first to last, for `d` latent dimensions, and their sum.
-pub fn layers(d: u64) -> (Vec<(&'static str, Operations)>, Operations) {
+pub(crate) fn layers(d: u64) -> (Vec<(&'static str, Operations)>, Operations) {
     let encoder = encoder(d).into_iter().enumerate();
     let encoder = encoder.map(|(index, layer)| (layer.name, layer.operations(d, index == 0)));
     let decoder = decoder(d).map(|layer| (layer.name, layer.operations(1, false)));
@@ -133,7 +133,7 @@ pub fn layers(d: u64) -> (Vec<(&'static str, Operations)>, Operations) {
 }
 
 /// Prints them, a line a layer, in thousands.
-pub fn print(d: u64) {
+pub(crate) fn print(d: u64) {
     let (layers, total) = layers(d);
     let thousands = |count: u64| count as f64 / 1e3;
     println!("| multiply-adds a record, thousands | plain | private | ratio |");

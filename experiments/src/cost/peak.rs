@@ -8,7 +8,7 @@ use lab::diagnostic::Failure;
 use super::median;
 
 /// Rates of the two simplest operations, measured in the same run as what is compared with them.
-pub struct Peak {
+pub(crate) struct Peak {
     /// Bytes a second, in 1e9, of adding 1 to a vector: each entry is read and written once.
     pub gigabytes: f64,
     /// Multiplications and additions a second, in 1e9, of a product of two square matrices in `f32`.
@@ -21,7 +21,7 @@ impl Peak {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the device fails.
-    pub fn measure(device: &Device, repeat: u64, most: usize) -> Result<Self, Failure> {
+    pub(crate) fn measure(device: &Device, repeat: u64, most: usize) -> Result<Self, Failure> {
         let length = most.min(1 << 26);
         let vector = Tensor::<1>::zeros([length], device);
         let ms = median(repeat, || {
@@ -48,7 +48,7 @@ impl Peak {
     }
 
     /// The two rates in words.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         format!(
             "Beside it: {:.1} GB/s adding 1 to a vector, {:.1} GFLOP/s multiplying matrices.",
             self.gigabytes, self.gigaflops

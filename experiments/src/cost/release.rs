@@ -28,7 +28,7 @@ const DIM: usize = 794;
 /// # Errors
 ///
 /// [`Failure::Failed`] where something is refused.
-pub fn print(repeat: u64) -> Result<(), Failure> {
+pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("One release of noisy projections, d = {DIM}, on the host\n");
     println!("| rows | slices | ms |");
     println!("|---|---|---|");

@@ -26,7 +26,7 @@ const STEPS: f64 = 5000.0;
 /// # Errors
 ///
 /// [`Failure::Failed`] where a step is refused.
-pub fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
+pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     operations::print(LATENT as u64);
     let (_, floor) = operations::layers(LATENT as u64);
     println!();

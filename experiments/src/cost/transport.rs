@@ -26,7 +26,7 @@ const DIM: usize = 6;
 /// # Errors
 ///
 /// [`Failure::Failed`] where the transport refuses.
-pub fn print(repeat: u64) -> Result<(), Failure> {
+pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("Sliced distance of two samples with its gradient, d = {DIM}, on the host\n");
     println!("| points | slices | ms |");
     println!("|---|---|---|");

@@ -25,7 +25,7 @@ const GROUPS: usize = 20;
 
 /// The squared distance, in squared units of the rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Without the bias of few rows; negative at times where the distance is near 0.
     pub squared: f64,
     /// As published: the squared distance of the noisy samples, biased upwards.
@@ -38,12 +38,12 @@ pub struct Estimate {
 
 impl Estimate {
     /// The standard error over slices, rows and noise.
-    pub fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         self.error_rows.hypot(self.error_slices)
     }
 
     /// The distance, 0 where its square is negative.
-    pub fn distance(&self) -> f64 {
+    pub(crate) fn distance(&self) -> f64 {
         self.squared.max(0.0).sqrt()
     }
 }
@@ -112,7 +112,7 @@ struct InSlice {
 /// # Errors
 ///
 /// [`Failure::Failed`] for a side of fewer than 4 rows.
-pub fn estimate(
+pub(crate) fn estimate(
     sides: [&Side; 2],
     directions: &Directions,
     rng: &mut impl Rng,
@@ -180,7 +180,7 @@ fn in_slice(
 }
 
 /// The values in order, with the rows that they are of.
-pub fn order(values: &[f64]) -> Vec<(f64, usize)> {
+pub(crate) fn order(values: &[f64]) -> Vec<(f64, usize)> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     order
@@ -191,7 +191,7 @@ pub fn order(values: &[f64]) -> Vec<(f64, usize)> {
 /// # Errors
 ///
 /// [`Failure::Failed`] for an empty one.
-pub fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
+pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
     let cells = quantile_cells(b, a.len()).map_err(Failure::failed)?;
     let within = within_cell_variance(b, &cells).map_err(Failure::failed)?;
     let squares = a.iter().zip(&cells).map(|(a, q)| (a - q).powi(2));

@@ -16,7 +16,7 @@ use super::estimate::{Estimate, estimate};
 use super::released::{Directions, Side};
 
 /// The dimension.
-pub const DIM: usize = 5;
+pub(crate) const DIM: usize = 5;
 /// Slices: as many as dimensions, so that the noise of each is one of the figure's sigmas.
 const SLICES: usize = 5;
 const SIGMAS: [f64; 2] = [1.0, 3.0];
@@ -26,7 +26,7 @@ const DRAWS: usize = 5;
 const EVERYWHERE: f64 = 1e30;
 
 /// Normal rows of unit variance around `(c, ..., c)`.
-pub fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {
+pub(crate) fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {
     let row = (0..rows * DIM).map(|_| {
         let x: f64 = StandardNormal.sample(rng);
         (shift + x) as f32
@@ -35,7 +35,7 @@ pub fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {
 }
 
 /// The projections of rows in the slices, those in a ball.
-pub fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Failure> {
+pub(crate) fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Failure> {
     let region = Region::ball(radius).map_err(Failure::failed)?;
     let projected = project(rows, slices, region).map_err(Failure::failed)?;
     Ok(projected.before_noise().to_vec())
@@ -64,7 +64,7 @@ fn compare(
 /// # Errors
 ///
 /// [`Failure::Failed`] where a file cannot be written.
-pub fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
+pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     println!("| sigma | rows | shift | SWD | DP-SWD | without bias |\n|---|---|---|---|---|---|");
     for (place, sigma) in SIGMAS.into_iter().enumerate() {

@@ -19,7 +19,7 @@ use super::released::{Directions, Side};
 
 /// What a test found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tested {
+pub(crate) struct Tested {
     /// The squared sliced distance of the released samples.
     pub statistic: f64,
     /// Its mean over labellings: what it is where both sides have one distribution.
@@ -35,7 +35,7 @@ pub struct Tested {
 /// # Errors
 ///
 /// [`Failure::Failed`] for an empty side.
-pub fn permutation_test(
+pub(crate) fn permutation_test(
     sides: [&Side; 2],
     directions: &Directions,
     permutations: u64,

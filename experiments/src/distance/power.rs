@@ -28,7 +28,7 @@ const TRIALS: usize = 100;
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a budget or level out of range; [`Failure::Failed`] where a file cannot be written.
-pub fn table(
+pub(crate) fn table(
     folder: &Path,
     epsilon: f64,
     delta: f64,

@@ -12,7 +12,7 @@ use swd::{SensitiveVector, Slices};
 /// `sigma_max`, 1. So a release never has more slices than dimensions; where more are asked for, the release is of a
 /// whole basis, and what is seen of it in another direction has the same noise: slices cost nothing then.
 #[derive(Debug, Clone)]
-pub struct Directions {
+pub(crate) struct Directions {
     /// Those of the release: orthonormal.
     pub released: Slices,
     /// Those of the distance, as rows of weights over the released ones; none where they are the same.
@@ -26,7 +26,7 @@ impl Directions {
     /// # Errors
     ///
     /// [`Failure::Failed`] for 0 of them.
-    pub fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, Failure> {
+    pub(crate) fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, Failure> {
         if count <= dim {
             let released = Slices::orthonormal(dim, count, rng).map_err(Failure::failed)?;
             return Ok(Self {
@@ -52,12 +52,12 @@ impl Directions {
     }
 
     /// The number of directions that the distance is taken in.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// The values of a side in direction `l`, in the order of its rows.
-    pub fn values(&self, side: &Side, l: usize) -> Vec<f64> {
+    pub(crate) fn values(&self, side: &Side, l: usize) -> Vec<f64> {
         let n = side.rows;
         let Some(weights) = &self.weights else {
             return side.values[l * n..(l + 1) * n].to_vec();
@@ -75,7 +75,7 @@ impl Directions {
 
 /// One side as it was released.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub(crate) struct Side {
     /// `[k, n]`, one row of `n` a slice of the release.
     pub values: Vec<f64>,
     /// `n`.
@@ -84,13 +84,18 @@ pub struct Side {
 
 impl Side {
     /// A side from its released values.
-    pub fn new(values: Vec<f64>, slices: usize) -> Self {
+    pub(crate) fn new(values: Vec<f64>, slices: usize) -> Self {
         let rows = values.len() / slices.max(1);
         Self { values, rows }
     }
 
     /// A public side, or one that is drawn: projections with noise that is no secret.
-    pub fn public(projected: &[f64], slices: usize, deviation: f64, rng: &mut impl Rng) -> Self {
+    pub(crate) fn public(
+        projected: &[f64],
+        slices: usize,
+        deviation: f64,
+        rng: &mut impl Rng,
+    ) -> Self {
         let noisy = projected.iter().map(|value| {
             let noise: f64 = StandardNormal.sample(rng);
             value + deviation * noise
@@ -101,7 +106,7 @@ impl Side {
 
 /// The private sides before the noise, one behind the other: they leave together.
 #[derive(Debug)]
-pub struct Protected {
+pub(crate) struct Protected {
     values: Vec<f64>,
     lengths: Vec<usize>,
     l2_sensitivity_upper: f64,
@@ -109,7 +114,7 @@ pub struct Protected {
 
 impl Protected {
     /// Those of both sides that are private.
-    pub fn of(sides: [&SensitiveVector; 2], private: [bool; 2]) -> Self {
+    pub(crate) fn of(sides: [&SensitiveVector; 2], private: [bool; 2]) -> Self {
         let sides = sides
             .into_iter()
             .zip(private)
@@ -126,17 +131,17 @@ impl Protected {
     }
 
     /// All values, before the noise: not to be published.
-    pub fn values(&self) -> &[f64] {
+    pub(crate) fn values(&self) -> &[f64] {
         &self.values
     }
 
     /// How far the values move where one row of either file is replaced.
-    pub fn l2_sensitivity_upper(&self) -> f64 {
+    pub(crate) fn l2_sensitivity_upper(&self) -> f64 {
         self.l2_sensitivity_upper
     }
 
     /// Values that have left, side by side again.
-    pub fn cut(&self, values: &[f64], deviation: f64) -> Released {
+    pub(crate) fn cut(&self, values: &[f64], deviation: f64) -> Released {
         let mut rest = values;
         let groups = self.lengths.iter().map(|&length| {
             let (here, after) = rest.split_at(length);

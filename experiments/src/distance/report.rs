@@ -15,7 +15,7 @@ use super::run::Distance;
 /// # Errors
 ///
 /// [`Failure::Failed`].
-pub fn report(run: &mut Distance) -> Result<Report, Failure> {
+pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
     let [a, b] = &run.sides[..] else {
         return Err(Failure::failed("a report before the release"));
     };

@@ -14,7 +14,7 @@ use super::{PART, Source};
 use crate::scores::READS_PRIVATE;
 
 /// The name of the card in an export; a folder with one is an export.
-pub const CARD: &str = "card.json";
+pub(crate) const CARD: &str = "card.json";
 
 const USE: &str = "Samples are computed from the values in the ledger and from public data alone (post-processing): \
                    using, copying or publishing them, as often as you like, spends no privacy beyond the guarantee on \
@@ -24,7 +24,7 @@ const NOT_PRIVATE: &str = "NOT PRIVATE: nothing is promised of these samples. Tr
                            themselves.";
 
 /// The card of an export.
-pub struct Card {
+pub(crate) struct Card {
     card: Value,
     private: bool,
     layout: Layout,
@@ -37,7 +37,7 @@ impl Card {
     /// # Errors
     ///
     /// [`Failure::BadInput`] where the ledger cannot be read.
-    pub fn new(
+    pub(crate) fn new(
         record: &RunRecord,
         folder: &RunFolder,
         source: &Source,
@@ -97,14 +97,14 @@ impl Card {
     }
 
     /// Counts the labels of samples that were written.
-    pub fn count(&mut self, labels: &[u8]) {
+    pub(crate) fn count(&mut self, labels: &[u8]) {
         for &label in labels {
             *self.classes.entry(label).or_default() += 1;
         }
     }
 
     /// What must be said where nothing is promised.
-    pub fn warning(&self) -> Option<&'static str> {
+    pub(crate) fn warning(&self) -> Option<&'static str> {
         (!self.private).then_some(NOT_PRIVATE)
     }
 
@@ -113,7 +113,7 @@ impl Card {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    pub fn write(&mut self, folder: &Path, files: &[&'static str]) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, folder: &Path, files: &[&'static str]) -> Result<(), Failure> {
         let mut sums = BTreeMap::new();
         for &file in files {
             sums.insert(file, sha256(&folder.join(file))?);

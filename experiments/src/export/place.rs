@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::card::CARD;
 
 /// Where an export goes, and where it is made until then.
-pub struct Place {
+pub(crate) struct Place {
     to: PathBuf,
     part: TempDir,
 }
@@ -21,7 +21,7 @@ impl Place {
     /// # Errors
     ///
     /// [`Failure::BadInput`].
-    pub fn check(to: &Path, force: bool, bytes: u64) -> Result<(), Failure> {
+    pub(crate) fn check(to: &Path, force: bool, bytes: u64) -> Result<(), Failure> {
         let shown = to.display();
         if to.exists() && !force {
             return Err(Failure::input(
@@ -53,7 +53,7 @@ impl Place {
     /// # Errors
     ///
     /// As [`Place::check`], and [`Failure::BadInput`] for a place that cannot be written.
-    pub fn new(to: &Path, force: bool, bytes: u64) -> Result<Self, Failure> {
+    pub(crate) fn new(to: &Path, force: bool, bytes: u64) -> Result<Self, Failure> {
         Self::check(to, force, bytes)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".export-");
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// Where it is made.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.part.path()
     }
 
@@ -81,7 +81,7 @@ impl Place {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    pub fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(self) -> Result<(), Failure> {
         let failed =
             |e: std::io::Error| Failure::failed(format!("--export {}: {e}", self.to.display()));
         if self.to.exists() {

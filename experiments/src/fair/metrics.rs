@@ -22,7 +22,7 @@ const SLICES: usize = 100;
 const LEARNED: f64 = 0.6;
 
 /// What a network predicts of records.
-pub struct Predictions {
+pub(crate) struct Predictions {
     /// What is penalised, `[n, d]`.
     pub activations: Vec<f32>,
     /// What the loss looks at, `[n, o]`.
@@ -31,7 +31,7 @@ pub struct Predictions {
 
 impl Predictions {
     /// The predictions of `network` on all records of `table`.
-    pub fn of(network: &Network, table: &GroupedTable, device: &Device) -> Self {
+    pub(crate) fn of(network: &Network, table: &GroupedTable, device: &Device) -> Self {
         let (mut activations, mut outputs) = (Vec::new(), Vec::new());
         for part in table.features().chunks(2000 * table.width()) {
             let shape = [part.len() / table.width(), table.width()];
@@ -50,7 +50,7 @@ impl Predictions {
 
 /// Scores. What does not belong to a task is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Scores {
+pub(crate) struct Scores {
     /// Mean of the task's loss.
     pub loss: f64,
     /// The penalty of the notion: `SW_2^2`, in one dimension `W_2^2`, between groups.
@@ -84,7 +84,7 @@ pub struct Scores {
 }
 
 /// Scores of what a network predicts of `tables.test`.
-pub fn scores(
+pub(crate) fn scores(
     predicted: &Predictions,
     tables: &Tables,
     settings: &Settings,

@@ -39,7 +39,7 @@ impl Part {
 
 /// An encoder up to what is penalised, and the decoder above it in the task of representation.
 #[derive(Module, Debug)]
-pub struct Network {
+pub(crate) struct Network {
     encoder: Part,
     decoder: Option<Part>,
     /// What is taken away from the logistic function of the encoder's output, where there is one.
@@ -48,7 +48,12 @@ pub struct Network {
 
 impl Network {
     /// The network of the settings over `inputs` features.
-    pub fn new(settings: &Settings, inputs: usize, rng: &mut ChaCha20Rng, device: &Device) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        inputs: usize,
+        rng: &mut ChaCha20Rng,
+        device: &Device,
+    ) -> Self {
         let (hidden, outputs) = (settings.hidden, settings.task.penalised());
         let mut part = |from: usize, to: usize| match hidden {
             0 => Part {

@@ -10,14 +10,14 @@ use super::settings::{Notion, Settings};
 use super::table::Tables;
 
 /// The release of a post-processing, by its name in the plan.
-pub const HISTOGRAMS: &str = "histograms";
+pub(crate) const HISTOGRAMS: &str = "histograms";
 
 /// The groups that batches are drawn from.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a group that is smaller than its batch.
-pub fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
+pub(crate) fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
     let groups = Tables::groups(table, settings.notion);
     let name = |group: usize| match settings.notion {
         Notion::Sp => format!("group {group}"),
@@ -59,7 +59,7 @@ pub fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler,
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(
+pub(crate) fn plan(
     settings: &Settings,
     records: usize,
     sampler: &GroupSampler,

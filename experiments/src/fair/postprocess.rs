@@ -20,7 +20,7 @@ const BINS: Bins = Bins {
 const SENSITIVITY: f64 = 2.0;
 
 /// Predictions of test records, post-processed into a ball of radius `beta`.
-pub fn fair(
+pub(crate) fn fair(
     run: &mut Fair,
     session: &mut Session,
     predicted: &Predictions,

@@ -16,7 +16,11 @@ use super::train::Fair;
 const POINTS: usize = 3000;
 
 /// Scores and pictures of predictions of test records.
-pub fn report(run: &Fair, session: &Session, predicted: &Predictions) -> Result<Report, Failure> {
+pub(crate) fn report(
+    run: &Fair,
+    session: &Session,
+    predicted: &Predictions,
+) -> Result<Report, Failure> {
     let scores = run.scores(predicted)?;
     let mut pictures = groups(run, predicted)?;
     pictures.push(curve(&session.folder)?);

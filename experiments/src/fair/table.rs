@@ -17,7 +17,7 @@ use super::settings::{Notion, Settings, Task};
 const SIMULATION: u64 = 0;
 
 /// Private records and public tests.
-pub struct Tables {
+pub(crate) struct Tables {
     /// Private.
     pub train: GroupedTable,
     /// Public.
@@ -36,7 +36,7 @@ impl Tables {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the file, the line and what is wrong with it.
-    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         if let (Some(csv), Some(schema)) = (&settings.csv, &settings.schema) {
             return Self::read(csv, settings.test_csv.as_deref(), schema);
         }
@@ -131,7 +131,7 @@ impl Tables {
     }
 
     /// The indices of each group's records in the order in which groups stand in a batch.
-    pub fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
+    pub(crate) fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
         match (notion, table.indices_by_group_and_class()) {
             (Notion::Eo, Some(lists)) => {
                 // From group after group to class after class.
@@ -163,7 +163,7 @@ fn refused(error: data::DataError) -> Failure {
 }
 
 /// Targets of some records, and how many each has: labels, values, or the features themselves.
-pub fn targets(
+pub(crate) fn targets(
     table: &GroupedTable,
     task: Task,
     indices: &[usize],
@@ -182,7 +182,7 @@ fn lost() -> Failure {
 }
 
 /// A batch of the records of each group.
-pub fn batch(
+pub(crate) fn batch(
     table: &GroupedTable,
     task: Task,
     groups: &[Vec<usize>],

@@ -19,7 +19,7 @@ use crate::scores::{ScoreFlags, score};
 ///
 /// What samples score above it is what the private records added.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     /// The scores that samples have too.
     pub images: ImageScores,
     /// Accuracies by the field's protocol, where it was asked for.
@@ -35,7 +35,7 @@ pub struct Baseline {
 /// # Errors
 ///
 /// [`Failure::Failed`] where it cannot be written; [`Failure::Interrupted`].
-pub fn baseline(
+pub(crate) fn baseline(
     run: &Flow,
     test: &LabelledImages,
     session: &Session,

@@ -9,7 +9,7 @@ const ROUNDS: usize = 20;
 const MOST: usize = 5_000;
 
 /// The centres of the cells of each class.
-pub struct Cells {
+pub(crate) struct Cells {
     /// `[count, d]` in rows, of each class, or of all alike.
     centres: Vec<Vec<f32>>,
     count: usize,
@@ -17,7 +17,7 @@ pub struct Cells {
 
 impl Cells {
     /// One cell that holds everything.
-    pub fn whole() -> Self {
+    pub(crate) fn whole() -> Self {
         Self {
             centres: Vec::new(),
             count: 1,
@@ -27,7 +27,12 @@ impl Cells {
     /// `count` cells of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
     ///
     /// - `public`: public latents of each class, `[n, d]` in rows; one entry for cells that all classes share.
-    pub fn around(public: &[Vec<f32>], count: usize, dim: usize, rng: &mut impl RngExt) -> Self {
+    pub(crate) fn around(
+        public: &[Vec<f32>],
+        count: usize,
+        dim: usize,
+        rng: &mut impl RngExt,
+    ) -> Self {
         if count == 1 {
             return Self::whole();
         }
@@ -41,12 +46,12 @@ impl Cells {
     }
 
     /// Cells of a class.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// The cell of a latent.
-    pub fn place(&self, class: usize, row: &[f32]) -> usize {
+    pub(crate) fn place(&self, class: usize, row: &[f32]) -> usize {
         match &self.centres[..] {
             [] => 0,
             [all] => nearest(all, row).0,

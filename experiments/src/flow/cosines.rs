@@ -23,7 +23,7 @@ const LAST: f32 = 0.05;
 /// and of the number of frequencies. The four constants above were set by hand, with test accuracies on MNIST and Fashion-MNIST
 /// in view.
 #[derive(Debug, Clone)]
-pub struct CosineSpace {
+pub(crate) struct CosineSpace {
     side: usize,
     /// `[d - 1, s s]`.
     basis: Vec<f32>,
@@ -36,7 +36,7 @@ impl CosineSpace {
     /// # Errors
     ///
     /// [`ModelError::OutOfRange`] where there are not so many frequencies.
-    pub fn new(side: usize, latent: usize) -> Result<Self, ModelError> {
+    pub(crate) fn new(side: usize, latent: usize) -> Result<Self, ModelError> {
         let dct = Dct::new(1, side, latent.saturating_sub(1));
         let dct = dct.map_err(|_| ModelError::OutOfRange {
             name: "latent dimensions of cosines",

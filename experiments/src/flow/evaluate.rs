@@ -26,7 +26,7 @@ const SLICES: usize = 200;
 type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 
 /// What is reported of a flow.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Squared sliced distance between generated latents and those of test records.
     pub latent_sliced: f64,
     /// Scores of decoded images; none where they were not asked for.
@@ -55,7 +55,11 @@ struct Judge<'a> {
 ///
 /// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be stored;
 /// [`Failure::Interrupted`].
-pub fn look(run: &Flow, session: &Session, generated: &Generated) -> Result<Outcome, Failure> {
+pub(crate) fn look(
+    run: &Flow,
+    session: &Session,
+    generated: &Generated,
+) -> Result<Outcome, Failure> {
     let space = run.space.as_ref();
     let judge = Judge {
         space: space.ok_or_else(|| Failure::failed("the autoencoder is not trained"))?,

@@ -6,7 +6,7 @@ use super::Settings;
 use super::cells::Cells;
 
 /// The groups that flow by themselves. What group a record is in is a public function of its label and latent.
-pub struct Groups {
+pub(crate) struct Groups {
     /// Latents of each group, `[n, d]` in rows. Where sizes are released, a group may have none.
     pub latents: Vec<Vec<f32>>,
     /// The class of each group; none where records have no classes.
@@ -17,7 +17,7 @@ pub struct Groups {
 
 impl Groups {
     /// Before records are encoded.
-    pub fn none(dim: usize) -> Self {
+    pub(crate) fn none(dim: usize) -> Self {
         Self {
             latents: Vec::new(),
             classes: None,
@@ -28,7 +28,7 @@ impl Groups {
     /// Groups of records whose latents are given, `[n, d]` in rows.
     ///
     /// - `classes`: the public number of classes.
-    pub fn new(
+    pub(crate) fn new(
         latents: &[f32],
         records: &Records,
         classes: usize,
@@ -59,18 +59,18 @@ impl Groups {
     }
 
     /// The class of a group, 0 where there are none.
-    pub fn class(&self, group: usize) -> usize {
+    pub(crate) fn class(&self, group: usize) -> usize {
         self.classes.as_ref().map_or(0, |classes| classes[group])
     }
 
     /// Records in each group: public where sizes are not released.
-    pub fn sizes(&self) -> Vec<usize> {
+    pub(crate) fn sizes(&self) -> Vec<usize> {
         self.latents.iter().map(|g| g.len() / self.dim).collect()
     }
 }
 
 /// `total` particles, no more and no fewer, shared out as groups are of these released sizes; at least one a group.
-pub fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
+pub(crate) fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
     let all: f64 = sizes.iter().map(|size| size.max(0.0)).sum();
     let left = total.saturating_sub(sizes.len()) as f64;
     let (mut sum, mut before) = (0.0, 0.0);

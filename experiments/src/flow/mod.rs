@@ -18,5 +18,5 @@ mod train;
 
 pub(crate) use data_split::photographs::load as load_photographs;
 pub(crate) use samples::sampler;
-pub use settings::{Flags, Mechanism, Settings};
+pub use settings::{Flags, Settings};
 pub use train::Flow;

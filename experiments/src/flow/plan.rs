@@ -12,16 +12,16 @@ use super::Settings;
 use super::mechanisms::declared;
 
 /// The one release of a mechanism without private steps, by its name in the plan.
-pub const RELEASE: &str = "release";
+pub(crate) const RELEASE: &str = "release";
 /// The moments that a release is measured around, likewise.
-pub const MOMENTS: &str = "moments";
+pub(crate) const MOMENTS: &str = "moments";
 
 /// Refuses what no `most` records can make possible, before they are split.
 ///
 /// # Errors
 ///
 /// As [`plan`].
-pub fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
+pub(crate) fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
     declared(settings, settings.latent)?;
     if !settings.private() {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a batch that does not fit.
-pub fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Failure> {
+pub(crate) fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Failure> {
     let batches = if settings.mechanism.releases_each_step() {
         batch_sizes(settings.batch.unwrap_or(0), sizes)?
     } else {
@@ -78,7 +78,10 @@ fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<CheckedPlan>, Failure> {
+pub(crate) fn plan(
+    settings: &Settings,
+    sampler: BatchSampler,
+) -> Result<Option<CheckedPlan>, Failure> {
     let norm = declared(settings, settings.latent)?;
     if !settings.private() {
         return Ok(None);

@@ -20,7 +20,7 @@ const NEAR: f32 = 0.01;
 /// around it say. They begin as the decoder of cosines alone, and learn to rebuild public images from their latents; the
 /// latents themselves learn from nothing.
 #[derive(Module, Debug)]
-pub struct RefinedCosines {
+pub(crate) struct RefinedCosines {
     refine: Vec<Conv2d>,
     #[module(skip)]
     cosines: CosineSpace,
@@ -32,7 +32,7 @@ impl RefinedCosines {
     /// # Errors
     ///
     /// As [`CosineSpace::new`].
-    pub fn new(
+    pub(crate) fn new(
         side: usize,
         latent: usize,
         rng: &mut impl Rng,

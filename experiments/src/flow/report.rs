@@ -14,7 +14,11 @@ use super::train::Flow;
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
-pub fn report(run: &Flow, session: &Session, generated: &Generated) -> Result<Report, Failure> {
+pub(crate) fn report(
+    run: &Flow,
+    session: &Session,
+    generated: &Generated,
+) -> Result<Report, Failure> {
     let source = super::samples::keep(run, session, generated)?;
     let outcome = look(run, session, generated)?;
     let sliced = outcome.latent_sliced;

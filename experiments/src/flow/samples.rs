@@ -24,7 +24,11 @@ const SPACE: &str = "autoencoder.f32";
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written.
-pub fn keep(run: &Flow, session: &Session, generated: &Generated) -> Result<Source, Failure> {
+pub(crate) fn keep(
+    run: &Flow,
+    session: &Session,
+    generated: &Generated,
+) -> Result<Source, Failure> {
     let folder = &session.folder;
     let latents = Latents {
         rows: generated.rows.clone(),
@@ -113,7 +117,7 @@ impl export::Sampler for Stored {
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a file that is missing or damaged.
-pub fn sampler(
+pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,

@@ -30,7 +30,7 @@ const LEARNING_RATE: f64 = 2e-3;
 const SEED: u64 = 0;
 
 /// The latent space of a run, for images of its size.
-pub enum Space {
+pub(crate) enum Space {
     /// Grey images, by cosines that learned from nothing.
     Cosines(CosineSpace),
     /// Grey images, by cosines that public images refine.
@@ -95,7 +95,7 @@ impl Space {
     /// # Errors
     ///
     /// [`Failure::Failed`] names a photograph that cannot be read; [`Failure::Interrupted`].
-    pub fn encode_records(
+    pub(crate) fn encode_records(
         &self,
         records: &Records,
         session: &Session,
@@ -111,7 +111,7 @@ impl Space {
     }
 
     /// Its weights, one after the other; cosines have none.
-    pub fn weights(&self) -> Vec<f32> {
+    pub(crate) fn weights(&self) -> Vec<f32> {
         match self {
             Self::Cosines(_) => Vec::new(),
             Self::Refined(space) => to_host(space.as_ref()),
@@ -125,7 +125,7 @@ impl Space {
     /// # Errors
     ///
     /// [`ModelError::Shape`] for another number of weights; [`ModelError::OutOfRange`] for dimensions that `shape` has not.
-    pub fn of_weights(
+    pub(crate) fn of_weights(
         settings: &Settings,
         shape: ImageShape,
         weights: &[f32],
@@ -141,7 +141,12 @@ impl Space {
     }
 
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
-    pub fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+    pub(crate) fn decode_in(
+        &self,
+        latents: &[f32],
+        shape: ImageShape,
+        device: &Device,
+    ) -> Vec<f32> {
         cropped(&self.decode_host(latents, device), self.shape(), shape)
     }
 
@@ -150,7 +155,7 @@ impl Space {
     /// # Errors
     ///
     /// [`Failure::Interrupted`].
-    pub fn decode_as(
+    pub(crate) fn decode_as(
         &self,
         latents: &[f32],
         shape: ImageShape,
@@ -171,7 +176,7 @@ impl Space {
 ///
 /// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
 /// [`Failure::Interrupted`], with its training so far in `cache`.
-pub fn autoencoder(
+pub(crate) fn autoencoder(
     settings: &Settings,
     split: &DataSplit,
     cache: &Path,

@@ -22,7 +22,7 @@ use swd::{Particles, Region, Slices};
 use super::settings::{Flags, check_toy};
 
 /// The name of the data set.
-pub const NAME: &str = "gaussians";
+pub(crate) const NAME: &str = "gaussians";
 const POINTS: usize = 3000;
 const SLICES: usize = 200;
 const STEPS: u64 = 200;
@@ -43,7 +43,7 @@ const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 ///
 /// [`Failure::BadInput`] for a flag that the toy does not use and for an output folder that exists,
 /// [`Failure::Failed`] where it cannot be written.
-pub fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     check_toy(arguments)?;
     let (running, seed) = (&arguments.running, arguments.common.seed);
     let place = running

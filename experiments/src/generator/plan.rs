@@ -8,14 +8,14 @@ use lab::session::refused_plan;
 use super::Settings;
 
 /// The one release of all records, by its name in the plan.
-pub const RELEASE: &str = "release";
+pub(crate) const RELEASE: &str = "release";
 
 /// What draws the private records of a step: a batch of fixed size, or all of them where there is one release.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a batch that does not fit.
-pub fn sampler(settings: &Settings, records: usize) -> Result<BatchSampler, Failure> {
+pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<BatchSampler, Failure> {
     let batch = match settings.releases_each_step() {
         true => settings.batch.unwrap_or(0),
         false => records,
@@ -35,7 +35,10 @@ pub fn sampler(settings: &Settings, records: usize) -> Result<BatchSampler, Fail
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(settings: &Settings, sampler: BatchSampler) -> Result<Option<CheckedPlan>, Failure> {
+pub(crate) fn plan(
+    settings: &Settings,
+    sampler: BatchSampler,
+) -> Result<Option<CheckedPlan>, Failure> {
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };

@@ -19,7 +19,7 @@ const COLUMNS: usize = 10;
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
-pub fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
+pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(4);

@@ -15,10 +15,10 @@ use crate::generators::Generator;
 use crate::variation::Variation;
 
 /// The weights that samples are made by.
-pub const WEIGHTS: &str = "weights.f32";
+pub(crate) const WEIGHTS: &str = "weights.f32";
 
 /// What samples are made from beside weights.
-pub fn source(run: &Generate) -> Source {
+pub(crate) fn source(run: &Generate) -> Source {
     Source {
         shape: run.records.shape(),
         labelled: run.classes > 0,
@@ -58,7 +58,7 @@ impl export::Sampler for Stored {
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a file that is missing or damaged.
-pub fn sampler(
+pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,

@@ -16,7 +16,7 @@ use super::train::Generate;
 use crate::release::{Values, release_and_store, release_step, stored};
 
 /// Where the images of a group go: a distribution on every slice.
-pub type Target = Box<dyn FlowTarget>;
+pub(crate) type Target = Box<dyn FlowTarget>;
 
 /// The streams of the seed that slices are drawn from: one for the release of all records, and one for each step.
 const SLICES: u64 = 16;

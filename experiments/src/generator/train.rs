@@ -127,7 +127,7 @@ fn photographs(
 /// # Errors
 ///
 /// As [`Generator::new`].
-pub fn untrained(
+pub(crate) fn untrained(
     settings: &Settings,
     classes: usize,
     shape: ImageShape,

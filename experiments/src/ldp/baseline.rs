@@ -18,7 +18,7 @@ const THRESHOLDS: [f64; 9] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0];
 
 /// The wavelets, levels and threshold that bring noisy images nearest to the clean ones, in the mean Euclidean distance,
 /// and that distance.
-pub fn choose(
+pub(crate) fn choose(
     clean: &[f32],
     side: usize,
     (noise, scale): (LocalNoise, f64),
@@ -68,7 +68,7 @@ pub fn choose(
 }
 
 /// Takes noise off every privatised image.
-pub fn denoise(private: &mut Privatised, side: usize, denoiser: Denoiser) {
+pub(crate) fn denoise(private: &mut Privatised, side: usize, denoiser: Denoiser) {
     private
         .rows
         .par_chunks_mut(side * side)

@@ -14,7 +14,7 @@ use swd::sinkhorn::Cost;
 use crate::privatise::Recipe;
 
 /// How a record was made from clean values and their class, and its noise.
-pub struct Law {
+pub(crate) struct Law {
     /// What stands in the file.
     pub header: Header,
     /// The standard deviation of Gaussian noise, the scale of Laplace noise, 0 for none, in units of the records.
@@ -30,7 +30,7 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a transform that is none.
-    pub fn new(header: Header, noisy: bool, device: &Device) -> Result<Self, Failure> {
+    pub(crate) fn new(header: Header, noisy: bool, device: &Device) -> Result<Self, Failure> {
         let refuse = |e: data::DataError| Failure::input(e.to_string(), "privatise anew");
         let dct = header.dct().map_err(refuse)?;
         let coefficients = dct.as_ref().map(|dct| {
@@ -46,24 +46,24 @@ impl Law {
     }
 
     /// Values of a record, its class included.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.header.width
     }
 
     /// Classes that stand behind a record; 0 for none.
-    pub fn classes(&self) -> usize {
+    pub(crate) fn classes(&self) -> usize {
         self.header.classes()
     }
 
     /// Values of a clean record.
-    pub fn pixels(&self) -> usize {
+    pub(crate) fn pixels(&self) -> usize {
         self.dct
             .as_ref()
             .map_or(self.header.features(), Dct::pixels)
     }
 
     /// Which noise.
-    pub fn noise(&self) -> LocalNoise {
+    pub(crate) fn noise(&self) -> LocalNoise {
         match self.header.mechanism {
             Mechanism::Gaussian => LocalNoise::Gaussian,
             Mechanism::Laplace => LocalNoise::Laplace,
@@ -71,7 +71,7 @@ impl Law {
     }
 
     /// The cost whose entropic transport takes this noise away.
-    pub fn cost(&self) -> Cost {
+    pub(crate) fn cost(&self) -> Cost {
         match self.noise() {
             LocalNoise::Gaussian => Cost::SquaredEuclidean,
             LocalNoise::Laplace => Cost::Manhattan,
@@ -83,7 +83,7 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::Failed`] for a record of another length.
-    pub fn pixels_of(&self, row: &[f32]) -> Result<Vec<f32>, Failure> {
+    pub(crate) fn pixels_of(&self, row: &[f32]) -> Result<Vec<f32>, Failure> {
         let features = &row[..self.header.features()];
         match &self.dct {
             None => Ok(features.to_vec()),
@@ -96,7 +96,7 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::Failed`] for rows of another length.
-    pub fn without_unseen(&self, rows: Vec<f32>) -> Result<Vec<f32>, Failure> {
+    pub(crate) fn without_unseen(&self, rows: Vec<f32>) -> Result<Vec<f32>, Failure> {
         let Some(dct) = &self.dct else {
             return Ok(rows);
         };
@@ -109,7 +109,7 @@ impl Law {
     }
 
     /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
-    pub fn laid_out(&self, rows: Tensor<2>, each: usize) -> Tensor<2> {
+    pub(crate) fn laid_out(&self, rows: Tensor<2>, each: usize) -> Tensor<2> {
         let rows = match &self.coefficients {
             None => rows,
             Some(coefficients) => rows.matmul(coefficients.clone()),
@@ -131,7 +131,7 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::Failed`] for a record of another length.
-    pub fn in_the_ball(
+    pub(crate) fn in_the_ball(
         &self,
         recipe: &Recipe,
         row: &[f32],
@@ -153,7 +153,11 @@ impl Law {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    pub fn directions(&self, count: usize, rng: &mut ChaCha20Rng) -> Result<Slices, Failure> {
+    pub(crate) fn directions(
+        &self,
+        count: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Slices, Failure> {
         let width = self.width();
         let Some(shape) = self.header.source_shape else {
             return Slices::iid(width, count, rng).map_err(Failure::failed);

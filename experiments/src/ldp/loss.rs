@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 1e-4;
 const FAMILIES: usize = 10;
 
 /// A loss, with what it has computed of the privatised records beforehand.
-pub enum Objective {
+pub(crate) enum Objective {
     /// Entropic transport.
     Entropic(Sinkhorn),
     /// Transport by an exact assignment: what a vanishing regularisation tends to.
@@ -41,7 +41,7 @@ pub enum Objective {
 }
 
 /// The loss of one step.
-pub struct Found {
+pub(crate) struct Found {
     /// What is minimised, with its gradient.
     pub loss: Tensor<1>,
     /// Whether a transport converged; always for slices.
@@ -56,7 +56,7 @@ impl Objective {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    pub fn new(
+    pub(crate) fn new(
         settings: &Settings,
         (law, private): (&Law, &Privatised),
         points: usize,
@@ -95,7 +95,7 @@ impl Objective {
     /// # Errors
     ///
     /// [`Failure::Failed`] for values that are not finite.
-    pub fn of(
+    pub(crate) fn of(
         &self,
         made: Tensor<2>,
         noisy: Vec<f32>,
@@ -188,7 +188,7 @@ fn nearest(made: &[f32], noisy: &[f32], width: usize, cost: Cost) -> Result<Vec<
 }
 
 /// Noise of scale 1.
-pub fn standard(noise: LocalNoise, rng: &mut impl Rng) -> f64 {
+pub(crate) fn standard(noise: LocalNoise, rng: &mut impl Rng) -> f64 {
     match noise {
         LocalNoise::Gaussian => StandardNormal.sample(rng),
         LocalNoise::Laplace => {

@@ -14,7 +14,7 @@ use crate::privatise::{Recipe, calibrated};
 use super::settings::Settings;
 
 /// The one release of a record, by its name in the plan.
-pub const RELEASE: &str = "privatised";
+pub(crate) const RELEASE: &str = "privatised";
 
 /// The delta at which pure Laplace noise is composed with nothing.
 const PURE: f64 = 1e-12;
@@ -24,7 +24,7 @@ const PURE: f64 = 1e-12;
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a budget or a radius out of bounds.
-pub fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
+pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
     let kind = (settings.mechanism, settings.calibration);
     let mechanism = calibrated(kind, [epsilon, settings.delta, settings.radius]);
@@ -36,7 +36,7 @@ pub fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for coefficients that images of this size do not have.
-pub fn recipe(
+pub(crate) fn recipe(
     settings: &Settings,
     form: &Form,
     mechanism: LocalMechanism,
@@ -58,7 +58,10 @@ pub fn recipe(
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(settings: &Settings, mechanism: &LocalMechanism) -> Result<CheckedPlan, Failure> {
+pub(crate) fn plan(
+    settings: &Settings,
+    mechanism: &LocalMechanism,
+) -> Result<CheckedPlan, Failure> {
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
     let delta = match settings.mechanism {
         Mechanism::Gaussian => settings.delta,

@@ -16,13 +16,13 @@ use super::plan::RELEASE;
 use crate::privatise::{Recipe, mechanism_of, privatise};
 
 /// The privatised records in a run's folder.
-pub const FILE: &str = "privatised.safetensors";
+pub(crate) const FILE: &str = "privatised.safetensors";
 
 /// Records that are read at once where there is no noise.
 const PART: usize = 1000;
 
 /// Records after the mechanism, `[n, width]`.
-pub struct Privatised {
+pub(crate) struct Privatised {
     /// The values.
     pub rows: Vec<f32>,
     width: usize,
@@ -34,7 +34,7 @@ impl Privatised {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a file that is not whole, or has another header.
-    pub fn load(path: &Path, header: &Header) -> Result<Self, Failure> {
+    pub(crate) fn load(path: &Path, header: &Header) -> Result<Self, Failure> {
         let file = File::load(path).map_err(refused)?;
         let records = file.header.records;
         if file.header
@@ -64,7 +64,7 @@ impl Privatised {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the ledger cannot be written: nothing has left then; [`Failure::Interrupted`].
-    pub fn of(
+    pub(crate) fn of(
         mut records: InMemory,
         (recipe, header): (&Recipe, &Header),
         releaser: &mut Releaser,
@@ -105,7 +105,7 @@ impl Privatised {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for records that the recipe does not fit.
-    pub fn without_noise(mut records: InMemory, recipe: &Recipe) -> Result<Self, Failure> {
+    pub(crate) fn without_noise(mut records: InMemory, recipe: &Recipe) -> Result<Self, Failure> {
         let form = records.form();
         let (mut rows, mut width) = (Vec::new(), form.width);
         loop {
@@ -122,12 +122,12 @@ impl Privatised {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len() / self.width
     }
 
     /// Some of them, without one twice while there are enough.
-    pub fn batch(&self, size: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
+    pub(crate) fn batch(&self, size: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
         let chosen = sample(rng, self.len(), size.min(self.len())).into_vec();
         let row = |place: usize| &self.rows[place * self.width..][..self.width];
         let chosen = chosen.into_iter().cycle().take(size);
@@ -140,7 +140,7 @@ impl Privatised {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a file that is not privatised, or has other noise.
-pub fn header_of(input: &Path) -> Result<Header, Failure> {
+pub(crate) fn header_of(input: &Path) -> Result<Header, Failure> {
     let name = format!("--input {}", input.display());
     let header = Header::read(input).map_err(refused)?;
     let header = header.ok_or_else(|| {
@@ -154,6 +154,6 @@ pub fn header_of(input: &Path) -> Result<Header, Failure> {
 }
 
 /// A file of records that cannot be read.
-pub fn refused(error: DataError) -> Failure {
+pub(crate) fn refused(error: DataError) -> Failure {
     Failure::input(error.to_string(), "give a file that `just privatise` wrote")
 }

@@ -24,7 +24,7 @@ const POINTS: usize = 1500;
 /// # Errors
 ///
 /// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
-pub fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
+pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     let learned = run.learned.take();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.

@@ -70,7 +70,7 @@ impl Points {
 }
 
 /// Clean records.
-pub enum Rows {
+pub(crate) enum Rows {
     /// Images with classes.
     Images(Arc<LabelledImages>),
     /// Points.
@@ -83,7 +83,7 @@ pub enum Rows {
 }
 
 /// What a run is about: private records, where it reads any, and public ones of the same law.
-pub struct Clean {
+pub(crate) struct Clean {
     /// Their name.
     pub name: String,
     /// The private records.
@@ -100,7 +100,7 @@ impl Clean {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
-    pub fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let reads = settings.input.is_none();
         let Some(points) = settings.points() else {
             let (kind, seed) = (settings.kind()?, settings.seed);
@@ -141,7 +141,7 @@ impl Clean {
 
 impl Rows {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Images(images) => images.len(),
             Self::Points { values, dim } => values.len() / dim,
@@ -149,7 +149,7 @@ impl Rows {
     }
 
     /// Values of a record.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         match self {
             Self::Images(images) => images.image_size(),
             Self::Points { dim, .. } => *dim,
@@ -157,7 +157,7 @@ impl Rows {
     }
 
     /// Channels and side, for images.
-    pub fn shape(&self) -> Option<ImageShape> {
+    pub(crate) fn shape(&self) -> Option<ImageShape> {
         match self {
             Self::Images(images) => Some(ImageShape {
                 channels: 1,
@@ -168,7 +168,7 @@ impl Rows {
     }
 
     /// All of them, in order.
-    pub fn stream(&self) -> InMemory {
+    pub(crate) fn stream(&self) -> InMemory {
         match self {
             Self::Images(images) => InMemory::images(images.clone()),
             Self::Points { values, dim } => InMemory::rows(*dim, values.clone()),
@@ -176,7 +176,7 @@ impl Rows {
     }
 
     /// The first records, row by row.
-    pub fn first(&self, count: usize) -> Vec<f32> {
+    pub(crate) fn first(&self, count: usize) -> Vec<f32> {
         match self {
             Self::Images(images) => {
                 let places: Vec<usize> = (0..count.min(images.len())).collect();
@@ -187,7 +187,7 @@ impl Rows {
     }
 
     /// The class of a record, where there are classes.
-    pub fn label(&self, place: usize) -> Option<usize> {
+    pub(crate) fn label(&self, place: usize) -> Option<usize> {
         match self {
             Self::Images(images) => images.label(place),
             Self::Points { .. } => None,
@@ -195,7 +195,7 @@ impl Rows {
     }
 
     /// A checksum of all of them.
-    pub fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let mut bytes = Vec::new();
         match self {
             Self::Images(images) => {

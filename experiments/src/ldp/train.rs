@@ -52,7 +52,7 @@ pub struct Ldp {
 }
 
 /// What is learned from.
-pub struct Learned {
+pub(crate) struct Learned {
     pub(super) private: Privatised,
     objective: Objective,
     /// What was taken off first, in words.

@@ -11,7 +11,7 @@ use std::f64::consts::SQRT_2;
 
 /// Orthonormal filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wavelet {
+pub(crate) enum Wavelet {
     /// Two taps.
     Haar,
     /// Daubechies' of two vanishing moments: four taps.
@@ -22,7 +22,7 @@ pub enum Wavelet {
 
 impl Wavelet {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Haar, Self::Daubechies2, Self::Daubechies4];
+    pub(crate) const ALL: [Self; 3] = [Self::Haar, Self::Daubechies2, Self::Daubechies4];
 
     /// The low-pass filter, whose squares add up to 1.
     fn low(self) -> Vec<f64> {
@@ -46,7 +46,7 @@ impl Wavelet {
     }
 
     /// How its transform is named on a page.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Haar => "Haar",
             Self::Daubechies2 => "Daubechies 2",
@@ -57,7 +57,7 @@ impl Wavelet {
 
 /// Soft thresholds on the coefficients of a wavelet transform.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Denoiser {
+pub(crate) struct Denoiser {
     /// The filters.
     pub wavelet: Wavelet,
     /// Levels: as often as the side can be halved, at most.
@@ -68,7 +68,7 @@ pub struct Denoiser {
 
 impl Denoiser {
     /// An image `[side, side]` without what lies below the threshold.
-    pub fn apply(&self, image: &[f32], side: usize) -> Vec<f32> {
+    pub(crate) fn apply(&self, image: &[f32], side: usize) -> Vec<f32> {
         let mut values: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
         let low = self.wavelet.low();
         let sides: Vec<usize> = (0..self.levels).map(|level| side >> level).collect();
@@ -89,7 +89,7 @@ impl Denoiser {
 }
 
 /// The most levels of a side: each needs an even one.
-pub fn most_levels(side: usize) -> usize {
+pub(crate) fn most_levels(side: usize) -> usize {
     side.trailing_zeros() as usize
 }
 

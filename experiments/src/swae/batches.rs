@@ -11,7 +11,7 @@ use private_training::Batch;
 use super::Settings;
 
 /// Where the records of a step come from.
-pub struct Batches {
+pub(crate) struct Batches {
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
@@ -25,7 +25,7 @@ impl Batches {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a batch that does not fit the records.
-    pub fn new(settings: &Settings, data: &Dataset) -> Result<Self, Failure> {
+    pub(crate) fn new(settings: &Settings, data: &Dataset) -> Result<Self, Failure> {
         let records = data.train.len();
         let bad = |e: DpError| {
             Failure::input(
@@ -68,7 +68,7 @@ impl Batches {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the sampler and the data disagree.
-    pub fn of(
+    pub(crate) fn of(
         &self,
         data: &Dataset,
         indices: &[usize],

@@ -28,7 +28,7 @@ const SLICES: usize = 120;
 
 /// Scores on public test records.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Scores {
+pub(crate) struct Scores {
     /// Mean binary cross-entropy summed over pixels, in nats.
     pub reconstruction: f64,
     /// Sliced squared distance from the latents to the prior's sample.
@@ -38,10 +38,10 @@ pub struct Scores {
 }
 
 /// Pictures, by file name.
-pub type Pictures = Vec<(&'static str, String, Vec<u8>)>;
+pub(crate) type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 
 /// What is looked at during and after a run.
-pub struct Evaluator {
+pub(crate) struct Evaluator {
     data: Arc<Dataset>,
     latent: usize,
     variation: Variation,
@@ -54,7 +54,11 @@ impl Evaluator {
     /// # Errors
     ///
     /// [`Failure::BadInput`] where there is no test record.
-    pub fn new(data: Arc<Dataset>, settings: &Settings, device: &Device) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        data: Arc<Dataset>,
+        settings: &Settings,
+        device: &Device,
+    ) -> Result<Self, Failure> {
         if data.test.len() == 0 {
             return Err(Failure::input(
                 format!("{}: 0 test records, at least 1 is needed", data.name),
@@ -78,7 +82,7 @@ impl Evaluator {
     /// # Errors
     ///
     /// Passes on what the transport refuses.
-    pub fn scores(&self, model: &Swae, last: bool) -> Result<Scores, Failure> {
+    pub(crate) fn scores(&self, model: &Swae, last: bool) -> Result<Scores, Failure> {
         let records = self.test().len().min(if last { FINAL } else { INTERIM });
         let mut total = 0.0;
         let mut latents = Vec::new();
@@ -134,7 +138,7 @@ impl Evaluator {
     /// # Errors
     ///
     /// [`Failure::Failed`] where a PNG cannot be encoded.
-    pub fn pictures(
+    pub(crate) fn pictures(
         &self,
         model: &Swae,
         origin: &Origin,
@@ -181,7 +185,7 @@ impl Evaluator {
     /// # Errors
     ///
     /// [`Failure::Failed`] where they are no images.
-    pub fn rebuilt_test(&self, model: &Swae) -> Result<LabelledImages, Failure> {
+    pub(crate) fn rebuilt_test(&self, model: &Swae) -> Result<LabelledImages, Failure> {
         let test = self.test();
         let mut pixels = Vec::with_capacity(test.pixels().len());
         let all: Vec<usize> = (0..test.len()).collect();
@@ -201,7 +205,7 @@ impl Evaluator {
     }
 
     /// What `model` samples from.
-    pub fn sampler<'a>(&'a self, model: &'a Swae, origin: &'a Origin) -> Sampler<'a> {
+    pub(crate) fn sampler<'a>(&'a self, model: &'a Swae, origin: &'a Origin) -> Sampler<'a> {
         Sampler {
             model,
             origin,

@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use model::swae::{Swae, SwaeConfig};
 
 /// Latents of images: `[n, 784] -> [n, latent]`.
-pub fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
+pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
     let features = SwaeConfig::PIXELS;
     let rows = pixels.len() / features;
     let images = Tensor::from_data(TensorData::new(pixels, [rows, features]), device);
@@ -12,7 +12,7 @@ pub fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
 }
 
 /// Images of decoder inputs: `[n, latent + classes] -> [n, 784]`, in `[0, 1]`.
-pub fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
+pub(crate) fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
     let width = model.latent + model.classes;
     let mut images = Vec::with_capacity(inputs.len() / width * SwaeConfig::PIXELS);
     // In parts, so that a thousand samples need no more memory than a batch.
@@ -25,7 +25,12 @@ pub fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
 }
 
 /// Decoder inputs: latents beside one-hot labels.
-pub fn with_labels(latents: &[f32], latent: usize, classes: usize, labels: &[usize]) -> Vec<f32> {
+pub(crate) fn with_labels(
+    latents: &[f32],
+    latent: usize,
+    classes: usize,
+    labels: &[usize],
+) -> Vec<f32> {
     let mut inputs = Vec::with_capacity(labels.len() * (latent + classes));
     for (row, &label) in latents.chunks_exact(latent).zip(labels) {
         inputs.extend_from_slice(row);

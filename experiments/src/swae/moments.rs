@@ -71,7 +71,7 @@ impl Swae {
 /// # Errors
 ///
 /// Those of `released`; [`Failure::Failed`] where it is of another length.
-pub fn class_latents(
+pub(crate) fn class_latents(
     settings: &Settings,
     sizes: &[usize],
     released: impl FnOnce() -> Result<Released, Failure>,

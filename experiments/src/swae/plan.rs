@@ -15,16 +15,16 @@ const MOMENTS_SHARE: f64 = 0.1;
 const AROUND_SHARE: f64 = 0.3;
 
 /// The release of the class moments, by its name in the plan.
-pub const MOMENTS: &str = "class-moments";
+pub(crate) const MOMENTS: &str = "class-moments";
 /// The release of the marginals around them, likewise.
-pub const MARGINALS: &str = "class-marginals";
+pub(crate) const MARGINALS: &str = "class-marginals";
 
 /// The checked plan; none without privacy.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a request that cannot be met.
-pub fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan>, Failure> {
+pub(crate) fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan>, Failure> {
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };

@@ -41,7 +41,7 @@ pub struct Judging {
 /// # Errors
 ///
 /// [`Failure::Failed`] where a picture cannot be drawn; [`Failure::Interrupted`].
-pub fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
+pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged_weights()?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;

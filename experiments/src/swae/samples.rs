@@ -20,7 +20,7 @@ use crate::latents::{Latents, Remaining};
 use crate::variation::Variation;
 
 /// Samples with their latents.
-pub struct Samples {
+pub(crate) struct Samples {
     /// `[n, 784]`, in `[0, 1]`.
     pub pixels: Vec<f32>,
     /// Where the model knows classes.
@@ -40,7 +40,7 @@ pub enum Origin {
 }
 
 /// What samples are drawn from: a decoder, and where its latents come from.
-pub struct Sampler<'a> {
+pub(crate) struct Sampler<'a> {
     /// The decoder.
     pub model: &'a Swae,
     /// Where latents come from.
@@ -58,7 +58,7 @@ impl Sampler<'_> {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the prior refuses the dimension.
-    pub fn draw(&self, count: usize, rng: &mut impl Rng) -> Result<Samples, Failure> {
+    pub(crate) fn draw(&self, count: usize, rng: &mut impl Rng) -> Result<Samples, Failure> {
         let dim = self.model.latent;
         let latents = match self.origin {
             Origin::Prior => {
@@ -85,7 +85,7 @@ impl Sampler<'_> {
     /// # Errors
     ///
     /// As [`Sampler::draw`].
-    pub fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
+    pub(crate) fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
         match self.origin {
             Origin::Prior => self.draw(100, rng),
             Origin::Classes(classes) => {
@@ -140,7 +140,7 @@ fn of_each_class(classes: &ClassLatents, each: usize, rng: &mut impl Rng) -> Lat
 /// # Errors
 ///
 /// As [`Settings::kind`].
-pub fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Failure> {
+pub(crate) fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Failure> {
     let drawn = "Nothing: no public record, and no weights that were trained on any.";
     let mut public_knowledge = start::knowledge(settings)?.unwrap_or_else(|| drawn.to_string());
     if settings.conditional {
@@ -160,7 +160,7 @@ pub fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Fail
 }
 
 /// The images that the autoencoder takes and gives.
-pub const SHAPE: ImageShape = ImageShape {
+pub(crate) const SHAPE: ImageShape = ImageShape {
     channels: 1,
     side: 28,
 };
@@ -209,7 +209,7 @@ impl export::Sampler for Stored {
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a file that is missing or damaged.
-pub fn sampler(
+pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,

@@ -44,7 +44,7 @@ const START: &str = "start.f32";
 /// # Errors
 ///
 /// [`Failure::BadInput`] names the run and what is wrong with it.
-pub fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>, Failure> {
+pub(crate) fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>, Failure> {
     let drawn = ["public", GLYPHS, SHAPES];
     if given_steps
         && !settings
@@ -82,7 +82,7 @@ fn digits(settings: &Settings) -> Result<bool, Failure> {
 /// # Errors
 ///
 /// As [`Settings::kind`].
-pub fn draws_digits(settings: &Settings) -> Result<bool, Failure> {
+pub(crate) fn draws_digits(settings: &Settings) -> Result<bool, Failure> {
     let from = settings.start_from.as_deref();
     Ok(from.is_some_and(|from| from != SHAPES) && digits(settings)?)
 }
@@ -122,7 +122,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
 }
 
 /// Whether the drawn records come with the labels of the private ones.
-pub fn labelled(settings: &Settings) -> Result<bool, Failure> {
+pub(crate) fn labelled(settings: &Settings) -> Result<bool, Failure> {
     let glyphs = settings.start_from.as_deref() == Some(GLYPHS);
     Ok(glyphs && settings.conditional && digits(settings)?)
 }
@@ -132,7 +132,7 @@ pub fn labelled(settings: &Settings) -> Result<bool, Failure> {
 /// # Errors
 ///
 /// As [`Settings::kind`].
-pub fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> {
+pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> {
     let Some(from) = settings.start_from.as_deref() else {
         return Ok(None);
     };
@@ -159,7 +159,11 @@ pub fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> {
 ///
 /// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
 /// [`Failure::Interrupted`], with its training so far in the cache.
-pub fn network(fresh: Network, settings: &Settings, session: &Session) -> Result<Network, Failure> {
+pub(crate) fn network(
+    fresh: Network,
+    settings: &Settings,
+    session: &Session,
+) -> Result<Network, Failure> {
     let (Some(from), device) = (settings.start_from.as_deref(), &session.chosen.device) else {
         return Ok(fresh);
     };
@@ -303,7 +307,7 @@ fn records(from: &str, labelled: bool, step: usize, classes: usize) -> (Vec<f32>
 }
 
 /// Glyphs of a class, apart from those of the training and from private ones: pixels in rows.
-pub fn glyphs(class: usize, places: std::ops::Range<usize>) -> Vec<f32> {
+pub(crate) fn glyphs(class: usize, places: std::ops::Range<usize>) -> Vec<f32> {
     let glyphs = Glyphs::test(SEED);
     let classes = Glyphs::CLASSES as u64;
     // Each class has one of every ten.

@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A temporary folder, kept as long as the first part lives, and the run's own place in it.
-pub fn folder() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
     (folder, out)
 }
 
 /// What a program printed.
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A file as JSON.
-pub fn json(path: &Path) -> serde_json::Value {
+pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
 /// Refuses each line of flags: exit code 2, the words in the message, nothing created.
-pub fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Output) {
+pub(crate) fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Output) {
     for (flags, words) in cases {
         let (_keep, out) = folder();
         let output = run(&out, &flags.split_whitespace().collect::<Vec<_>>());
@@ -34,20 +34,20 @@ pub fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Output) {
 }
 
 /// Runs until `step` steps are done, as with a SIGINT that comes then.
-pub fn stopped_after(command: &mut Command, step: usize) {
+pub(crate) fn stopped_after(command: &mut Command, step: usize) {
     let stop = ["--stop-after-step".to_string(), step.to_string()];
     let output = command.args(stop).output().expect("the binary starts");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
 }
 
 /// Leaves `run` as a kill after `step` steps does, before the next checkpoint is written.
-pub fn killed_after(command: &mut Command, run: &Path, step: usize) {
+pub(crate) fn killed_after(command: &mut Command, run: &Path, step: usize) {
     stopped_after(command, step);
     std::fs::remove_dir_all(last_checkpoint(run)).expect("a checkpoint");
 }
 
 /// A run from its first step to its last, and one that is killed after some steps and then resumes: their folders.
-pub fn whole_and_killed(
+pub(crate) fn whole_and_killed(
     run: impl Fn(&Path) -> Command,
     steps: &[usize],
 ) -> [(tempfile::TempDir, PathBuf); 2] {
@@ -63,7 +63,7 @@ pub fn whole_and_killed(
 }
 
 /// The last checkpoint of a run.
-pub fn last_checkpoint(run: &Path) -> PathBuf {
+pub(crate) fn last_checkpoint(run: &Path) -> PathBuf {
     let checkpoints = std::fs::read_dir(run.join("checkpoints")).expect("checkpoints");
     let paths = checkpoints.map(|entry| entry.expect("an entry").path());
     let whole = paths.filter(|path| path.join("manifest.json").exists());
@@ -71,12 +71,12 @@ pub fn last_checkpoint(run: &Path) -> PathBuf {
 }
 
 /// Lines of the ledger of a run.
-pub fn lines(run: &Path) -> usize {
+pub(crate) fn lines(run: &Path) -> usize {
     std::fs::read_to_string(run.join("ledger.jsonl")).map_or(0, |t| t.lines().count())
 }
 
 /// The lines of `metrics.jsonl`, and the epsilon spent at each of a private step.
-pub fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
+pub(crate) fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
     let text = std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
     text.lines()
         .map(|line| {
@@ -88,7 +88,7 @@ pub fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
 }
 
 /// The columns of a table of one's own.
-pub const SCHEMA: &str = r#"
+pub(crate) const SCHEMA: &str = r#"
 [[column]]
 name = "x"
 kind = "numeric"

@@ -12,7 +12,7 @@ use super::refusal::refusal;
 /// Most steps looked at where `--steps` gives no other limit.
 const MOST_STEPS: u64 = 10_000_000;
 
-pub fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
+pub(super) fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
     let accountant = asked.answer.accountant.accountant();
     // What is wrong with the flags is refused before the search.
     let event = |z| asked.mechanism.event(z, asked.steps);
@@ -35,7 +35,7 @@ pub fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
+pub(super) fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
     let accountant = asked.answer.accountant.accountant();
     let event = |steps| asked.mechanism.event(asked.noise_multiplier, steps);
     let one = event(1)?;
@@ -58,7 +58,7 @@ pub fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn batch(asked: &BudgetFlags) -> Result<(), Failure> {
+pub(super) fn batch(asked: &BudgetFlags) -> Result<(), Failure> {
     let (Some(records), Some(steps)) = (asked.mechanism.records, asked.steps) else {
         return Err(Failure::input(
             "the largest batch depends on the number of records and of steps",

@@ -4,14 +4,14 @@ use reporting::diagnostic::Failure;
 use reporting::figures::{self, Drawn, Format, LineChart, Scale};
 
 /// One accountant's curve.
-pub struct Series {
+pub(super) struct Series {
     pub accountant: String,
     pub is_upper_bound: bool,
     pub points: Vec<(f64, f64)>,
 }
 
 /// Curves over a common axis.
-pub struct Chart {
+pub(super) struct Chart {
     pub title: String,
     pub x: &'static str,
     pub y: &'static str,
@@ -20,7 +20,7 @@ pub struct Chart {
 
 impl Chart {
     /// The chart as a picture; curves that are no upper bounds are dashed and say so.
-    pub fn picture(&self, format: Format) -> Result<Drawn, Failure> {
+    pub(super) fn picture(&self, format: Format) -> Result<Drawn, Failure> {
         let series = self.series.iter().map(|series| figures::Series {
             name: if series.is_upper_bound {
                 series.accountant.clone()

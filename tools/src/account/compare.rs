@@ -12,7 +12,7 @@ use super::arguments::{AccountantName, CompareFlags};
 use super::output::{NOT_A_BOUND, in_full, number, table};
 use super::refusal::refusal;
 
-pub fn compare(asked: &CompareFlags) -> Result<(), Failure> {
+pub(super) fn compare(asked: &CompareFlags) -> Result<(), Failure> {
     let rows = match (asked.noise_multiplier, asked.target_epsilon) {
         (Some(z), _) => claims(asked, z)?,
         (None, Some(target)) => noises(asked, target)?,

@@ -15,7 +15,7 @@ use super::refusal::refusal;
 /// Most points of a curve.
 const MOST_POINTS: u32 = 2000;
 
-pub fn curve(asked: &CurveFlags) -> Result<(), Failure> {
+pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
     if !(2..=MOST_POINTS).contains(&asked.points) {
         return Err(Failure::input(
             format!(

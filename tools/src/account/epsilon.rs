@@ -7,7 +7,7 @@ use super::arguments::{DeltaFlags, EpsilonFlags};
 use super::output::Answer;
 use super::refusal::refusal;
 
-pub fn epsilon(asked: &EpsilonFlags) -> Result<(), Failure> {
+pub(super) fn epsilon(asked: &EpsilonFlags) -> Result<(), Failure> {
     let accountant = asked.answer.accountant.accountant();
     let event = asked.mechanism.event(asked.noise_multiplier, asked.steps)?;
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
@@ -19,7 +19,7 @@ pub fn epsilon(asked: &EpsilonFlags) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn delta(asked: &DeltaFlags) -> Result<(), Failure> {
+pub(super) fn delta(asked: &DeltaFlags) -> Result<(), Failure> {
     let accountant = asked.answer.accountant.accountant();
     let event = asked.mechanism.event(asked.noise_multiplier, asked.steps)?;
     let delta = accountant.delta(&event, asked.epsilon).map_err(refusal)?;

@@ -8,7 +8,7 @@ use super::arguments::LedgerFlags;
 use super::output::Answer;
 use super::refusal::refusal;
 
-pub fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
+pub(super) fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
     let path = asked.file.display();
     let text = std::fs::read_to_string(&asked.file).map_err(|error| {
         Failure::input(

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::AccountantName;
 
 /// Said with every answer of an accountant that is no upper bound.
-pub const NOT_A_BOUND: &str =
+pub(super) const NOT_A_BOUND: &str =
     "not an upper bound: the true epsilon may be larger; use it for comparison only";
 
 impl AccountantName {
@@ -26,7 +26,7 @@ impl AccountantName {
 }
 
 /// A number for JSON, which has no infinity.
-pub fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value == f64::INFINITY {
         json!("infinity")
     } else {
@@ -35,7 +35,7 @@ pub fn number(value: f64) -> Value {
 }
 
 /// The shortest decimal that reads back as the number.
-pub fn in_full(value: f64) -> String {
+pub(super) fn in_full(value: f64) -> String {
     value.to_string()
 }
 
@@ -43,13 +43,13 @@ pub fn in_full(value: f64) -> String {
 type Field = (&'static str, Value, fn(f64) -> String);
 
 /// An answer: its fields in order.
-pub struct Answer {
+pub(super) struct Answer {
     fields: Vec<Field>,
 }
 
 impl Answer {
     /// An answer of this accountant.
-    pub fn new(accountant: &dyn Accountant, epsilon: f64, delta: f64) -> Self {
+    pub(super) fn new(accountant: &dyn Accountant, epsilon: f64, delta: f64) -> Self {
         let mut answer = Self { fields: vec![] };
         answer.push("epsilon", number(epsilon));
         answer.push("delta", number(delta));
@@ -63,17 +63,17 @@ impl Answer {
 
     /// Adds a field. A number with a fraction is printed rounded up: an epsilon, a delta and the noise that
     /// is needed must not be printed as less than they are.
-    pub fn push(&mut self, name: &'static str, value: Value) {
+    pub(super) fn push(&mut self, name: &'static str, value: Value) {
         self.fields.push((name, value, upper));
     }
 
     /// Adds a number that was given: it is printed in full, so that who takes it gets the same answer.
-    pub fn push_given(&mut self, name: &'static str, value: f64) {
+    pub(super) fn push_given(&mut self, name: &'static str, value: f64) {
         self.fields.push((name, json!(value), in_full));
     }
 
     /// Prints it.
-    pub fn print(self, as_json: bool) {
+    pub(super) fn print(self, as_json: bool) {
         if as_json {
             let object: Map<String, Value> = self
                 .fields
@@ -98,7 +98,7 @@ impl Answer {
 }
 
 /// Prints rows under a heading, columns aligned.
-pub fn table(heading: &[&str], rows: &[Vec<String>]) {
+pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) {
     let mut widths: Vec<usize> = heading.iter().map(|cell| cell.len()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

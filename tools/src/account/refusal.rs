@@ -4,7 +4,7 @@ use dp_accountant::accounting::AccountingError;
 use reporting::diagnostic::Failure;
 
 /// The failure that names the flag, its value and its bound.
-pub fn refusal(error: AccountingError) -> Failure {
+pub(super) fn refusal(error: AccountingError) -> Failure {
     match &error {
         AccountingError::OutOfRange { name, value, bound } => {
             let flag = name.replace(' ', "-");

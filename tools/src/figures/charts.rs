@@ -8,7 +8,7 @@ use reporting::figures::{
 use super::runs::{FairRun, distinct};
 
 /// A chart.
-pub struct Chart {
+pub(super) struct Chart {
     /// Its file.
     pub file: String,
     /// What it shows.
@@ -22,7 +22,7 @@ pub struct Chart {
 /// # Errors
 ///
 /// [`Failure::Failed`] where one cannot be drawn.
-pub fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
+pub(super) fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
     let mut charts = curves(kind, runs)?;
     charts.extend(differences(kind, runs)?);
     for (unfair, label) in [

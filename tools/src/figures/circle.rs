@@ -118,7 +118,7 @@ fn circle() -> Vec<(f64, f64)> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
-pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let runs = finished(folders, "circle")?.into_iter();
     let runs: Vec<Run> = runs.map(|(folder, run)| Run::of(&folder, &run)).collect();
     if runs.is_empty() {

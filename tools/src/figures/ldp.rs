@@ -44,7 +44,7 @@ impl Run {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
-pub fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let runs = finished(folders, "ldp")?.into_iter();
     let runs: Vec<Run> = runs.map(|(_, run)| Run::of(&run)).collect();
     if runs.is_empty() {

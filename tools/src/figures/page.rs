@@ -18,13 +18,13 @@ figure.wide{max-width:100%}\
 </style>";
 
 /// The whole page.
-pub fn page(title: &str, sections: &[String]) -> String {
+pub(super) fn page(title: &str, sections: &[String]) -> String {
     let sections = sections.concat();
     format!("{HEAD}<title>{title}</title><h1>{title}</h1>{sections}</html>\n")
 }
 
 /// Charts with their captions.
-pub fn charts(charts: &[Chart]) -> String {
+pub(super) fn charts(charts: &[Chart]) -> String {
     let mut text = String::new();
     for chart in charts {
         let wide = if chart.file.ends_with("panels.svg") {
@@ -47,7 +47,7 @@ pub fn charts(charts: &[Chart]) -> String {
 /// # Errors
 ///
 /// [`Failure::Failed`] names a picture of a run that cannot be read.
-pub fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String, Failure> {
+pub(super) fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String, Failure> {
     let mut text = format!("<h2>{kind}</h2>{}", self::charts(charts));
     let seed = runs.iter().map(|r| r.seed).min().unwrap_or(0);
     let plain: Vec<&&FairRun> = runs

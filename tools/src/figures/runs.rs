@@ -6,7 +6,7 @@ use reporting::diagnostic::Failure;
 use serde_json::Value;
 
 /// One finished run.
-pub struct FairRun {
+pub(super) struct FairRun {
     /// Its folder.
     pub folder: PathBuf,
     /// Its task, with the notion where that is not statistical parity.
@@ -37,12 +37,12 @@ pub struct FairRun {
 
 impl FairRun {
     /// A score, if the task has it.
-    pub fn score(&self, name: &str) -> Option<f64> {
+    pub(super) fn score(&self, name: &str) -> Option<f64> {
         self.scores[name].as_f64()
     }
 
     /// The budget in words, and the bounds that are not those of most runs.
-    pub fn budget(&self) -> String {
+    pub(super) fn budget(&self) -> String {
         let budget = self
             .epsilon
             .map_or("not private".to_string(), |e| format!("epsilon {e}"));
@@ -50,7 +50,7 @@ impl FairRun {
     }
 
     /// Budget and method in words.
-    pub fn method(&self) -> String {
+    pub(super) fn method(&self) -> String {
         let how = match (self.post_process, self.paper) {
             (Some(_), _) if self.alpha > 0.0 => ", then post-processing",
             (Some(_), _) => ", post-processing",
@@ -65,12 +65,12 @@ impl FairRun {
     }
 
     /// Where a run stands among those of its method: radius of a post-processing, weight of the penalty.
-    pub fn level(&self) -> (f64, f64) {
+    pub(super) fn level(&self) -> (f64, f64) {
         (self.post_process.unwrap_or(-1.0), self.alpha)
     }
 
     /// Whether it is the penalty as the task's preset has it.
-    pub fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.post_process.is_none() && !self.paper && self.other_bounds.is_empty()
     }
 }
@@ -80,7 +80,10 @@ impl FairRun {
 /// # Errors
 ///
 /// [`Failure::BadInput`] names a `run.json` that cannot be read.
-pub fn finished(folders: &[PathBuf], experiment: &str) -> Result<Vec<(PathBuf, Value)>, Failure> {
+pub(super) fn finished(
+    folders: &[PathBuf],
+    experiment: &str,
+) -> Result<Vec<(PathBuf, Value)>, Failure> {
     let mut found = Vec::new();
     let folders = folders.iter().filter(|folder| folder.is_dir());
     let folders = folders.map(|folder| reporting::report::find_runs(folder));
@@ -110,7 +113,7 @@ pub fn finished(folders: &[PathBuf], experiment: &str) -> Result<Vec<(PathBuf, V
 /// # Errors
 ///
 /// As [`finished`].
-pub fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
+pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
     let mut found = Vec::new();
     for (path, run) in finished(folders, "fair")? {
         let settings = &run["settings"];
@@ -164,12 +167,12 @@ fn name_other_bounds(runs: &mut [FairRun]) {
 }
 
 /// The tasks of some runs, in order.
-pub fn kinds(runs: &[FairRun]) -> Vec<String> {
+pub(super) fn kinds(runs: &[FairRun]) -> Vec<String> {
     distinct(runs.iter().map(|run| run.kind.clone()))
 }
 
 /// Sorted values without repetition.
-pub fn distinct<T: PartialOrd>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub(super) fn distinct<T: PartialOrd>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut values: Vec<T> = values.collect();
     values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     values.dedup();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 /// What a sweep file looks like.
-pub const HELP: &str = "a sweep has experiment = \"swae\", name = \"...\", and tables [fixed] and \
+pub(super) const HELP: &str = "a sweep has experiment = \"swae\", name = \"...\", and tables [fixed] and \
                         [grid] of flags; a flag of the grid has a list of values";
 
 /// A grid of runs.

@@ -79,7 +79,7 @@ struct Promise {
 ///
 /// [`Failure::BadInput`] for cells that promise nothing or read private records for scores, and for a folder of another
 /// selection; [`Failure::Failed`] names runs that failed; [`Failure::Interrupted`]: the same command resumes.
-pub fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result<(), Failure> {
     let select = arguments.select.as_deref().unwrap_or_default();
     let cells = sweep.cells();
     refuse(sweep, &cells)?;

@@ -15,7 +15,7 @@ use super::grid::Cell;
 /// # Errors
 ///
 /// [`Failure::BadInput`] where there is none of that name.
-pub fn program(experiment: &str) -> Result<PathBuf, Failure> {
+pub(super) fn program(experiment: &str) -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(Failure::failed)?
         .with_file_name(format!("{experiment}{}", std::env::consts::EXE_SUFFIX));
@@ -37,7 +37,12 @@ pub fn program(experiment: &str) -> Result<PathBuf, Failure> {
 ///
 /// [`Failure::Failed`] names the cells that failed, after the others have run;
 /// [`Failure::Interrupted`] after SIGINT or SIGTERM.
-pub fn run(program: &Path, cells: &[Cell], folder: &Path, workers: usize) -> Result<(), Failure> {
+pub(super) fn run(
+    program: &Path,
+    cells: &[Cell],
+    folder: &Path,
+    workers: usize,
+) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|e| {
         Failure::input(format!("{}: {e}", folder.display()), "choose another --out")
     })?;

@@ -11,7 +11,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub fn new(side: usize, channels: usize) -> Self {
+    pub(super) fn new(side: usize, channels: usize) -> Self {
         Self {
             side,
             channels,
@@ -20,12 +20,12 @@ impl Canvas {
     }
 
     /// Any colour, all as likely.
-    pub fn colour(&self, hand: &mut Hand<'_>) -> Colour {
+    pub(super) fn colour(&self, hand: &mut Hand<'_>) -> Colour {
         std::array::from_fn(|_| hand.between(0.0, 1.0))
     }
 
     /// A colour that stands out from a dark ground.
-    pub fn bright(&self, hand: &mut Hand<'_>) -> Colour {
+    pub(super) fn bright(&self, hand: &mut Hand<'_>) -> Colour {
         let light = hand.between(0.35, 1.0);
         match self.channels {
             1 => [light; 3],
@@ -34,7 +34,7 @@ impl Canvas {
     }
 
     /// The ground of a drawing: dark in most grey images, any colour elsewhere.
-    pub fn ground(&mut self, hand: &mut Hand<'_>) {
+    pub(super) fn ground(&mut self, hand: &mut Hand<'_>) {
         if self.channels == 1 && hand.chance(0.9) {
             return;
         }
@@ -43,12 +43,12 @@ impl Canvas {
     }
 
     /// Sets every value from its place, x to the right and y down, both in `[0, 1]`, and its channel.
-    pub fn fill(&mut self, value: impl Fn(f32, f32, usize) -> f32) {
+    pub(super) fn fill(&mut self, value: impl Fn(f32, f32, usize) -> f32) {
         self.paint(|_, _| 1.0, value);
     }
 
     /// As [`Canvas::fill`], where `cover` lets the value through: 1 all of it, 0 nothing.
-    pub fn paint(
+    pub(super) fn paint(
         &mut self,
         cover: impl Fn(f32, f32) -> f32,
         value: impl Fn(f32, f32, usize) -> f32,
@@ -68,7 +68,7 @@ impl Canvas {
         }
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         let byte = |value: &f32| (255.0 * value.clamp(0.0, 1.0)).round() as u8;
         self.values.iter().map(byte).collect()
     }

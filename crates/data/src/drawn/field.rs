@@ -10,7 +10,7 @@ pub(super) struct Field {
 
 impl Field {
     /// Waves of any power, any direction, or most of them along one.
-    pub fn of_any_spectrum(waves: usize, hand: &mut Hand<'_>) -> Self {
+    pub(super) fn of_any_spectrum(waves: usize, hand: &mut Hand<'_>) -> Self {
         let power = hand.between(0.0, 2.5);
         let grain = hand.between(1.0, 3.0);
         let one_way = hand.chance(0.4);
@@ -18,7 +18,7 @@ impl Field {
     }
 
     /// A few long waves.
-    pub fn folds(hand: &mut Hand<'_>) -> Self {
+    pub(super) fn folds(hand: &mut Hand<'_>) -> Self {
         let one_way = hand.chance(0.6);
         Self::new(5, 1.0, [1.0, 5.0], one_way, hand)
     }
@@ -51,7 +51,7 @@ impl Field {
         Self { waves: drawn }
     }
 
-    pub fn at(&self, x: f32, y: f32) -> f32 {
+    pub(super) fn at(&self, x: f32, y: f32) -> f32 {
         let wave = |(amplitude, k, phase): &(f32, [f32; 2], f32)| {
             amplitude * (k[0] * x + k[1] * y + phase).sin()
         };

@@ -15,7 +15,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub fn new(centre: [f32; 2], half: [f32; 2], turned: f32, hand: &mut Hand<'_>) -> Self {
+    pub(super) fn new(centre: [f32; 2], half: [f32; 2], turned: f32, hand: &mut Hand<'_>) -> Self {
         let (sin, cos) = hand.normal(0.0, turned).sin_cos();
         Self {
             centre,
@@ -27,7 +27,7 @@ impl Part {
     }
 
     /// Turned any way.
-    pub fn loose(centre: [f32; 2], half: [f32; 2], hand: &mut Hand<'_>) -> Self {
+    pub(super) fn loose(centre: [f32; 2], half: [f32; 2], hand: &mut Hand<'_>) -> Self {
         let (sin, cos) = hand.between(0.0, TAU).sin_cos();
         Self {
             turn: [sin, cos],
@@ -36,7 +36,7 @@ impl Part {
     }
 
     /// The same on the other side of the middle.
-    pub fn mirrored(self) -> Self {
+    pub(super) fn mirrored(self) -> Self {
         Self {
             centre: [1.0 - self.centre[0], self.centre[1]],
             turn: [-self.turn[0], self.turn[1]],
@@ -45,7 +45,7 @@ impl Part {
     }
 
     /// The same in the middle of the width.
-    pub fn centred(self) -> Self {
+    pub(super) fn centred(self) -> Self {
         Self {
             centre: [0.5, self.centre[1]],
             ..self
@@ -53,7 +53,7 @@ impl Part {
     }
 
     /// How much of a place it covers, with an edge of about `edge`.
-    pub fn cover(&self, x: f32, y: f32, edge: f32) -> f32 {
+    pub(super) fn cover(&self, x: f32, y: f32, edge: f32) -> f32 {
         let ([sin, cos], [dx, dy]) = (self.turn, [x - self.centre[0], y - self.centre[1]]);
         let along = (cos * dy - sin * dx) / self.half[1];
         let width = self.half[0] * (1.0 + self.taper * along.clamp(-1.0, 1.0)).max(0.15);

@@ -56,7 +56,7 @@ pub(super) struct IdxPair {
 }
 
 impl IdxPair {
-    pub fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
+    pub(super) fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
         create_dir_all(folder).map_err(cannot(folder, "create the folder"))?;
         let mut images = Both::create(folder.join("train-images-idx3-ubyte"))?;
         let [height, width] = layout.sides;
@@ -77,7 +77,7 @@ impl IdxPair {
         Ok(Self { images, labels })
     }
 
-    pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+    pub(super) fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
         self.images.write(pixels)?;
         match &mut self.labels {
             Some(file) => file.write(labels),
@@ -85,7 +85,7 @@ impl IdxPair {
         }
     }
 
-    pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
+    pub(super) fn finish(self) -> Result<Vec<&'static str>, DataError> {
         self.images.finish()?;
         let mut files = vec![
             "MNIST/raw/train-images-idx3-ubyte",

@@ -54,7 +54,7 @@ pub(super) struct Npz {
 }
 
 impl Npz {
-    pub fn create(path: PathBuf, layout: &Layout) -> Result<Self, DataError> {
+    pub(super) fn create(path: PathBuf, layout: &Layout) -> Result<Self, DataError> {
         let file = File::create(&path).map_err(cannot(&path, "create the file"))?;
         let mut npz = Self {
             path,
@@ -72,7 +72,7 @@ impl Npz {
         Ok(npz)
     }
 
-    pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+    pub(super) fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
         if let Some(all) = &mut self.labels {
             all.extend(labels);
         }
@@ -80,7 +80,7 @@ impl Npz {
         written.map_err(cannot(&self.path, "write the file"))
     }
 
-    pub fn finish(mut self) -> Result<(), DataError> {
+    pub(super) fn finish(mut self) -> Result<(), DataError> {
         let path = self.path.clone();
         self.end().map_err(cannot(&path, "write the file"))
     }

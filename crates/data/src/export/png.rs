@@ -20,7 +20,7 @@ pub(super) struct PngFolder {
 }
 
 impl PngFolder {
-    pub fn new(folder: PathBuf, layout: &Layout) -> Self {
+    pub(super) fn new(folder: PathBuf, layout: &Layout) -> Self {
         Self {
             folder,
             sides: layout.sides,
@@ -33,7 +33,12 @@ impl PngFolder {
     }
 
     /// Writes images of the numbers from `first` on.
-    pub fn append(&self, first: usize, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
+    pub(super) fn append(
+        &self,
+        first: usize,
+        pixels: &[u8],
+        labels: &[u8],
+    ) -> Result<(), DataError> {
         let class = |label: Option<&u8>| {
             let name = label.map_or(ALL.to_string(), u8::to_string);
             self.folder.join(name)

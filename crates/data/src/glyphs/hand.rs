@@ -11,7 +11,7 @@ pub(crate) struct Hand<'a> {
 
 impl<'a> Hand<'a> {
     /// Draws the looseness: log-normal around 1, cut at 2.1.
-    pub fn new(generator: &'a mut ChaCha8Rng) -> Self {
+    pub(crate) fn new(generator: &'a mut ChaCha8Rng) -> Self {
         let mut hand = Self {
             generator,
             loose: 1.0,
@@ -21,30 +21,30 @@ impl<'a> Hand<'a> {
     }
 
     /// How far this digit strays from its model, 1 in the middle.
-    pub fn loose(&self) -> f32 {
+    pub(crate) fn loose(&self) -> f32 {
         self.loose
     }
 
     /// Uniform between two bounds.
-    pub fn between(&mut self, low: f32, high: f32) -> f32 {
+    pub(crate) fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.generator.random::<f32>()
     }
 
     /// Normal, cut at three standard deviations so that no digit leaves the picture.
-    pub fn normal(&mut self, mean: f32, deviation: f32) -> f32 {
+    pub(crate) fn normal(&mut self, mean: f32, deviation: f32) -> f32 {
         let radius = (-2.0 * (1.0 - self.generator.random::<f32>()).ln()).sqrt();
         let angle = TAU * self.generator.random::<f32>();
         mean + deviation * (radius * angle.cos()).clamp(-3.0, 3.0)
     }
 
     /// Normal around 0, scaled by the looseness.
-    pub fn stray(&mut self, deviation: f32) -> f32 {
+    pub(crate) fn stray(&mut self, deviation: f32) -> f32 {
         let loose = self.loose;
         self.normal(0.0, deviation * loose)
     }
 
     /// True with this probability.
-    pub fn chance(&mut self, probability: f32) -> bool {
+    pub(crate) fn chance(&mut self, probability: f32) -> bool {
         self.generator.random::<f32>() < probability
     }
 }

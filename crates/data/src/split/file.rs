@@ -33,7 +33,7 @@ pub(super) struct Content {
 
 impl Content {
     /// Completes a content whose other fields are filled in.
-    pub fn with_public(mut self, public: &[usize]) -> Self {
+    pub(super) fn with_public(mut self, public: &[usize]) -> Self {
         let mut bits = vec![0_u8; self.records.div_ceil(8)];
         for &index in public {
             if let Some(byte) = bits.get_mut(index / 8) {
@@ -46,14 +46,14 @@ impl Content {
     }
 
     /// The file's text, with its checksum.
-    pub fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         let mut sealed = self.clone();
         sealed.checksum = self.sum();
         sealed.text()
     }
 
     /// Reads and checks a split file; `None` if there is none.
-    pub fn read(path: &Path) -> Result<Option<Self>, DataError> {
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, DataError> {
         let damaged = |reason: String| {
             DataError::from(SplitError::Damaged {
                 path: path.into(),
@@ -95,7 +95,7 @@ impl Content {
     }
 
     /// The public and the private indices, ascending, or what is wrong with the counts.
-    pub fn records(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
+    pub(super) fn records(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
         let bits = unhex(&self.public).ok_or("its list of public records is not hexadecimal")?;
         if bits.len() != self.records.div_ceil(8) {
             return Err(format!(

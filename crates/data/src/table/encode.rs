@@ -95,7 +95,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(schema: &'a Schema, file: &'a str) -> Self {
+    pub(super) fn new(schema: &'a Schema, file: &'a str) -> Self {
         Self {
             schema,
             file,
@@ -107,7 +107,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the record of a line, or nothing if it is to be dropped; says which.
-    pub fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
+    pub(super) fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
         if line.fields.len() != places.len() {
             return Err(TableError::Fields {
                 file: self.file.into(),

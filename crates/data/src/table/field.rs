@@ -10,7 +10,7 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    pub fn number(&self, range: &Range) -> Result<f32, TableError> {
+    pub(super) fn number(&self, range: &Range) -> Result<f32, TableError> {
         let bounds = format!("a number from {} to {}", range.min, range.max);
         let number: f64 = match self.value.parse() {
             Ok(number) if f64::is_finite(number) => number,
@@ -26,7 +26,7 @@ impl Field<'_> {
         Ok(((inside - range.min) / (range.max - range.min)) as f32)
     }
 
-    pub fn level(&self, levels: &[String]) -> Result<usize, TableError> {
+    pub(super) fn level(&self, levels: &[String]) -> Result<usize, TableError> {
         let place = levels.iter().position(|level| level == self.value);
         place.ok_or_else(|| {
             self.refuse(
@@ -36,7 +36,7 @@ impl Field<'_> {
         })
     }
 
-    pub fn class(&self, classes: &[Vec<String>]) -> Result<usize, TableError> {
+    pub(super) fn class(&self, classes: &[Vec<String>]) -> Result<usize, TableError> {
         let has = |spellings: &Vec<String>| spellings.iter().any(|text| text == self.value);
         classes.iter().position(has).ok_or_else(|| {
             self.refuse(
@@ -46,7 +46,7 @@ impl Field<'_> {
         })
     }
 
-    pub fn group(&self, group_levels: &[Vec<String>; 2]) -> Result<u8, TableError> {
+    pub(super) fn group(&self, group_levels: &[Vec<String>; 2]) -> Result<u8, TableError> {
         let has = |levels: &[String]| levels.iter().any(|text| text == self.value);
         let [zero, one] = group_levels;
         if has(zero) {
@@ -62,7 +62,7 @@ impl Field<'_> {
         }
     }
 
-    pub fn missing(&self) -> TableError {
+    pub(super) fn missing(&self) -> TableError {
         self.refuse(
             "a value".into(),
             "repair or remove the line, or say missing = \"drop\" (or, for a feature, \"level\") in \

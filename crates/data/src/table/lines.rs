@@ -30,7 +30,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub fn new(schema: &Schema, file: &str, text: R) -> Self {
+    pub(super) fn new(schema: &Schema, file: &str, text: R) -> Self {
         let mut builder = ReaderBuilder::new();
         builder.delimiter(schema.delimiter).comment(schema.comment);
         Self {
@@ -47,7 +47,7 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line, `None` at the end. Blank lines and comments are passed over; a line may go on
     /// after a break inside quotes, its number is that of its start.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
         loop {
             let Some((written, fields)) = self.read()? else {
                 return Ok(None);

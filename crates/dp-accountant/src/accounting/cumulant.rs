@@ -25,7 +25,7 @@ pub(crate) struct Cumulants {
 
 impl Cumulants {
     /// Nodes for the counted pairs, tails of mass `exp(ln_tail)` left out.
-    pub fn new(pairs: &[(Pair, u64)], ln_tail: f64) -> Self {
+    pub(super) fn new(pairs: &[(Pair, u64)], ln_tail: f64) -> Self {
         let mut parts = Vec::with_capacity(pairs.len());
         let mut support = (0.0, 0.0);
         let mut single = (0.0_f64, 0.0_f64);
@@ -48,7 +48,7 @@ impl Cumulants {
     }
 
     /// Cumulant of the sum of all steps at `t`.
-    pub fn total(&self, t: f64) -> Cumulant {
+    pub(super) fn total(&self, t: f64) -> Cumulant {
         let mut total = Cumulant {
             value: 0.0,
             mean: 0.0,
@@ -65,7 +65,7 @@ impl Cumulants {
 
     /// Expectation, summed over steps and tilted by `t`, of the product of a loss's distances from
     /// the lattice points around it: `h^2 / 6` on average, less for losses close to 0.
-    pub fn spread(&self, t: f64, h: f64) -> f64 {
+    pub(super) fn spread(&self, t: f64, h: f64) -> f64 {
         let mut total = 0.0;
         for (nodes, count) in &self.parts {
             let scale = of(nodes, t).value;
@@ -79,7 +79,7 @@ impl Cumulants {
     }
 
     /// Cumulant of one step of each pair at `t`, in the order given.
-    pub fn each(&self, t: f64) -> Vec<f64> {
+    pub(super) fn each(&self, t: f64) -> Vec<f64> {
         self.parts
             .iter()
             .map(|(nodes, _)| of(nodes, t).value)

@@ -48,7 +48,7 @@ impl Lattice {
     /// under both `P` and `Q` is kept, which raises the hockey-stick curve between lattice points
     /// to its chord. Cells are one spacing wide where the focus is, wider where little depends on
     /// them.
-    pub fn upper(pair: &Pair, focus: &Focus) -> Result<Self> {
+    pub(super) fn upper(pair: &Pair, focus: &Focus) -> Result<Self> {
         let h = focus.spacing;
         let (range, infinite) = pair.range(focus.ln_tail);
         let mut masses = vec![];
@@ -96,7 +96,7 @@ impl Lattice {
         .checked()
     }
 
-    pub fn checked(self) -> Result<Self> {
+    pub(super) fn checked(self) -> Result<Self> {
         if self.defect <= MAX_DEFECT {
             Ok(self)
         } else {
@@ -109,7 +109,7 @@ impl Lattice {
     }
 
     /// `ln sum mass e^(t loss)` over the finite losses.
-    pub fn cumulant(&self, t: f64) -> f64 {
+    pub(super) fn cumulant(&self, t: f64) -> f64 {
         let exponent = |(index, mass): &(i64, f64)| {
             mass.ln() + t * (*index as f64 * self.spacing + self.offset)
         };

@@ -36,7 +36,7 @@ pub(crate) struct Atom {
 
 impl Pair {
     /// The pairs that dominate a step: two (add and remove) for Poisson sampling, else one.
-    pub fn of(step: &Step) -> Vec<Self> {
+    pub(super) fn of(step: &Step) -> Vec<Self> {
         let form = |form| Self {
             base: step.base,
             form,
@@ -51,7 +51,7 @@ impl Pair {
     }
 
     /// Whether every atom and density has its mirror image: `P(-loss) = P(loss) e^-loss`.
-    pub fn is_mirrored(&self) -> bool {
+    pub(super) fn is_mirrored(&self) -> bool {
         matches!(self.form, Form::Symmetric { .. })
     }
 
@@ -68,7 +68,7 @@ impl Pair {
     }
 
     /// Loss at `x`.
-    pub fn loss(&self, x: f64) -> f64 {
+    pub(super) fn loss(&self, x: f64) -> f64 {
         let (slope, intercept) = self.affine();
         // At the centre of symmetry the rounding of the two terms would cancel badly.
         let base = slope * (x + intercept / slope);
@@ -80,7 +80,7 @@ impl Pair {
     }
 
     /// The `x` at which the loss has this value, clamped to `range`.
-    pub fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
+    pub(super) fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
         let (slope, intercept) = self.affine();
         let base = match self.form {
             Form::Plain => loss,
@@ -96,7 +96,7 @@ impl Pair {
     }
 
     /// Density of `P` over `x` (for a mirrored pair: of its positive half).
-    pub fn density(&self, x: f64) -> f64 {
+    pub(super) fn density(&self, x: f64) -> f64 {
         let (q, p) = match self.base {
             Base::Gaussian { mu } => (density(x), density(x - mu)),
             Base::Laplace { scale } => (
@@ -113,7 +113,7 @@ impl Pair {
 
     /// Where `x` runs, leaving out at most `exp(ln_tail)` of mass at either end, and the bound on
     /// the mass left out at the end of large losses.
-    pub fn range(&self, ln_tail: f64) -> ((f64, f64), f64) {
+    pub(super) fn range(&self, ln_tail: f64) -> ((f64, f64), f64) {
         match self.base {
             Base::Gaussian { mu } => {
                 // P(X > t) <= exp(-t^2/2).
@@ -137,7 +137,7 @@ impl Pair {
     }
 
     /// Point masses of the loss (for a mirrored pair: without the mirror images).
-    pub fn atoms(&self) -> Vec<Atom> {
+    pub(super) fn atoms(&self) -> Vec<Atom> {
         let mut atoms = Vec::new();
         if let Base::Laplace { scale } = self.base {
             let (near, far) = (0.5, 0.5 * (-1.0 / scale).exp());
@@ -173,7 +173,7 @@ impl Pair {
     }
 
     /// A length in `x` over which density and loss change little.
-    pub fn smooth_length(&self, x: f64) -> f64 {
+    pub(super) fn smooth_length(&self, x: f64) -> f64 {
         match self.base {
             Base::Gaussian { mu } => 1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu),
             Base::Laplace { scale } => (0.5 * scale).min(1.0),
@@ -181,7 +181,7 @@ impl Pair {
     }
 
     /// Largest loss of the pair.
-    pub fn loss_supremum(&self) -> f64 {
+    pub(super) fn loss_supremum(&self) -> f64 {
         let largest = match self.base {
             Base::Gaussian { .. } => f64::INFINITY,
             Base::Laplace { scale } => 1.0 / scale,
@@ -194,7 +194,7 @@ impl Pair {
     }
 
     /// Ends of `range` ordered by loss: (smallest loss, largest loss).
-    pub fn by_loss(&self, range: (f64, f64)) -> (f64, f64) {
+    pub(super) fn by_loss(&self, range: (f64, f64)) -> (f64, f64) {
         if self.is_falling() {
             (range.1, range.0)
         } else {

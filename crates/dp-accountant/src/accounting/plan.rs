@@ -62,7 +62,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Plans for an absolute accuracy of `accuracy * min(epsilon, 1)`, for at least one step.
-    pub fn new(pairs: &[(Pair, u64)], goal: Goal, accuracy: f64) -> Self {
+    pub(super) fn new(pairs: &[(Pair, u64)], goal: Goal, accuracy: f64) -> Self {
         let steps: f64 = pairs.iter().map(|(_, count)| *count as f64).sum();
         let smallest = match goal {
             Goal::Epsilon { delta } | Goal::Near { delta, .. } => 1e-9 * delta,
@@ -132,22 +132,22 @@ impl Plan {
     }
 
     /// Smallest loss in the window.
-    pub fn bottom(&self) -> f64 {
+    pub(super) fn bottom(&self) -> f64 {
         self.first as f64 * self.spacing
     }
 
     /// The slope to plan with after `slope` was found, at most `factor` times that planned here.
-    pub fn steeper(&self, slope: f64, factor: f64) -> f64 {
+    pub(super) fn steeper(&self, slope: f64, factor: f64) -> f64 {
         slope.min(factor * (self.slope + 1.0))
     }
 
     /// Whether the plan suited what was read: epsilon and the slope of `ln delta` there.
-    pub fn suits(&self, epsilon: f64, slope: f64) -> bool {
+    pub(super) fn suits(&self, epsilon: f64, slope: f64) -> bool {
         epsilon >= 0.7 * self.scale && slope <= 1.2 * (self.slope + 1.0)
     }
 
     /// The same plan on a lattice `factor` times finer, as far as the longest window allows.
-    pub fn finer(&self, factor: f64) -> Self {
+    pub(super) fn finer(&self, factor: f64) -> Self {
         let factor = factor.min(MAX_POINTS / self.points as f64).max(1.0);
         let spacing = self.spacing / factor;
         Self {

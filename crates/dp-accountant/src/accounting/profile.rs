@@ -110,7 +110,7 @@ impl Profile {
     }
 
     /// Delta at `epsilon`, and the slope of its logarithm there.
-    pub fn delta(&self, epsilon: f64) -> Reading {
+    pub(super) fn delta(&self, epsilon: f64) -> Reading {
         let flat = |value| Reading { value, slope: 0.0 };
         let top = self.loss(self.values.len() - 1);
         if epsilon >= top {
@@ -135,7 +135,7 @@ impl Profile {
     }
 
     /// Delta at each of `epsilons`, given in rising order, in one pass.
-    pub fn deltas(&self, epsilons: &[f64]) -> Vec<f64> {
+    pub(super) fn deltas(&self, epsilons: &[f64]) -> Vec<f64> {
         let mut deltas = vec![0.0; epsilons.len()];
         let mut waiting = epsilons.len();
         let mut above = Scan {
@@ -170,7 +170,7 @@ impl Profile {
     }
 
     /// Smallest epsilon, not below 0, at which delta is at most `delta`, and the slope there.
-    pub fn epsilon(&self, delta: f64) -> Result<Reading> {
+    pub(super) fn epsilon(&self, delta: f64) -> Result<Reading> {
         let flat = |value| Ok(Reading { value, slope: 0.0 });
         let at_top = self.total(0.0, self.loss(self.values.len() - 1));
         if at_top > delta {

@@ -16,7 +16,7 @@ pub(crate) struct Renyi {
 }
 
 impl Renyi {
-    pub fn new(step: Step) -> Self {
+    pub(super) fn new(step: Step) -> Self {
         Self {
             step,
             central: RefCell::default(),
@@ -24,7 +24,7 @@ impl Renyi {
     }
 
     /// The bound at an order above 1.
-    pub fn divergence(&self, order: f64) -> f64 {
+    pub(super) fn divergence(&self, order: f64) -> f64 {
         match (self.step.base, self.step.sampling) {
             (base, Sampling::None) => plain(base, order),
             (base, Sampling::Poisson { rate }) => {

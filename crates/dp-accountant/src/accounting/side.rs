@@ -11,7 +11,7 @@ pub(crate) enum Side {
 
 impl Side {
     /// The better of two bounds on this side.
-    pub fn tighter(self, best: Option<f64>, value: f64) -> f64 {
+    pub(super) fn tighter(self, best: Option<f64>, value: f64) -> f64 {
         match (self, best) {
             (_, None) => value,
             (Self::Upper, Some(best)) => best.min(value),

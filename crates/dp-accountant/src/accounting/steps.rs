@@ -67,7 +67,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// The total `mu` when nothing but unsampled Gaussian releases is left.
-    pub fn gaussian_mu(&self) -> Option<f64> {
+    pub(super) fn gaussian_mu(&self) -> Option<f64> {
         match self.counted.as_slice() {
             [] => Some(0.0),
             [(step, 1)] if step.sampling == Sampling::None => match step.base {

@@ -21,7 +21,7 @@ use rand_chacha::ChaCha20Rng;
 
 /// A layer of a stack.
 #[derive(Module, Debug)]
-pub enum Part {
+pub(super) enum Part {
     Linear(nn::Linear),
     Conv1d(Conv1d),
     Conv2d(Conv2d),
@@ -52,7 +52,7 @@ pub enum Part {
 }
 
 /// The names of [`Part`], in its order.
-pub const KINDS: [&str; 27] = [
+pub(super) const KINDS: [&str; 27] = [
     "Linear",
     "Conv1d",
     "Conv2d",
@@ -83,21 +83,21 @@ pub const KINDS: [&str; 27] = [
 ];
 
 #[derive(Module, Debug)]
-pub struct Flatten {}
+pub(super) struct Flatten {}
 
 #[derive(Module, Debug)]
-pub struct Transpose {}
+pub(super) struct Transpose {}
 
 /// Dropout with the masks of a batch, one row a record.
 #[derive(Module, Debug)]
-pub struct Masked {
+pub(super) struct Masked {
     #[module(skip)]
     pub rows: Vec<Vec<f32>>,
 }
 
 /// Parts in sequence; of two, side by side, in a concatenation.
 #[derive(Module, Debug)]
-pub struct Net {
+pub(super) struct Net {
     pub parts: Vec<Part>,
     #[module(skip)]
     pub shape: Vec<usize>,
@@ -105,7 +105,7 @@ pub struct Net {
 
 impl Net {
     /// The parts as a chain.
-    pub fn chain(&self, device: &Device) -> Chain<'_> {
+    pub(super) fn chain(&self, device: &Device) -> Chain<'_> {
         self.grow(Chain::new(self.shape.clone()), device)
     }
 
@@ -115,7 +115,7 @@ impl Net {
     }
 
     /// As burn runs the parts, for records from number `first` on: `[n, features] -> [n, features]`.
-    pub fn forward(&self, input: Tensor<2>, first: usize) -> Tensor<2> {
+    pub(super) fn forward(&self, input: Tensor<2>, first: usize) -> Tensor<2> {
         let (x, _) = self.run((input, self.shape.clone()), first);
         x
     }
@@ -242,7 +242,7 @@ impl Part {
 }
 
 /// What every layer is drawn from.
-pub struct Draw<'a> {
+pub(super) struct Draw<'a> {
     pub rng: ChaCha20Rng,
     pub device: &'a Device,
     pub records: usize,
@@ -294,7 +294,7 @@ impl Draw<'_> {
     }
 
     /// A shape at which the kind may stand first.
-    pub fn shape(&mut self, kind: &str) -> Vec<usize> {
+    pub(super) fn shape(&mut self, kind: &str) -> Vec<usize> {
         match kind {
             "Conv1d" | "MaxPool1d" | "AvgPool1d" | "AdaptiveAvgPool1d" | "Transpose" => {
                 vec![2 * self.from(1, 2), self.from(5, 9)]
@@ -313,7 +313,7 @@ impl Draw<'_> {
     }
 
     /// A layer of the kind that takes records of the shape, if there is one.
-    pub fn part(&mut self, kind: &str, shape: &[usize]) -> Option<Part> {
+    pub(super) fn part(&mut self, kind: &str, shape: &[usize]) -> Option<Part> {
         let on = self.device.clone();
         let last = *shape.last()?;
         let rank = shape.len();
@@ -486,7 +486,7 @@ impl Draw<'_> {
     }
 
     /// A stack that has a layer of the kind in it, behind as many others as fit and in front of `more`.
-    pub fn net(&mut self, kind: &str, before: usize, more: usize) -> Net {
+    pub(super) fn net(&mut self, kind: &str, before: usize, more: usize) -> Net {
         let mut net = Net {
             parts: Vec::new(),
             shape: self.shape(kind),
@@ -513,7 +513,7 @@ impl Draw<'_> {
     }
 
     /// The same with weights of this generator.
-    pub fn valued(&mut self, net: Net) -> Net {
+    pub(super) fn valued(&mut self, net: Net) -> Net {
         net.map(&mut Values(&mut self.rng))
     }
 
@@ -561,17 +561,17 @@ impl ModuleMapper for Values<'_> {
     }
 }
 
-pub fn generator(seed: u64) -> ChaCha20Rng {
+pub(super) fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-pub fn uniform(count: usize, rng: &mut impl Rng) -> Vec<f32> {
+pub(super) fn uniform(count: usize, rng: &mut impl Rng) -> Vec<f32> {
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
 impl Part {
     /// Its name in [`KINDS`].
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         let all = format!("{self:?}");
         let name = all.split('(').next().unwrap_or_default();
         KINDS

@@ -47,7 +47,7 @@ pub(super) struct Axis {
 impl Axis {
     /// The axis that holds all `values` which `scale` shows, with a little room; `None` where there
     /// is none.
-    pub fn around(scale: &Scale, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(super) fn around(scale: &Scale, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.into_iter().filter(|&v| scale.shows(v)) {
             let value = if scale.logarithmic {
@@ -89,7 +89,7 @@ impl Axis {
     }
 
     /// The linear interval from `low` to `high`.
-    pub fn linear(low: f64, high: f64) -> Self {
+    pub(super) fn linear(low: f64, high: f64) -> Self {
         Self::of(false, low, high)
     }
 
@@ -102,7 +102,7 @@ impl Axis {
     }
 
     /// Round values on the axis, about `most` of them.
-    pub fn ticks(&self, most: usize) -> Vec<f64> {
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
         if self.logarithmic {
             let width = self.high - self.low;

@@ -66,7 +66,7 @@ impl From<Trouble> for Failure {
 }
 
 /// A drawing surface of either kind.
-pub enum Canvas<'a> {
+pub(super) enum Canvas<'a> {
     /// Pixels in memory.
     Png(BitMapBackend<'a>),
     /// SVG text in memory.

@@ -205,7 +205,7 @@ pub(super) fn legend(part: &Area<'_>, keys: &[Key], top: i32, width: i32) -> Res
 
 impl<'a, 'b> Plot<'a, 'b> {
     /// What `chart`, on a part of `area`, encloses.
-    pub fn new(
+    pub(super) fn new(
         area: &'a Area<'b>,
         chart: ChartContext<'a, Canvas<'b>, Cartesian2d<Axis, Axis>>,
     ) -> Self {
@@ -213,12 +213,12 @@ impl<'a, 'b> Plot<'a, 'b> {
     }
 
     /// Where a value lies on the surface.
-    pub fn at(&self, x: f64, y: f64) -> (i32, i32) {
+    pub(super) fn at(&self, x: f64, y: f64) -> (i32, i32) {
         self.chart.backend_coord(&(x, y))
     }
 
     /// Draws a line through values.
-    pub fn line(
+    pub(super) fn line(
         &self,
         values: impl IntoIterator<Item = (f64, f64)>,
         colour: RGBColor,
@@ -230,7 +230,7 @@ impl<'a, 'b> Plot<'a, 'b> {
     }
 
     /// Fills the polygon through values.
-    pub fn fill(
+    pub(super) fn fill(
         &self,
         values: impl IntoIterator<Item = (f64, f64)>,
         colour: RGBColor,

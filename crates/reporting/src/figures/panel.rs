@@ -32,7 +32,7 @@ pub(super) struct Panels<'p> {
 impl Panels<'_> {
     /// Draws the frames, and lets `inside` fill the panel of each number; `inside` says how many
     /// values it left out.
-    pub fn draw(
+    pub(super) fn draw(
         &self,
         format: Format,
         inside: impl Fn(&Plot<'_, '_>, usize) -> Result<usize, Failure>,
@@ -104,7 +104,7 @@ impl Panels<'_> {
     }
 
     /// Whether a point lies in the panels' plane.
-    pub fn holds(&self, x: f64, y: f64) -> bool {
+    pub(super) fn holds(&self, x: f64, y: f64) -> bool {
         (self.x.start..=self.x.end).contains(&x) && (self.y.start..=self.y.end).contains(&y)
     }
 }

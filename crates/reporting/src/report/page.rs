@@ -49,7 +49,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub fn of(metric: &Metric) -> Self {
+    pub(super) fn of(metric: &Metric) -> Self {
         let unit = metric
             .unit
             .as_deref()

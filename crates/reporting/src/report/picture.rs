@@ -28,7 +28,7 @@ impl Picture {
     /// # Errors
     ///
     /// Says what the bytes are not.
-    pub fn of(bytes: &[u8], caption: &str, alt: &str) -> Result<Self, String> {
+    pub(super) fn of(bytes: &[u8], caption: &str, alt: &str) -> Result<Self, String> {
         let (kind, (width, height)) = if let Some(size) = png_size(bytes) {
             ("png", size)
         } else if let Some(size) = svg_size(bytes) {
@@ -51,7 +51,7 @@ impl Picture {
     /// # Errors
     ///
     /// Says why the file cannot be shown.
-    pub fn read(folder: &Path, figure: &FigureFile) -> Result<Self, String> {
+    pub(super) fn read(folder: &Path, figure: &FigureFile) -> Result<Self, String> {
         let name = Path::new(&figure.file);
         let inside = name
             .components()

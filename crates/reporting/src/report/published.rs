@@ -56,7 +56,7 @@ fn nothing() -> String {
 
 impl Published {
     /// Figures on the run's data set, where there are any and the run's images were judged.
-    pub fn beside(record: &RunRecord) -> Option<Self> {
+    pub(super) fn beside(record: &RunRecord) -> Option<Self> {
         let images = record.run.as_ref()?.more.get("images")?.as_object()?;
         let accuracy: fn(&Figure) -> f64 = match record.settings.get("dataset")? {
             "mnist" => |figure| figure.mnist,

@@ -40,7 +40,7 @@ pub(super) fn results(records: &[RunRecord]) -> Vec<Shown> {
 
 impl Shown {
     /// The runs with the best value, where it is known what is better and not all are equal.
-    pub fn best(&self) -> Vec<usize> {
+    pub(super) fn best(&self) -> Vec<usize> {
         let numbers = || self.numbers.iter().flatten().copied();
         let best = match self.better {
             Some(Better::Higher) => numbers().reduce(f64::max),
@@ -58,7 +58,7 @@ impl Shown {
     }
 
     /// Which way it is better, in words.
-    pub fn better_in_words(&self) -> &'static str {
+    pub(super) fn better_in_words(&self) -> &'static str {
         let row = self.values.iter().flatten().next();
         row.map_or("", |row| row.better)
     }

@@ -30,7 +30,7 @@ pub(super) enum Together {
 
 impl Together {
     /// Of all `records`; unfinished runs count with what they have released.
-    pub fn of<R: Borrow<RunRecord>>(records: &[R]) -> Self {
+    pub(super) fn of<R: Borrow<RunRecord>>(records: &[R]) -> Self {
         let open = records
             .iter()
             .filter(|r| !is_private((*r).borrow()))
@@ -57,7 +57,7 @@ impl Together {
     }
 
     /// In a few characters, for a cell of a table; `alone` is what stands there for one run.
-    pub fn brief(self, runs: usize, alone: &str) -> String {
+    pub(super) fn brief(self, runs: usize, alone: &str) -> String {
         match self {
             Self::Private {
                 epsilon,

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Why the browser could not be asked.
 #[derive(Debug, thiserror::Error)]
-pub enum BrowserError {
+pub(crate) enum BrowserError {
     /// There is none to start.
     #[error("{program}: no browser could be started: {reason}")]
     Absent {
@@ -42,7 +42,7 @@ pub enum BrowserError {
 }
 
 /// The browser of this machine: `CHROMIUM` if that is set, else the first on the path.
-pub fn program() -> Option<PathBuf> {
+pub(crate) fn program() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM").filter(|name| !name.is_empty()) {
         return Some(named.into());
     }
@@ -54,7 +54,7 @@ pub fn program() -> Option<PathBuf> {
 }
 
 /// One browser with one page.
-pub struct Browser {
+pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
@@ -66,7 +66,7 @@ pub struct Browser {
 
 impl Browser {
     /// Starts `program` with an empty page.
-    pub fn start(program: &Path) -> Result<Self, BrowserError> {
+    pub(crate) fn start(program: &Path) -> Result<Self, BrowserError> {
         let absent = |reason: String| BrowserError::Absent {
             program: program.display().to_string(),
             reason,
@@ -130,7 +130,7 @@ impl Browser {
     }
 
     /// Asks the browser, and waits for the answer.
-    pub fn call(&mut self, method: &str, parameters: Value) -> Result<Value, BrowserError> {
+    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Result<Value, BrowserError> {
         let gone = |reason: String| BrowserError::Gone {
             method: method.to_string(),
             reason,
@@ -165,7 +165,12 @@ impl Browser {
 
     /// Opens a page for a screen of so many pixels and a colour scheme, and waits until all of it is
     /// there.
-    pub fn open(&mut self, page: &Path, width: u32, scheme: &str) -> Result<(), BrowserError> {
+    pub(crate) fn open(
+        &mut self,
+        page: &Path,
+        width: u32,
+        scheme: &str,
+    ) -> Result<(), BrowserError> {
         self.call(
             "Emulation.setDeviceMetricsOverride",
             json!({"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": width < 500}),
@@ -193,7 +198,7 @@ impl Browser {
     }
 
     /// The value of an expression in the page.
-    pub fn evaluate(&mut self, expression: &str) -> Result<Value, BrowserError> {
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Result<Value, BrowserError> {
         let answer = self.call(
             "Runtime.evaluate",
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
@@ -208,14 +213,14 @@ impl Browser {
     }
 
     /// Addresses asked for since the page was opened.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.events("Network.requestWillBeSent", |event| {
             event["params"]["request"]["url"].clone()
         })
     }
 
     /// What the browser complained of since the page was opened.
-    pub fn complaints(&self) -> Vec<String> {
+    pub(crate) fn complaints(&self) -> Vec<String> {
         self.events("Log.entryAdded", |event| {
             event["params"]["entry"]["text"].clone()
         })
@@ -229,7 +234,7 @@ impl Browser {
     }
 
     /// Ends the browser's process at once, as a crash would.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,7 +7,7 @@ use reporting::figures::{Format, LineChart, Scale, Series, grid};
 use serde_json::{Value, json};
 
 /// One ledger line of a private training step.
-pub fn step(sensitivity: f64, secret: bool) -> Value {
+pub(crate) fn step(sensitivity: f64, secret: bool) -> Value {
     json!({
         "event": {"type": "sampled",
             "sampler": {"kind": "without_replacement", "records": 60000, "batch": 600},
@@ -18,7 +18,7 @@ pub fn step(sensitivity: f64, secret: bool) -> Value {
 }
 
 /// The content of a finished run's `run.json`.
-pub fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
+pub(crate) fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
     json!({
         "experiment": "swae",
         "title": "Private autoencoder on <glyphs> & \"more\"",
@@ -54,7 +54,7 @@ pub fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
 }
 
 /// Writes a run folder; without `run` it is one that was cut off.
-pub fn write(folder: &Path, run: Option<&Value>) -> PathBuf {
+pub(crate) fn write(folder: &Path, run: Option<&Value>) -> PathBuf {
     fs::create_dir_all(folder).expect("a folder");
     let put = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect(name);
     if let Some(run) = run {

@@ -31,7 +31,7 @@ fn integers(keys: &TensorSpec) -> TensorSpec {
     Fusion: cfg(feature = "cubecl"),
     Autodiff
 )]
-pub trait StableSort: Backend {
+pub(super) trait StableSort: Backend {
     /// At `[l, r]`: the index of the key of rank `r` in row `l`.
     #[fusion(meta = integers)]
     fn stable_order(keys: FloatTensor<Self>) -> IntTensor<Self>;

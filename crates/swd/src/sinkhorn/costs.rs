@@ -27,7 +27,7 @@ pub(super) struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    pub fn new(sinkhorn: &Sinkhorn, x: &'a [f32], y: &'a [f32], dim: usize) -> Self {
+    pub(super) fn new(sinkhorn: &Sinkhorn, x: &'a [f32], y: &'a [f32], dim: usize) -> Self {
         let side = |from, to| Side {
             from,
             to,
@@ -64,29 +64,29 @@ impl<'a> Costs<'a> {
 
 impl<'a> Side<'a> {
     /// The points of this side.
-    pub fn points(&self) -> usize {
+    pub(super) fn points(&self) -> usize {
         self.from.len() / self.dim
     }
 
     /// The points of the other side.
-    pub fn others(&self) -> usize {
+    pub(super) fn others(&self) -> usize {
         self.to.len() / self.dim
     }
 
-    pub fn dim(&self) -> usize {
+    pub(super) fn dim(&self) -> usize {
         self.dim
     }
 
-    pub fn point(&self, i: usize) -> &'a [f32] {
+    pub(super) fn point(&self, i: usize) -> &'a [f32] {
         &self.from[i * self.dim..(i + 1) * self.dim]
     }
 
-    pub fn other(&self, j: usize) -> &'a [f32] {
+    pub(super) fn other(&self, j: usize) -> &'a [f32] {
         &self.to[j * self.dim..(j + 1) * self.dim]
     }
 
     /// Row `i`, out of memory or into `buffer`.
-    pub fn row<'b>(&'b self, i: usize, buffer: &'b mut Vec<f64>) -> &'b [f64] {
+    pub(super) fn row<'b>(&'b self, i: usize, buffer: &'b mut Vec<f64>) -> &'b [f64] {
         let m = self.others();
         if let Some(kept) = &self.kept {
             return &kept[i * m..(i + 1) * m];

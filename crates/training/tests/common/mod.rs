@@ -1,7 +1,7 @@
 //! Networks and records that the tests share.
 #![allow(dead_code)] // each test file uses a part of it
 
-pub mod networks;
+pub(super) mod networks;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
@@ -17,11 +17,11 @@ use private_training::{Forward, Layers, Network, PrivateTraining, Training};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-pub fn generator(seed: u64) -> ChaCha20Rng {
+pub(super) fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-pub fn uniform<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
+pub(super) fn uniform<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
     let mut rng = generator(seed);
     let count = shape.iter().product();
     let values: Vec<f32> = (0..count).map(|_| rng.random_range(-1.0..1.0)).collect();
@@ -60,14 +60,14 @@ fn drawn<M: Module>(module: M, seed: u64) -> M {
 }
 
 /// Class numbers of records.
-pub fn labels(n: usize, classes: usize, device: &Device) -> Tensor<2> {
+pub(super) fn labels(n: usize, classes: usize, device: &Device) -> Tensor<2> {
     let values: Vec<f32> = (0..n).map(|i| (i % classes) as f32).collect();
     Tensor::from_data(TensorData::new(values, [n, 1]), device)
 }
 
 /// A network of burn's own layers, with an inner activation that can be penalised.
 #[derive(Module, Debug)]
-pub struct Small {
+pub(super) struct Small {
     pub conv: Conv2d,
     pub pool: MaxPool2d,
     pub inner: Linear,
@@ -75,9 +75,9 @@ pub struct Small {
 }
 
 impl Small {
-    pub const IMAGE: [usize; 3] = [1, 6, 6];
+    pub(super) const IMAGE: [usize; 3] = [1, 6, 6];
 
-    pub fn new(latent: usize, outputs: usize, device: &Device) -> Self {
+    pub(super) fn new(latent: usize, outputs: usize, device: &Device) -> Self {
         let network = Self {
             conv: Conv2dConfig::new([1, 2], [3, 3]).init(device),
             pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
@@ -87,7 +87,7 @@ impl Small {
         drawn(network, 7)
     }
 
-    pub fn chain(&self) -> Chain<'_> {
+    pub(super) fn chain(&self) -> Chain<'_> {
         Chain::image(Self::IMAGE)
             .conv2d(&self.conv)
             .relu()
@@ -116,7 +116,7 @@ impl Network<4> for Small {
 }
 
 /// A training with noise that is known, in a folder of its own.
-pub fn training(
+pub(super) fn training(
     training: Training,
     plan: TrainingPlan,
     folder: &tempfile::TempDir,
@@ -127,6 +127,6 @@ pub fn training(
 }
 
 /// A plan of ten steps.
-pub fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
+pub(super) fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
     TrainingPlan::within(2.0, 1e-4, 10, sampler)
 }

@@ -23,7 +23,7 @@ use super::drawn;
 
 /// Images `[2, 8, 8]` to three classes.
 #[derive(Module, Debug)]
-pub struct Vision {
+pub(crate) struct Vision {
     stem: Conv2d,
     norm: GroupNorm,
     leaky: LeakyRelu,
@@ -38,7 +38,7 @@ pub struct Vision {
 }
 
 impl Vision {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         let network = Self {
             // Strided, dilated and padded.
             stem: Conv2dConfig::new([2, 4], [3, 3])
@@ -101,7 +101,7 @@ impl Network<4> for Vision {
 
 /// Signals `[2, 12]` to three classes.
 #[derive(Module, Debug)]
-pub struct Signal {
+pub(crate) struct Signal {
     conv: Conv1d,
     pool: MaxPool1d,
     left: Linear,
@@ -110,7 +110,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         let network = Self {
             conv: Conv1dConfig::new(2, 3, 3).init(device),
             pool: MaxPool1dConfig::new(2).with_stride(2).init(),
@@ -145,7 +145,7 @@ impl Network<3> for Signal {
 
 /// Five tokens of six to three classes.
 #[derive(Module, Debug)]
-pub struct Text {
+pub(crate) struct Text {
     embedding: Embedding,
     layer: LayerNorm,
     inner: Linear,
@@ -155,7 +155,7 @@ pub struct Text {
 }
 
 impl Text {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         let network = Self {
             embedding: EmbeddingConfig::new(6, 4).init(device),
             layer: LayerNormConfig::new(4).init(device),

@@ -1,6 +1,6 @@
 //! The private records, the public ones, and the public test records.
 
-pub mod photographs;
+pub(crate) mod photographs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const MOST_SHAPES: usize = 10_000_000;
 const SHAPES_SEED: u64 = 0;
 
 /// The records of a run.
-pub struct DataSplit {
+pub(crate) struct DataSplit {
     /// Private training records.
     pub private: Records,
     /// What the autoencoder is trained on; none where there is none.
@@ -49,7 +49,7 @@ impl DataSplit {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
-    pub fn load(
+    pub(crate) fn load(
         settings: &Settings,
         data_dir: Option<&Path>,
         cache: &Path,

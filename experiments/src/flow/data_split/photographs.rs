@@ -23,7 +23,7 @@ const MOST_TESTS: usize = 10_000;
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a folder that is not there or has too few photographs.
-pub fn load(
+pub(crate) fn load(
     [records, public_records]: [Option<usize>; 2],
     data_dir: Option<&Path>,
     cache: &Path,

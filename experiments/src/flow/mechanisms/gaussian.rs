@@ -15,7 +15,7 @@ use crate::release::{Values, release_and_store, stored};
 const RADIUS: f64 = 1.0;
 
 /// The moments of groups whose latents lie on a sphere of this radius, with the sizes of the groups where they are released.
-pub fn measured(groups: &Groups, sizes_released: bool, radius: f64) -> Values {
+pub(crate) fn measured(groups: &Groups, sizes_released: bool, radius: f64) -> Values {
     let (d, longer) = (groups.dim, |x: &f32| x * radius as f32);
     let latents = groups.latents.iter();
     let latents: Vec<Vec<f32>> = latents

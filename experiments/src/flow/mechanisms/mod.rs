@@ -29,7 +29,7 @@ use super::train::Flow;
 use crate::particles::Target;
 
 /// What the steps of a mechanism move.
-pub enum Moved {
+pub(crate) enum Moved {
     /// Before the start.
     Nothing,
     /// Latents that need no step.
@@ -44,7 +44,7 @@ pub enum Moved {
 
 /// Latents that may be published, with labels where there is a flow a class.
 #[derive(Clone)]
-pub struct Generated {
+pub(crate) struct Generated {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,
     /// The class of each row.
@@ -53,7 +53,7 @@ pub struct Generated {
 
 /// Some particles at one step.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Steps done.
     pub step: u64,
     /// `[m, d]` in rows.
@@ -68,7 +68,7 @@ const PARTICLES: &str = "particles.bin";
 
 impl Moved {
     /// What a checkpoint keeps of it.
-    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         match self {
             Self::Nothing | Self::Rows(_) => BTreeMap::new(),
             Self::Stored(groups, _) | Self::Resampled(groups) => {
@@ -88,7 +88,11 @@ impl Moved {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a checkpoint that does not fit.
-    pub fn restore(&mut self, checkpoint: &Checkpoint, device: &Device) -> Result<(), Failure> {
+    pub(crate) fn restore(
+        &mut self,
+        checkpoint: &Checkpoint,
+        device: &Device,
+    ) -> Result<(), Failure> {
         match self {
             Self::Nothing | Self::Rows(_) => {}
             Self::Stored(groups, _) | Self::Resampled(groups) => {
@@ -241,7 +245,7 @@ impl Flow {
 }
 
 /// Rows in their directions, of norm 1: where the decoder knows its way.
-pub fn normalise(rows: &mut [f32], d: usize) {
+pub(crate) fn normalise(rows: &mut [f32], d: usize) {
     for row in rows.chunks_exact_mut(d) {
         let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
         row.iter_mut().for_each(|x| *x /= norm);
@@ -253,7 +257,7 @@ pub fn normalise(rows: &mut [f32], d: usize) {
 /// # Errors
 ///
 /// [`Failure::BadInput`] where it is refused.
-pub fn declared(
+pub(crate) fn declared(
     settings: &Settings,
     dim: usize,
 ) -> Result<Option<swd::smoothed::paper::ProbableNorm>, Failure> {

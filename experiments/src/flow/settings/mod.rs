@@ -13,8 +13,8 @@ use crate::records::{COSINES, SHAPES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
-pub use kinds::{Covariances, Encoder, Labels, Mechanism, Norm, Part, Start};
-pub use unused::check_toy;
+pub(crate) use kinds::{Covariances, Encoder, Labels, Mechanism, Norm, Part, Start};
+pub(crate) use unused::check_toy;
 
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
@@ -146,7 +146,7 @@ lab::settings! {
 }
 
 /// The name of a folder of photographs among the data sets.
-pub const IMAGES: &str = data::ImageFolder::NAME;
+pub(crate) const IMAGES: &str = data::ImageFolder::NAME;
 
 /// Classes of every data set that has any.
 const CLASSES: usize = 10;

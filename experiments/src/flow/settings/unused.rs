@@ -29,7 +29,7 @@ const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 /// # Errors
 ///
 /// [`Failure::BadInput`] names the flag, and the mechanisms that use it.
-pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), Failure> {
+pub(crate) fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), Failure> {
     for (flag, given, users) in flags(arguments) {
         if given && !users.contains(&mechanism) {
             let names: Vec<&str> = users.iter().map(|user| user.name()).collect();
@@ -61,7 +61,7 @@ pub fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), F
 /// # Errors
 ///
 /// [`Failure::BadInput`] names the flag.
-pub fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
+pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     let (own, common) = (&arguments.own, &arguments.common);
     let others = [
         ("mechanism", own.mechanism.is_some()),

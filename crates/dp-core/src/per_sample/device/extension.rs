@@ -28,7 +28,7 @@ fn column(values: &TensorSpec) -> TensorSpec {
     Fusion: cfg(feature = "cubecl"),
     Autodiff
 )]
-pub trait PerRecord: Backend {
+pub(super) trait PerRecord: Backend {
     /// `f(G) c` for each record, `f(e) = min(1, L / sqrt(e + rounding trace(G)))`.
     ///
     /// `gram`: `[n, d * d]`; `cotangents`: `[n, d]`; `bound`: `L`.

@@ -11,7 +11,7 @@ const SPAN: usize = 256;
 /// over blocks.
 ///
 /// A weight of zero contributes exact zeros, even where its row is not finite.
-pub struct Combine<'a> {
+pub(crate) struct Combine<'a> {
     pub g: usize,
     /// `[blocks, g]`.
     pub weights: &'a [Wide8],
@@ -22,7 +22,7 @@ pub struct Combine<'a> {
 }
 
 impl Combine<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }

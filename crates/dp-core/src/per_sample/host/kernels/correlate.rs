@@ -11,7 +11,7 @@ use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
 const PLANES: usize = 4;
 
 /// Kernels `[c_out, c_in, K, K]` in the order in which [`Correlate`] reads them.
-pub struct Taps {
+pub(crate) struct Taps {
     /// `[c_out / 4, c_in, K, K, 4]`, then `[c_out % 4, c_in, K, K]`.
     values: Vec<f32>,
     planes: usize,
@@ -20,7 +20,7 @@ pub struct Taps {
 
 impl Taps {
     /// Packs `weight`, `planes` kernels of equal length.
-    pub fn new(weight: &[f32], planes: usize) -> Self {
+    pub(crate) fn new(weight: &[f32], planes: usize) -> Self {
         let per_plane = weight.len() / planes.max(1);
         let full = planes - planes % PLANES;
         let mut values = Vec::with_capacity(weight.len());
@@ -41,7 +41,7 @@ impl Taps {
 }
 
 /// `output[o] = bias[o] + sum_c taps[o, c] * input[c]` (correlation, same size), one block.
-pub struct Correlate<'a> {
+pub(crate) struct Correlate<'a> {
     pub plane: Plane,
     /// Zero-bordered planes `[c_in, padded]`.
     pub padded: &'a [Lanes8],
@@ -53,7 +53,7 @@ pub struct Correlate<'a> {
 }
 
 impl Correlate<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch_spans(self);
     }
 

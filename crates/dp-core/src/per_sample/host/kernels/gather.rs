@@ -12,7 +12,7 @@ use super::product::{OUTPUTS, Weights};
 use super::{Lanes, One, RUN, Span, SpanKernel, dispatch_spans};
 
 /// `output[to[p] + o step] = bias[o] + sum_t weights[t, o] input[from[p] + taps[t]]`, one block.
-pub struct GatherProduct<'a> {
+pub(crate) struct GatherProduct<'a> {
     /// `[taps, outputs]`.
     pub weights: &'a Weights,
     /// `[outputs]`, or empty.
@@ -28,7 +28,7 @@ pub struct GatherProduct<'a> {
 }
 
 impl GatherProduct<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch_spans(self);
     }
 
@@ -115,7 +115,7 @@ impl SpanKernel for GatherProduct<'_> {
 }
 
 /// Adds `sum_p delta[o, p] input[from[p] + taps[t]]` to `rows [o, t]`, one block.
-pub struct GatherRows<'a> {
+pub(crate) struct GatherRows<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     pub input: &'a [Lanes8],
@@ -126,7 +126,7 @@ pub struct GatherRows<'a> {
 }
 
 impl GatherRows<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch_spans(self);
     }
 

@@ -11,7 +11,7 @@ use super::{Kernel, Lanes, RUN, dispatch};
 const SIDE: usize = 3;
 
 /// Adds `scale * rows rows^T` to `gram [g, g]` for `rows [g, length]`, one block.
-pub struct Gram<'a> {
+pub(crate) struct Gram<'a> {
     pub g: usize,
     pub rows: &'a [Lanes8],
     pub scale: Lanes8,
@@ -19,7 +19,7 @@ pub struct Gram<'a> {
 }
 
 impl Gram<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }

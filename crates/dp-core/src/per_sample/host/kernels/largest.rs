@@ -5,7 +5,7 @@ use crate::per_sample::Lanes8;
 use super::{Kernel, Lanes, dispatch};
 
 /// `output[c, p] = max_t input[c, from[p] + taps[t]]`, one block.
-pub struct Largest<'a> {
+pub(crate) struct Largest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     /// `[c, plane]`.
@@ -16,7 +16,7 @@ pub struct Largest<'a> {
 }
 
 impl Largest<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }
@@ -38,7 +38,7 @@ impl Kernel for Largest<'_> {
 
 /// Adds `delta[r, c, p]` to `below[r, c, from[p] + taps[t]]`, where `t` is the first tap whose value is the
 /// largest of its window, one block.
-pub struct ToLargest<'a> {
+pub(crate) struct ToLargest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     /// `[c, plane]`.
@@ -53,7 +53,7 @@ pub struct ToLargest<'a> {
 }
 
 impl ToLargest<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }

@@ -4,7 +4,7 @@ use crate::per_sample::Lanes8;
 
 /// A plane of `height x width` under a `kernel x kernel` window, `kernel` odd.
 #[derive(Debug, Clone, Copy)]
-pub struct Plane {
+pub(crate) struct Plane {
     pub height: usize,
     pub width: usize,
     pub kernel: usize,
@@ -12,24 +12,24 @@ pub struct Plane {
 
 impl Plane {
     /// Pixels in a plane.
-    pub fn pixels(&self) -> usize {
+    pub(crate) fn pixels(&self) -> usize {
         self.height * self.width
     }
 
     /// The distance of two rows of a plane with borders.
-    pub fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.width + self.kernel - 1
     }
 
     /// Pixels in a plane with borders.
-    pub fn padded(&self) -> usize {
+    pub(crate) fn padded(&self) -> usize {
         (self.height + self.kernel - 1) * self.stride()
     }
 
     /// Copies planes `[c, h, w]` into zero-bordered planes `[c, padded]`.
     ///
     /// The borders of `padded` must be zero at the first call; they are never written.
-    pub fn pad(&self, planes: &[Lanes8], padded: &mut [Lanes8]) {
+    pub(crate) fn pad(&self, planes: &[Lanes8], padded: &mut [Lanes8]) {
         let (stride, border) = (self.stride(), (self.kernel - 1) / 2);
         for (plane, target) in planes
             .chunks_exact(self.pixels())

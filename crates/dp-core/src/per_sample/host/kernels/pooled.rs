@@ -13,7 +13,7 @@ use crate::per_sample::Lanes8;
 use super::{Kernel, Lanes, Plane, RUN, dispatch};
 
 /// Rectifies and pools planes `[c, h, w]` to `[c, h/2, w/2]`; keeps the signs. One block.
-pub struct Pool<'a> {
+pub(crate) struct Pool<'a> {
     pub plane: Plane,
     pub slope: f32,
     pub input: &'a [Lanes8],
@@ -24,7 +24,7 @@ pub struct Pool<'a> {
 }
 
 impl Pool<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }
@@ -53,7 +53,7 @@ impl Kernel for Pool<'_> {
 }
 
 /// The derivative of the pool's output by each of its pixels: a quarter of 1 or of the slope.
-pub struct Slopes<'a> {
+pub(crate) struct Slopes<'a> {
     pub slope: f32,
     pub signs: &'a [u8],
     /// As long as `signs`, overwritten.
@@ -61,7 +61,7 @@ pub struct Slopes<'a> {
 }
 
 impl Slopes<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }
@@ -77,7 +77,7 @@ impl Kernel for Slopes<'_> {
 }
 
 /// The cotangent at the convolution's output for that at the pool's, `delta [c, h/2, w/2]`.
-pub struct Spread<'a> {
+pub(crate) struct Spread<'a> {
     pub plane: Plane,
     /// `[c, h, w]`.
     pub slopes: &'a [Lanes8],
@@ -87,7 +87,7 @@ pub struct Spread<'a> {
 }
 
 impl Spread<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }
@@ -118,7 +118,7 @@ impl Kernel for Spread<'_> {
 }
 
 /// The weight gradients for `g` cotangents at the pool's output, one block.
-pub struct PooledRows<'a> {
+pub(crate) struct PooledRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
     pub padded: &'a [Lanes8],
@@ -132,7 +132,7 @@ pub struct PooledRows<'a> {
 }
 
 impl PooledRows<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 

@@ -11,7 +11,7 @@ use super::{Kernel, Lanes, dispatch};
 pub(super) const OUTPUTS: usize = 4;
 
 /// A matrix `[inputs, outputs]` in the order in which [`Product`] reads it.
-pub struct Weights {
+pub(crate) struct Weights {
     /// `[outputs / 4, inputs, 4]`, then `[outputs % 4, inputs]`.
     pub(super) values: Vec<f32>,
     pub(super) inputs: usize,
@@ -20,7 +20,7 @@ pub struct Weights {
 
 impl Weights {
     /// Packs the matrix with the entries `entry(input, output)`.
-    pub fn new(inputs: usize, outputs: usize, entry: impl Fn(usize, usize) -> f32) -> Self {
+    pub(crate) fn new(inputs: usize, outputs: usize, entry: impl Fn(usize, usize) -> f32) -> Self {
         let full = outputs - outputs % OUTPUTS;
         let mut values = Vec::with_capacity(inputs * outputs);
         for first in (0..full).step_by(OUTPUTS) {
@@ -44,7 +44,7 @@ impl Weights {
 }
 
 /// `output[v, o] = bias[o] + sum_i weights[i, o] input[v, i]` for any number of vectors `v`.
-pub struct Product<'a> {
+pub(crate) struct Product<'a> {
     pub weights: &'a Weights,
     /// `[outputs]`, or empty.
     pub bias: &'a [f32],
@@ -55,7 +55,7 @@ pub struct Product<'a> {
 }
 
 impl Product<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }
@@ -168,7 +168,7 @@ fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
 }
 
 /// Adds `sum_n input[n, i] delta[n, o]` over the records of all blocks to `gradient [i, o]`.
-pub struct OuterProduct<'a> {
+pub(crate) struct OuterProduct<'a> {
     pub inputs: usize,
     pub outputs: usize,
     /// `[blocks, inputs]`.
@@ -179,7 +179,7 @@ pub struct OuterProduct<'a> {
 }
 
 impl OuterProduct<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }

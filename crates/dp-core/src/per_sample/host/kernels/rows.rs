@@ -11,7 +11,7 @@ use super::{Kernel, Lanes, Plane, RUN, dispatch};
 const PLANES: usize = 4;
 
 /// Adds `sum_p delta[o, p] input[c, p + tap]` to `rows [o, c, K, K]`, one block.
-pub struct WeightRows<'a> {
+pub(crate) struct WeightRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
     pub padded: &'a [Lanes8],
@@ -21,7 +21,7 @@ pub struct WeightRows<'a> {
 }
 
 impl WeightRows<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 

@@ -6,7 +6,7 @@ use super::{Kernel, Lanes, dispatch};
 
 /// The rows of a sparse matrix, one behind the other.
 #[derive(Default)]
-pub struct Sparse {
+pub(crate) struct Sparse {
     /// Where each row ends.
     ends: Vec<u32>,
     entries: Vec<(u32, f32)>,
@@ -14,18 +14,18 @@ pub struct Sparse {
 
 impl Sparse {
     /// Adds a row of columns and values.
-    pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f32)>) {
+    pub(crate) fn push(&mut self, row: impl IntoIterator<Item = (u32, f32)>) {
         self.entries.extend(row);
         self.ends.push(self.entries.len() as u32);
     }
 
     /// Rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The transpose of a matrix with so many columns.
-    pub fn transposed(&self, columns: usize) -> Self {
+    pub(crate) fn transposed(&self, columns: usize) -> Self {
         let mut rows = vec![Vec::new(); columns];
         let mut start = 0;
         for (row, &end) in self.ends.iter().enumerate() {
@@ -43,7 +43,7 @@ impl Sparse {
 }
 
 /// `output[v, i] = sum_j matrix[i, j] input[v, j]` for any number of vectors `v`.
-pub struct SparseProduct<'a> {
+pub(crate) struct SparseProduct<'a> {
     pub matrix: &'a Sparse,
     /// `[v, columns]`.
     pub input: &'a [Lanes8],
@@ -53,7 +53,7 @@ pub struct SparseProduct<'a> {
 }
 
 impl SparseProduct<'_> {
-    pub fn apply(self) {
+    pub(crate) fn apply(self) {
         dispatch(self);
     }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 /// A function of one value.
-pub type Function = Arc<dyn Fn(f32) -> f32 + Send + Sync>;
+pub(crate) type Function = Arc<dyn Fn(f32) -> f32 + Send + Sync>;
 /// `f'(x)` from `x` and `f(x)`.
-pub type Slope = Arc<dyn Fn(f32, f32) -> f32 + Send + Sync>;
+pub(crate) type Slope = Arc<dyn Fn(f32, f32) -> f32 + Send + Sync>;
 
 /// `y = x` for `x > 0`, else `slope x`.
-pub struct HostLeakyRelu {
+pub(crate) struct HostLeakyRelu {
     pub slope: f32,
     pub features: usize,
 }
 
 /// `y = f(x)`.
-pub struct HostPointwise {
+pub(crate) struct HostPointwise {
     pub function: Function,
     pub slope: Slope,
     pub features: usize,

@@ -4,7 +4,7 @@ use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 use crate::per_sample::host::kernels::{Gram, OuterProduct, Product, Weights};
 
-pub struct HostLinear {
+pub(crate) struct HostLinear {
     inputs: usize,
     outputs: usize,
     forward: Weights,
@@ -18,7 +18,7 @@ impl HostLinear {
     /// - `weight`: `[inputs, outputs]`;
     /// - `bias`: `[outputs]`, or empty;
     /// - `trained`: whether the weight and the bias are.
-    pub fn new(
+    pub(crate) fn new(
         [inputs, outputs]: [usize; 2],
         weight: &[f32],
         bias: Vec<f32>,

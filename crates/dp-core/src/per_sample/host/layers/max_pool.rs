@@ -4,7 +4,7 @@ use crate::per_sample::host::kernels::{Largest, ToLargest};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
 /// Windows over planes, with nothing (`-inf`) around them.
-pub struct HostMaxPool {
+pub(crate) struct HostMaxPool {
     channels: usize,
     /// Height and width of a plane, alone and with what lies around it.
     size: [usize; 2],
@@ -17,7 +17,7 @@ pub struct HostMaxPool {
 impl HostMaxPool {
     /// - `places`: of the window, down and across;
     /// - `before`: what lies above and to the left of a plane.
-    pub fn new(
+    pub(crate) fn new(
         channels: usize,
         size: [usize; 2],
         places: [usize; 2],

@@ -30,13 +30,13 @@ mod planes;
 mod pooled_conv;
 mod same_conv;
 
-pub use activation::{Function, HostLeakyRelu, HostPointwise, Slope};
-pub use convolution::{HostConvolution, Parameters, Sliding};
-pub use linear::HostLinear;
-pub use max_pool::HostMaxPool;
-pub use planes::{Along, HostPlanes};
-pub use pooled_conv::HostConvPool;
-pub use same_conv::HostConv;
+pub(crate) use activation::{Function, HostLeakyRelu, HostPointwise, Slope};
+pub(crate) use convolution::{HostConvolution, Parameters, Sliding};
+pub(crate) use linear::HostLinear;
+pub(crate) use max_pool::HostMaxPool;
+pub(crate) use planes::{Along, HostPlanes};
+pub(crate) use pooled_conv::HostConvPool;
+pub(crate) use same_conv::HostConv;
 
 use super::{LANES, Lanes8};
 

@@ -4,10 +4,10 @@ use crate::per_sample::host::kernels::{Sparse, SparseProduct};
 use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 /// What one value along an axis of the output is made of: indices and weights along the input's axis.
-pub type Along = Vec<Vec<(usize, f32)>>;
+pub(crate) type Along = Vec<Vec<(usize, f32)>>;
 
 /// The same map for each plane of a record.
-pub struct HostPlanes {
+pub(crate) struct HostPlanes {
     channels: usize,
     inputs: usize,
     forward: Sparse,
@@ -16,7 +16,7 @@ pub struct HostPlanes {
 
 impl HostPlanes {
     /// `out[y, x] = sum_ij down[y, i] across[x, j] in[i, j]` for planes of `size`.
-    pub fn new(channels: usize, size: [usize; 2], [down, across]: &[Along; 2]) -> Self {
+    pub(crate) fn new(channels: usize, size: [usize; 2], [down, across]: &[Along; 2]) -> Self {
         let mut forward = Sparse::default();
         for y in down {
             for x in across {

@@ -7,7 +7,7 @@ use super::{HostConv, add, add_records};
 use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Pool, PooledRows, Slopes, Spread};
 
 /// The convolution, and the slope of the rectifier behind it.
-pub struct HostConvPool {
+pub(crate) struct HostConvPool {
     pub conv: HostConv,
     pub slope: f32,
 }

@@ -6,7 +6,7 @@ use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Taps, WeightRows}
 
 use super::{add, add_records};
 
-pub struct HostConv {
+pub(crate) struct HostConv {
     pub(super) c_in: usize,
     pub(super) c_out: usize,
     pub(super) plane: Plane,
@@ -18,10 +18,15 @@ pub struct HostConv {
 
 impl HostConv {
     /// Kernel sizes that the kernels are compiled for.
-    pub const SIZES: [usize; 3] = [1, 3, 5];
+    pub(crate) const SIZES: [usize; 3] = [1, 3, 5];
 
     /// `weight` is `[c_out, c_in, K, K]`.
-    pub fn new([c_in, c_out]: [usize; 2], plane: Plane, weight: &[f32], bias: Vec<f32>) -> Self {
+    pub(crate) fn new(
+        [c_in, c_out]: [usize; 2],
+        plane: Plane,
+        weight: &[f32],
+        bias: Vec<f32>,
+    ) -> Self {
         let taps = plane.kernel * plane.kernel;
         let mut turned = vec![0.0; weight.len()];
         for co in 0..c_out {

@@ -4,7 +4,7 @@ use crate::per_sample::{Buffer, Lanes8};
 
 /// How large planes and small ones lie to each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Sliding {
+pub(crate) struct Sliding {
     /// Height and width of a large plane.
     pub size: [usize; 2],
     /// Places of the window, down and across: height and width of a small plane.

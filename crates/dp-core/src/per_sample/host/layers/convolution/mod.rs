@@ -15,7 +15,7 @@ use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 use axis::{Axis, Class};
 use border::Border;
 
-pub use border::Sliding;
+pub(crate) use border::Sliding;
 
 /// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
 /// are formed twice, a few outputs at a time.
@@ -39,7 +39,7 @@ struct Map {
 }
 
 /// The host form of `Conv1d`, `Conv2d` and `ConvTranspose2d`.
-pub struct HostConvolution {
+pub(crate) struct HostConvolution {
     /// Channels of the large planes and of the small ones.
     channels: [usize; 2],
     groups: usize,
@@ -54,7 +54,7 @@ pub struct HostConvolution {
 }
 
 /// What a convolution computes with.
-pub struct Parameters {
+pub(crate) struct Parameters {
     /// `[small channels, large channels / groups, k_h, k_w]`.
     pub weight: Vec<f32>,
     /// One for each channel of the output, or empty.
@@ -65,7 +65,7 @@ pub struct Parameters {
 
 impl HostConvolution {
     /// A convolution between `channels` of large planes and of small ones; `transposed` takes small to large.
-    pub fn new(
+    pub(crate) fn new(
         channels: [usize; 2],
         groups: usize,
         sliding: &Sliding,
