@@ -223,8 +223,8 @@ fn value(csv: &[Vec<String>], wanted: &[(&str, &str)], column: &str) -> f64 {
     found[0][result].parse().expect("a number")
 }
 
-/// Each figure of ours in README's table stands on the page that its row links to; the accuracies of the first row, the
-/// baseline and the ceilings are those that the sweeps wrote (docs/results/flow.md has the commands).
+/// Each figure of ours in README's table stands on the page that its row links to; the accuracies of the first three
+/// rows, the baseline and the ceilings are those that the sweeps wrote (docs/results/flow.md has the commands).
 #[test]
 fn figures_of_the_readme_are_those_of_its_pages_and_sweeps() {
     let read = |page: &str| std::fs::read_to_string(root().join(page)).expect("a page");
@@ -264,7 +264,15 @@ fn figures_of_the_readme_are_those_of_its_pages_and_sweeps() {
         )
     };
     let samples = taught("Accuracy", "samples");
-    let shapes = |epsilon| value(&field, &[("epsilon", epsilon)], &samples);
+    let of = |dataset, public, epsilon| {
+        let run = [
+            ("dataset", dataset),
+            ("public", public),
+            ("epsilon", epsilon),
+        ];
+        value(&field, &run, &samples)
+    };
+    let shapes = |epsilon| of("mnist", "shapes", epsilon);
     let alone = "public records alone, varied as the samples are";
     let alone = taught("Baseline: accuracy", alone);
     let real = taught("Reads private records: accuracy", "private records");
@@ -276,6 +284,11 @@ fn figures_of_the_readme_are_those_of_its_pages_and_sweeps() {
         (
             decimals(rows[0][1]),
             vec![shapes("0.2"), shapes("1"), shapes("10")],
+        ),
+        (decimals(rows[1][1]), vec![of("mnist", "glyphs", "1")]),
+        (
+            decimals(rows[2][1]),
+            vec![of("fashion-mnist", "shapes", "1")],
         ),
         (
             decimals(rows[1][2]),
