@@ -25,12 +25,12 @@ impl Values {
         }
     }
 
-    /// Values with their own sensitivity, or with a `declared` one where a paper's is asked for.
-    pub(crate) fn of(groups: &[SensitiveVector], declared: Option<f64>) -> Self {
+    /// Values with their own sensitivity.
+    pub(crate) fn of(groups: &[SensitiveVector]) -> Self {
         let own = groups.iter().map(SensitiveVector::l2_sensitivity_upper);
         let own = own.fold(0.0, f64::max);
         let groups: Vec<Vec<f64>> = groups.iter().map(|g| g.before_noise().to_vec()).collect();
-        Self::new(&groups, declared.unwrap_or(own))
+        Self::new(&groups, own)
     }
 
     /// How far the values may move, as declared.

@@ -494,25 +494,14 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
 /// epochs at 0.67 and 0.8 times its norm `w`, for which it claims epsilon 10 and 5. Over the
 /// sensitivity of a tight frame the noise is 0.854 and 1.020 (`w` with the quantile at
 /// `1 - delta / 2`, as in the reference vectors), or 0.848 and 1.013 (at `1 - delta`, as equation 23 is
-/// written, `--paper-noise`): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the
-/// ledger.
+/// written): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the ledger.
 #[test]
 fn the_published_settings_cost_less_than_published() {
     for (noise, epochs, steps, expected) in [
-        (
-            ["--noise-multiplier", "0.8540023675436936"],
-            "35",
-            4200,
-            5.5163,
-        ),
-        (
-            ["--noise-multiplier", "1.0197043194551565"],
-            "20",
-            2400,
-            2.7799,
-        ),
-        (["--paper-noise", "0.67"], "35", 4200, 5.6013),
-        (["--paper-noise", "0.8"], "20", 2400, 2.8136),
+        ("0.8540023675436936", "35", 4200, 5.5163),
+        ("1.0197043194551565", "20", 2400, 2.7799),
+        ("0.8483", "35", 4200, 5.6013),
+        ("1.0129", "20", 2400, 2.8136),
     ] {
         let (_keep, out) = folder();
         let output = flow(&[
@@ -533,7 +522,7 @@ fn the_published_settings_cost_less_than_published() {
             "--run",
         ])
         .arg(&out)
-        .args(noise)
+        .args(["--noise-multiplier", noise])
         .output()
         .expect("the binary starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -594,108 +583,6 @@ fn a_folder_of_photographs_flows() {
     // Without its folder a run cannot resume, and says what it needs.
     let lost = flow(&["--dataset", "images"]).output().expect("starts");
     assert!(text(&lost.stderr).contains("--data-dir"));
-}
-
-#[test]
-fn a_sensitivity_that_may_fail_adds_to_delta_and_one_without_proof_is_no_promise() {
-    let papers = |sensitivity: &str, delta: &str| {
-        let (keep, out) = folder();
-        let more = [
-            "--steps",
-            "4",
-            "--frame",
-            "iid",
-            "--sensitivity",
-            sensitivity,
-        ];
-        let mut command = flow(&[
-            "--records",
-            "400",
-            "--public-records",
-            "200",
-            "--quick-scores",
-        ]);
-        command.args(["--public-epochs", "1", "--delta", delta]);
-        command
-            .args([RESAMPLED, &more].concat())
-            .arg("--run")
-            .arg(&out);
-        (keep, out, command.output().expect("the binary starts"))
-    };
-    // The noise's own delta and four failures: 5e-4 of at most 1/400.
-    let (_keep, out, output) = papers("paper-bernstein", "1e-4");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let entries = Ledger::read(&out.join("ledger.jsonl"))
-        .expect("a ledger")
-        .entries;
-    assert!(entries.iter().all(|e| e.failure_probability == 1e-4));
-    let message = text(&output.stdout);
-    let first = message
-        .lines()
-        .find(|l| l.starts_with("privacy"))
-        .expect("a promise");
-    let parts = "delta 5e-4 in all (1e-4 of the noise, 4 times 1e-4";
-    assert!(first.contains(parts), "{first}");
-    assert!(
-        message.contains(", 5e-4)-differentially private"),
-        "{message}"
-    );
-    // The noise's own delta is 0.04/n: what is left open is that of all.
-    let loose = "delta is about 0.2/n for n = 400";
-    assert!(message.contains(loose), "{message}");
-    let run = json(&out.join("run.json"));
-    assert_eq!(
-        (&run["plan"]["delta"], &run["private"]),
-        (&5e-4.into(), &true.into())
-    );
-    assert!(
-        run["warnings"][0]
-            .as_str()
-            .expect("text")
-            .contains("no bound")
-    );
-    assert!(run["warnings"][1].as_str().expect("text").contains(loose));
-
-    // Below 1/n by itself, and not with the failures of the steps.
-    let (_keep, out, output) = papers("paper-bernstein", "2e-3");
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    let message = text(&output.stderr).replace(['\n', '\u{2502}'], " ");
-    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
-        "0.01 in all",
-        "0.002 of the noise",
-        "each of 4 releases",
-        "1/n = 0.0025",
-        "below 5e-4",
-    ] {
-        assert!(message.contains(words), "{words}: {message}");
-    }
-    assert!(!out.exists());
-
-    let (_keep, out, output) = papers("paper-clt", "1e-4");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let entries = Ledger::read(&out.join("ledger.jsonl"))
-        .expect("a ledger")
-        .entries;
-    assert!(entries.iter().all(|e| e.failure_probability == 1.0));
-    let message = text(&output.stdout);
-    let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
-    assert!(
-        promises.all(|l| l.starts_with("privacy   NOT PRIVATE, because")),
-        "{message}"
-    );
-    let run = json(&out.join("run.json"));
-    assert_eq!(
-        (&run["plan"]["delta"], &run["private"]),
-        (&1.0.into(), &false.into())
-    );
-    let sentence = run["privacy"].as_str().expect("text");
-    assert!(
-        sentence.starts_with("NOT PRIVATE, because the sensitivity"),
-        "{sentence}"
-    );
-    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
-    assert!(page.contains("Not private: the sensitivity is no bound"));
 }
 
 /// Judging fails, as where it is interrupted: the steps are not made again.
@@ -930,8 +817,6 @@ fn bad_input_is_refused_by_name() {
         ),
         ("--records 999999", "--records 999999"),
         ("--step-size -1", "--step-size -1"),
-        ("--sensitivity paper-clt", "--sensitivity"),
-        ("--paper-noise 0.67", "--paper-noise 0.67"),
         ("--final-step 0", "--final-step 0"),
         (
             "--mechanism fixed --moments-share 0.3",

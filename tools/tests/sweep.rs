@@ -130,7 +130,7 @@ const PRIVATE: &str = r#"#!/bin/sh
 for run in "$@"; do :; done
 case "$*" in *"--epsilon 2"*) score=0.2; z=8.0;; *) score=0.1; z=4.0;; esac
 event="{\"type\":\"gaussian\",\"noise_multiplier\":$z}"
-case "$*" in *--plan*) echo "{\"private\":true,\"event\":{\"type\":\"composed\",\"events\":[$event]},\"neighbours\":\"replace_one\",\"delta\":1e-5,\"failure_probability\":0.0,\"releases\":2}"; exit 0;; esac
+case "$*" in *--plan*) echo "{\"private\":true,\"event\":{\"type\":\"composed\",\"events\":[$event]},\"neighbours\":\"replace_one\",\"delta\":1e-5,\"releases\":2}"; exit 0;; esac
 [ -e "$run/run.json" ] && exit 0
 mkdir -p "$run" && echo 'dataset = "x"' > "$run/config.toml"
 echo "{\"event\":$event,\"count\":2,\"neighbours\":\"replace_one\"}" > "$run/ledger.jsonl"

@@ -148,24 +148,6 @@ pub enum DpError {
         /// The name.
         name: String,
     },
-    /// Delta in all is one record's share or more.
-    #[error(
-        "delta is {} in all ({} of the noise, and {} at each of {releases} releases, where the \
-         sensitivity may fail), and must be below 1/n = {}, n = {records} private records",
-        upper(*total), upper(*delta), upper(*failure_probability), lower(1.0 / *records)
-    )]
-    DeltaInAll {
-        /// Delta in all.
-        total: f64,
-        /// Delta of the noise.
-        delta: f64,
-        /// The probability that the sensitivity of one release is exceeded.
-        failure_probability: f64,
-        /// Releases of the plan.
-        releases: u64,
-        /// Private records, or what public numbers presume of them.
-        records: f64,
-    },
     /// The gradient that reached the mechanism holds a NaN or an infinity.
     // How many are not is a function of private records.
     #[error("the clipped gradient is not finite in some of {total} entries: nothing was released")]

@@ -283,7 +283,6 @@ fn a_ledger_replays_to_the_same_epsilon() {
         count: 1,
         neighbours: Neighbours::ReplaceOne,
         secret_noise: true,
-        failure_probability: 0.0,
         sensitivity: None,
         deviation: None,
     };

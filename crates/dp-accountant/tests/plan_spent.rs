@@ -23,7 +23,6 @@ fn release(event: &Event, count: u64) -> LedgerEntry {
         neighbours: Neighbours::ReplaceOne,
         sensitivity: None,
         deviation: None,
-        failure_probability: 0.0,
         secret_noise: true,
     }
 }

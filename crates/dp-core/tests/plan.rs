@@ -427,24 +427,6 @@ fn plans_that_cannot_be_kept_are_refused() {
 }
 
 #[test]
-fn failures_of_a_sensitivity_add_to_delta() {
-    let plan = |failure_probability| TrainingPlan {
-        failure_probability,
-        ..TrainingPlan::within(1.0, 1e-5, 9, fixed()).and("moments", ReleaseNoise::Share(0.1))
-    };
-    let some = plan(1e-6).check().unwrap();
-    assert!((some.delta_in_all(0) - 2e-5).abs() < 1e-12);
-    assert!((some.delta_in_all(15) - 2.5e-5).abs() < 1e-12);
-    assert!(!some.is_unproved());
-    let message = plan(1e-4).check().unwrap_err().to_string();
-    names(&message, &["10 releases", "1e-4", "n = 5000"]);
-    // Where nothing is proved, nothing is promised.
-    let none = plan(1.0).check().unwrap();
-    assert!(none.is_unproved());
-    assert_eq!(none.delta_in_all(0), 1.0);
-}
-
-#[test]
 fn samplers_tell_the_accountant_what_they_do() {
     let read = |sampler: BatchSampler| {
         (

@@ -193,7 +193,6 @@ mod tests {
             neighbours: Neighbours::ReplaceOne,
             sensitivity: None,
             deviation: None,
-            failure_probability: 0.0,
             secret_noise: true,
         }
     }

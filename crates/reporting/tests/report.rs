@@ -90,19 +90,6 @@ fn what_a_run_is_worth_follows_the_worse_of_its_files() {
     let bare = standing("c", Some(&private), Some(bare));
     assert_eq!(bare.standing, Standing::KnownNoise);
 
-    let mut failing = step(0.1, true);
-    failing["failure_probability"] = json!(1.0);
-    let unproved = standing("g", Some(&private), Some(failing.to_string()));
-    assert_eq!(unproved.standing, Standing::MayFail);
-    assert!(
-        unproved.sentence.contains("is no bound"),
-        "{}",
-        unproved.sentence
-    );
-    failing["failure_probability"] = json!(1e-6);
-    let bounded = standing("h", Some(&private), Some(failing.to_string()));
-    assert_eq!(bounded.standing, Standing::Private);
-
     let mut seeded = private.clone();
     seeded["private"] = json!(false);
     assert_eq!(

@@ -100,7 +100,7 @@ impl Generate {
         };
         let rows = self.rows(&self.records.gather(&drawn)?, &self.groups(&drawn));
         let projected = project(&rows, &slices, self.region()?).map_err(Failure::failed)?;
-        let values = Values::of(&[projected], None);
+        let values = Values::of(&[projected]);
         let released = release_step(&mut self.releaser, draw, &[drawn.len()], values, ledger)?;
         let (values, deviation) = (released.groups.concat(), released.deviation);
         let target = NoisyProjections::from_released(values, slices, deviation);

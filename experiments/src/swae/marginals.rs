@@ -161,7 +161,7 @@ fn drawn_latents(
 fn counted(queries: &[MarginalQuery], latents: &[&[f32]]) -> Result<Values, Failure> {
     let counted = queries.iter().zip(latents);
     let counted: Result<Vec<_>, _> = counted.map(|(query, rows)| query.measure(rows)).collect();
-    Ok(Values::of(&counted.map_err(Failure::failed)?, None))
+    Ok(Values::of(&counted.map_err(Failure::failed)?))
 }
 
 #[cfg(test)]

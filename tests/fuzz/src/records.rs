@@ -14,11 +14,7 @@ pub(super) const PARSERS: &[Parser] = &[
         name: "ledger",
         read: |bytes, _| {
             if let Ok(entries) = Entries::parse(text(bytes)) {
-                let _ = (
-                    entries.releases(),
-                    entries.failure_probability(),
-                    entries.event(),
-                );
+                let _ = (entries.releases(), entries.event());
             }
         },
         seeds: || vec![LEDGER.as_bytes().to_vec()],

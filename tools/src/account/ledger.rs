@@ -35,19 +35,6 @@ pub(super) fn ledger(asked: &LedgerFlags) -> Result<(), Failure> {
             json!("cut short by a kill before their release left; passed over"),
         );
     }
-    let failure = found.failure_probability();
-    if failure > 0.0 {
-        answer.push("failure_probability", json!(failure));
-        answer.push("delta_in_all", json!((asked.delta + failure).min(1.0)));
-        answer.push(
-            "sensitivity",
-            json!(if failure < 1.0 {
-                "a published value that holds with high probability, no bound: its failure adds to delta"
-            } else {
-                "no bound, with any probability: this run is not private"
-            }),
-        );
-    }
     let secret = found.has_secret_noise();
     answer.push("secret_noise", json!(secret));
     if !secret {

@@ -48,7 +48,6 @@ struct Planned {
     event: Option<Event>,
     neighbours: Option<Neighbours>,
     delta: Option<f64>,
-    failure_probability: Option<f64>,
     releases: Option<u64>,
 }
 
@@ -260,13 +259,12 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
             event: Some(event),
             neighbours: Some(neighbours),
             delta: Some(own),
-            failure_probability: Some(0.0),
             releases: Some(count),
         } = plan
         else {
             return Err(Failure::input(
-                "a cell promises nothing, or has a sensitivity that may fail",
-                "let every cell be private, with a proved sensitivity and secret noise",
+                "a cell promises nothing",
+                "let every cell be private, with secret noise",
             ));
         };
         if !events.contains(event) {
@@ -398,7 +396,7 @@ fn draw(
 fn more_than_planned(run: &Path, planned: u64) -> Result<Option<Event>, Failure> {
     let entries = entries(run)?;
     let shown = format!("{}: its ledger", run.display());
-    if !entries.has_secret_noise() || entries.failure_probability() > 0.0 {
+    if !entries.has_secret_noise() {
         return Err(Failure::failed(format!("{shown} promises nothing")));
     }
     if entries.releases() < planned {
@@ -516,7 +514,6 @@ fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure
             neighbours: promise.neighbours,
             sensitivity: None,
             deviation: None,
-            failure_probability: 0.0,
             secret_noise: true,
         };
         if count > 0 {
@@ -591,7 +588,6 @@ mod tests {
             event: Some(Event::Gaussian { noise_multiplier }),
             neighbours: Some(Neighbours::ReplaceOne),
             delta: Some(1e-5),
-            failure_probability: Some(0.0),
             releases: Some(1),
         }
     }
@@ -614,10 +610,6 @@ mod tests {
             },
             Planned {
                 event: None,
-                ..plan(3.0)
-            },
-            Planned {
-                failure_probability: Some(1e-9),
                 ..plan(3.0)
             },
             Planned {

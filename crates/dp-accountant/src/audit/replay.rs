@@ -340,7 +340,6 @@ mod tests {
                 neighbours: Neighbours::ReplaceOne,
                 sensitivity: Some(2.0),
                 deviation: Some(4.0),
-                failure_probability: 0.0,
                 secret_noise: false,
             };
             let sum = |k: usize| batch.iter().map(|i| records[*i][k]).sum::<f64>();

@@ -18,7 +18,6 @@
 //!     neighbours: Neighbours::ReplaceOne,
 //!     sensitivity: Some(2.0),
 //!     deviation: Some(2.0),
-//!     failure_probability: 0.0,
 //!     secret_noise: true,
 //! })?;
 //!
@@ -99,12 +98,6 @@ impl Entries {
     /// As [`replay`].
     pub fn event(&self) -> Accounted<Event> {
         replay(&self.entries)
-    }
-
-    /// The probability, at most, that the sensitivity of any release is exceeded: to be added to delta.
-    pub fn failure_probability(&self) -> f64 {
-        let failures = |entry: &LedgerEntry| entry.failure_probability * entry.count as f64;
-        self.entries.iter().map(failures).sum::<f64>().min(1.0)
     }
 
     /// Whether the noise of all of them was secret.

@@ -36,7 +36,6 @@ pub struct CheckedPlan {
     pub(super) steps: u64,
     pub(super) noise_multiplier: f64,
     pub(super) delta: f64,
-    pub(super) failure_probability: f64,
     pub(super) epsilon_upper: f64,
     pub(super) closed_form: bool,
 }
@@ -98,26 +97,9 @@ impl CheckedPlan {
         self.steps + self.releases.len() as u64
     }
 
-    /// The delta of the noise.
+    /// The delta of the guarantee.
     pub fn delta(&self) -> f64 {
         self.delta
-    }
-
-    /// The probability that the sensitivity of one release is exceeded; 1 where nothing is proved of it.
-    pub fn failure_probability(&self) -> f64 {
-        self.failure_probability
-    }
-
-    /// Whether no bound on the sensitivity is proved, with any probability.
-    pub fn is_unproved(&self) -> bool {
-        self.failure_probability >= 1.0
-    }
-
-    /// Delta in all: that of the noise, and the failures of so many releases, or of those planned where that
-    /// is more.
-    pub fn delta_in_all(&self, releases: u64) -> f64 {
-        let releases = releases.max(self.releases_in_all());
-        (self.delta + self.failure_probability * releases as f64).min(1.0)
     }
 
     /// An upper bound on the epsilon of the whole plan.

@@ -50,9 +50,6 @@ pub struct TrainingPlan {
     pub noise: Noise,
     /// What else is released of the same records, such as moments after training.
     pub releases: Vec<PlannedRelease>,
-    /// The probability, over public randomness, that the sensitivity of one release is exceeded: 0 for a
-    /// proved bound; 1 where nothing is proved, so that nothing is promised.
-    pub failure_probability: f64,
 }
 
 impl TrainingPlan {
@@ -64,7 +61,6 @@ impl TrainingPlan {
             delta,
             noise: Noise::TargetEpsilon(epsilon),
             releases: Vec::new(),
-            failure_probability: 0.0,
         }
     }
 
@@ -79,13 +75,12 @@ impl TrainingPlan {
     ///
     /// `delta` must lie in `(0, 1/n)` for `n` records, or as many as public numbers presume where their number is
     /// private: at `1/n` a mechanism that publishes one
-    /// record outright would pass. So must delta in all, with the failures of the sensitivities, unless
-    /// nothing is proved of them.
+    /// record outright would pass.
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`], [`DpError::SameName`] and [`DpError::DeltaInAll`] name what is refused and
-    /// its bound; the accountant's own refusals are passed on.
+    /// [`DpError::OutOfRange`] and [`DpError::SameName`] name what is refused and its bound; the accountant's
+    /// own refusals are passed on.
     pub fn check(self) -> Result<CheckedPlan, DpError> {
         // Public, or what public numbers presume: a refusal may name it.
         let records = self.sampler.presumed_records();
@@ -97,10 +92,6 @@ impl TrainingPlan {
             ));
         }
         check_delta(self.delta, records)?;
-        let failure = self.failure_probability;
-        if !(0.0..=1.0).contains(&failure) {
-            return Err(out_of_range("failure probability", failure, "in [0, 1]"));
-        }
         let releases = self.releases.into_iter().map(Due::of);
         let releases = releases.collect::<Result<Vec<_>, _>>()?;
         for (place, release) in releases.iter().enumerate() {
@@ -145,7 +136,7 @@ impl TrainingPlan {
             }
         };
         let epsilon_upper = accountant.epsilon(&total(noise_multiplier), self.delta)?;
-        let plan = CheckedPlan {
+        Ok(CheckedPlan {
             step: step(noise_multiplier),
             releases: releases
                 .into_iter()
@@ -158,20 +149,8 @@ impl TrainingPlan {
             steps: self.steps,
             noise_multiplier,
             delta: self.delta,
-            failure_probability: failure,
             epsilon_upper,
             closed_form,
-        };
-        let (in_all, total) = (plan.releases_in_all(), plan.delta_in_all(0));
-        if plan.is_unproved() || total < 1.0 / records {
-            return Ok(plan);
-        }
-        Err(DpError::DeltaInAll {
-            total,
-            delta: plan.delta,
-            failure_probability: failure,
-            releases: in_all,
-            records,
         })
     }
 }

@@ -356,7 +356,6 @@ impl Releaser {
             neighbours: self.plan.neighbours(),
             sensitivity: Some(sensitivity),
             deviation: Some(deviation),
-            failure_probability: self.plan.failure_probability(),
             secret_noise: self.noise.is_secret(),
         })?;
         // The key that made this noise is gone from memory before the value leaves.

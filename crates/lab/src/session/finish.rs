@@ -39,7 +39,7 @@ impl Session {
             _ => Map::new(),
         };
         resolved.retain(|_, value| !value.is_null());
-        let mut warnings = promise.warnings(&self.ledger);
+        let mut warnings = promise.warnings();
         warnings.extend(self.warnings.iter().cloned().chain(report.warnings));
         let more = report.more.into_iter();
         let file = RunFile {
@@ -50,8 +50,8 @@ impl Session {
             settings: resolved,
             records: Some(experiment.data().private as u64),
             privacy: privacy.clone(),
-            private: promise.promises(&self.ledger),
-            plan: promise.in_run_file(&self.ledger),
+            private: promise.promises(),
+            plan: promise.in_run_file(),
             releases: Some(self.ledger.releases()),
             training_seconds: Some(self.seconds),
             command: Some(self.folder.command(&super::program::<E>())),

@@ -156,12 +156,11 @@ fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Fa
     Ok(json!({
         "experiment": E::NAME,
         "records": experiment.data().private,
-        "private": plan.is_some_and(|plan| !plan.is_unproved()) && settings.insecure_noise_seed().is_none(),
+        "private": plan.is_some() && settings.insecure_noise_seed().is_none(),
         "event": plan.map(|plan| plan.event()),
         "neighbours": plan.map(|plan| plan.neighbours()),
         "epsilon_upper": plan.map(|plan| plan.epsilon_upper()),
         "delta": plan.map(|plan| plan.delta()),
-        "failure_probability": plan.map(|plan| plan.failure_probability()),
         "releases": plan.map(|plan| plan.releases_in_all()),
     }))
 }

@@ -54,9 +54,6 @@ pub struct Promise<'a> {
     pub elsewhere: &'a [String],
 }
 
-const UNPROVED: &str = "The sensitivity is paper-clt: a limit for many slices, taken as if it were \
-                        reached, and no bound. Nothing is promised.";
-
 impl Promise<'_> {
     /// The first lines of a run: what it promises, before anything is done.
     pub fn announcement(&self) -> Vec<String> {
@@ -66,10 +63,10 @@ impl Promise<'_> {
         let releases = plan.releases_in_all();
         let mut lines = vec![
             format!(
-                "privacy   {}epsilon {} at {}; neighbours: {}; accountant: {}",
-                self.no_promise(plan, releases).unwrap_or_default(),
+                "privacy   {}epsilon {} at delta {}; neighbours: {}; accountant: {}",
+                self.no_promise().unwrap_or_default(),
                 upper(plan.epsilon_upper()),
-                delta(plan, releases),
+                upper(plan.delta()),
                 self.neighbours(plan),
                 plan.accountant()
             ),
@@ -78,7 +75,7 @@ impl Promise<'_> {
                 plan.noise_multiplier()
             ),
         ];
-        let loose = self.loose(plan, releases);
+        let loose = self.loose(plan);
         lines.extend(loose.map(|note| format!("note      {note}")));
         lines
     }
@@ -88,20 +85,14 @@ impl Promise<'_> {
         let Some((plan, spent)) = self.plan.zip(spent) else {
             return self.wording.without_noise.clone();
         };
-        let counted = counted(plan, ledger);
-        let parts = if plan.failure_probability() > 0.0 {
-            format!("; {}", delta(plan, counted))
-        } else {
-            String::new()
-        };
         let elsewhere: String = self.elsewhere.iter().map(|w| format!(" {w}")).collect();
         format!(
-            "{}({}, {})-differentially private{parts}; neighbours: {}; {}; accountant: {} (upper \
+            "{}({}, {})-differentially private; neighbours: {}; {}; accountant: {} (upper \
              bound); {} releases in the ledger, which cover {}. Public: {}. Not covered: the choice of \
              hyperparameters.{elsewhere}",
-            self.no_promise(plan, counted).unwrap_or_default(),
+            self.no_promise().unwrap_or_default(),
             upper(spent),
-            upper(claimed(plan, counted)),
+            upper(plan.delta()),
             self.neighbours(plan),
             drawn(plan),
             plan.accountant(),
@@ -112,15 +103,15 @@ impl Promise<'_> {
     }
 
     /// Whether anything is promised.
-    pub fn promises(&self, ledger: &Ledger) -> bool {
+    pub fn promises(&self) -> bool {
         match self.plan {
-            Some(plan) => self.no_promise(plan, counted(plan, ledger)).is_none(),
+            Some(_) => self.no_promise().is_none(),
             None => self.wording.reads_nothing,
         }
     }
 
     /// The plan, for `run.json`.
-    pub fn in_run_file(&self, ledger: &Ledger) -> Option<Plan> {
+    pub fn in_run_file(&self) -> Option<Plan> {
         let plan = self.plan?;
         let step = match plan.steps() {
             0 => json!(Event::Gaussian {
@@ -135,7 +126,7 @@ impl Promise<'_> {
         };
         Some(Plan {
             epsilon_upper: Some(plan.epsilon_upper()),
-            delta: Some(plan.delta_in_all(counted(plan, ledger))),
+            delta: Some(plan.delta()),
             accountant: Some(plan.accountant().to_string()),
             neighbours: Some(self.neighbours(plan)),
             noise_multiplier: Some(plan.noise_multiplier()),
@@ -150,52 +141,23 @@ impl Promise<'_> {
     }
 
     /// What a reader must know of the promise.
-    pub fn warnings(&self, ledger: &Ledger) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.elsewhere.to_vec();
-        let Some(plan) = self.plan else {
-            return warnings;
-        };
-        let failure = plan.failure_probability();
-        if failure >= 1.0 {
-            warnings.push(UNPROVED.into());
-        } else if failure > 0.0 {
-            warnings.push(format!(
-                "The sensitivity is a paper's high-probability value, no bound: each release adds {} to \
-                 delta.",
-                upper(failure)
-            ));
-        }
-        warnings.extend(self.loose(plan, counted(plan, ledger)));
+        warnings.extend(self.plan.and_then(|plan| self.loose(plan)));
         warnings
     }
 
     /// How a sentence about epsilon starts that must not be taken for a promise; nothing where it is one.
-    fn no_promise(&self, plan: &CheckedPlan, releases: u64) -> Option<String> {
-        let known = self
-            .insecure_noise_seed
-            .map(|_| "the noise comes from a known seed".to_string());
-        let total = plan.delta_in_all(releases);
-        let other = if plan.is_unproved() {
-            Some("the sensitivity is paper-clt, of which nothing is proved".to_string())
-        } else if total * self.records as f64 >= 1.0 && plan.failure_probability() > 0.0 {
-            // Refused at the start; a run that was killed may have made more releases than planned.
-            Some(format!(
-                "the failures of its sensitivity bring delta to {}, which is 1/n or more",
-                upper(total)
-            ))
-        } else {
-            None
-        };
-        let why: Vec<String> = known.into_iter().chain(other).collect();
-        (!why.is_empty()).then(|| {
-            let why = why.join(" and ");
-            format!("NOT PRIVATE, because {why}. Without that it would be: ")
+    fn no_promise(&self) -> Option<String> {
+        self.insecure_noise_seed.map(|_| {
+            "NOT PRIVATE, because the noise comes from a known seed. Without that it would be: "
+                .into()
         })
     }
 
     /// What the delta that is claimed leaves open, where that is much.
-    fn loose(&self, plan: &CheckedPlan, releases: u64) -> Option<String> {
-        loose_delta(claimed(plan, releases), self.records as f64)
+    fn loose(&self, plan: &CheckedPlan) -> Option<String> {
+        loose_delta(plan.delta(), self.records as f64)
     }
 
     /// The neighbour relation in words.
@@ -233,11 +195,6 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
     plan.map(spent).transpose().map_err(Failure::failed)
 }
 
-/// Releases that count: those of the ledger, and never fewer than planned.
-fn counted(plan: &CheckedPlan, ledger: &Ledger) -> u64 {
-    ledger.releases().max(plan.releases_in_all())
-}
-
 /// How private records come into a release.
 fn drawn(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
@@ -252,32 +209,4 @@ fn drawn(plan: &CheckedPlan) -> &'static str {
         }
         BatchSampler::All(_) => "each step is of all private records",
     }
-}
-
-/// The delta that a promise claims over so many releases: for `paper-clt` that of the noise alone, as the paper
-/// counts it.
-fn claimed(plan: &CheckedPlan, releases: u64) -> f64 {
-    if plan.is_unproved() {
-        plan.delta()
-    } else {
-        plan.delta_in_all(releases)
-    }
-}
-
-/// Delta in words, with what it is made of where it is not the noise's alone.
-fn delta(plan: &CheckedPlan, releases: u64) -> String {
-    let failure = plan.failure_probability();
-    let noise = upper(plan.delta());
-    if failure == 0.0 {
-        return format!("delta {noise}");
-    }
-    if plan.is_unproved() {
-        return format!("delta {noise} of the noise alone");
-    }
-    format!(
-        "delta {} in all ({noise} of the noise, {releases} times {} for the failure of the sensitivity \
-         at a release)",
-        upper(plan.delta_in_all(releases)),
-        upper(failure)
-    )
 }

@@ -10,6 +10,7 @@ use crate::diagnostic::Failure;
 
 /// One line of `ledger.jsonl`, as `dp_accountant::ledger` writes it.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Line {
     event: Value,
     count: u64,
@@ -19,8 +20,6 @@ struct Line {
     sensitivity: Option<f64>,
     #[serde(default)]
     deviation: Option<f64>,
-    #[serde(default)]
-    failure_probability: f64,
     #[serde(default = "yes")]
     secret_noise: bool,
 }
@@ -64,8 +63,6 @@ pub struct Group {
     pub sensitivity: Option<Span>,
     /// Standard deviations of the noise.
     pub deviation: Option<Span>,
-    /// The probability that the sensitivity of one release is exceeded; 1 where nothing is proved of it.
-    pub failure_probability: f64,
     /// Whether the noise was secret.
     pub secret_noise: bool,
     /// First and last line of each uninterrupted run of lines: the phases in which it was released.
@@ -108,7 +105,6 @@ impl LedgerSummary {
         let same = |group: &&mut Group| {
             group.event == line.event
                 && group.neighbours == line.neighbours
-                && group.failure_probability == line.failure_probability
                 && group.secret_noise == line.secret_noise
         };
         if let Some(group) = self.groups.iter_mut().find(same) {
@@ -127,28 +123,15 @@ impl LedgerSummary {
             neighbours: line.neighbours,
             sensitivity: Span::with(None, line.sensitivity),
             deviation: Span::with(None, line.deviation),
-            failure_probability: line.failure_probability,
             secret_noise: line.secret_noise,
             phases: vec![(number, number)],
         });
     }
 
-    /// Whether all noise was secret, every release had some, and sensitivities hold with some
-    /// probability over all releases.
-    pub fn is_private(&self) -> bool {
-        self.has_secret_noise() && self.failure_probability() < 1.0
-    }
-
     /// Whether all noise was secret and every release had some.
-    pub fn has_secret_noise(&self) -> bool {
+    pub fn is_private(&self) -> bool {
         self.groups
             .iter()
             .all(|group| group.secret_noise && !super::event::is_bare(&group.event))
-    }
-
-    /// The probability, at most, that the sensitivity of any release is exceeded.
-    pub fn failure_probability(&self) -> f64 {
-        let failures = |group: &Group| group.failure_probability * group.count as f64;
-        self.groups.iter().map(failures).sum::<f64>().min(1.0)
     }
 }

@@ -79,7 +79,6 @@ struct Release {
     deviation: String,
     neighbours: String,
     phases: String,
-    failure_probability: f64,
     secret_noise: bool,
 }
 
@@ -110,7 +109,6 @@ impl Release {
                 .map_or_else(missing, |s| range(s.low, s.high, shown)),
             neighbours: group.neighbours.as_deref().map_or_else(missing, neighbours),
             phases: phases.join(", "),
-            failure_probability: group.failure_probability,
             secret_noise: group.secret_noise,
         }
     }

@@ -15,8 +15,6 @@ pub enum Standing {
     Private,
     /// The noise came from a known seed: whoever knows it can take it off.
     KnownNoise,
-    /// The sensitivity that the noise was made for may be exceeded.
-    MayFail,
     /// Trained without privacy.
     NotPrivate,
     /// Cut off before it could say.
@@ -29,7 +27,6 @@ impl Standing {
         match self {
             Self::Private => "Differentially private",
             Self::KnownNoise => "Not private: the noise is known",
-            Self::MayFail => "Not private: the sensitivity is no bound",
             Self::NotPrivate => "Not private",
             Self::Unfinished => "Unfinished: nothing is promised",
         }
@@ -57,12 +54,8 @@ impl Statement {
         let sentence = match &record.run {
             None => unfinished(record),
             Some(run) if run.private && standing != Standing::Private => format!(
-                "run.json says that this run is private, but its ledger shows {}. What run.json says: {}",
-                if record.ledger.has_secret_noise() {
-                    "a sensitivity that is no bound"
-                } else {
-                    "noise from a known seed, or none"
-                },
+                "run.json says that this run is private, but its ledger shows noise from a known seed, or none. What \
+                 run.json says: {}",
                 run.privacy
             ),
             Some(run) => run.privacy.clone(),
@@ -100,7 +93,6 @@ fn standing(record: &RunRecord) -> Standing {
     match &run.plan {
         _ if run.private && ledger.is_private() => Standing::Private,
         None if !run.private => Standing::NotPrivate,
-        _ if ledger.has_secret_noise() && ledger.failure_probability() > 0.0 => Standing::MayFail,
         _ => Standing::KnownNoise,
     }
 }
@@ -136,8 +128,6 @@ fn unfinished(record: &RunRecord) -> String {
     }
     let known = if ledger.is_private() {
         ""
-    } else if ledger.has_secret_noise() {
-        " Their sensitivity is no bound, and nothing is promised."
     } else {
         " Some of them had no noise, or noise from a known seed, and hide nothing."
     };

@@ -121,7 +121,7 @@ fn is_private(record: &RunRecord) -> bool {
     match Statement::of(record).standing {
         Standing::Private => true,
         Standing::Unfinished => record.ledger.is_private(),
-        Standing::KnownNoise | Standing::MayFail | Standing::NotPrivate => false,
+        Standing::KnownNoise | Standing::NotPrivate => false,
     }
 }
 
@@ -137,11 +137,9 @@ fn neighbours(record: &RunRecord) -> Option<Neighbours> {
     serde_json::from_value(name.into()).ok()
 }
 
-/// By the accountant, from the ledgers, at the largest of the runs' deltas; what each sensitivity may fail by
-/// is added to it. None where a ledger is missing or no delta is known.
+/// By the accountant, from the ledgers, at the largest of the runs' deltas. None where a ledger is missing or no delta is known.
 fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError> {
-    let (mut releases, mut delta, mut failures, mut largest) =
-        (Entries::default(), None, 0.0, 0.0_f64);
+    let (mut releases, mut delta, mut largest) = (Entries::default(), None, 0.0_f64);
     for record in records {
         let text = read_text(&record.folder.join("ledger.jsonl"))
             .ok()
@@ -150,12 +148,10 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
         if own.entries.is_empty() {
             return Ok(None);
         }
-        let failure = own.failure_probability();
-        if let Some((epsilon, with_failure)) = plan(record) {
+        if let Some((epsilon, own_delta)) = plan(record) {
             largest = largest.max(epsilon);
-            delta = Some(delta.unwrap_or(0.0_f64).max(with_failure - failure));
+            delta = Some(delta.unwrap_or(0.0_f64).max(own_delta));
         }
-        failures += failure;
         releases.entries.extend(own.entries);
     }
     let Some(delta) = delta else {
@@ -165,7 +161,7 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     Ok(Some(Together::Private {
         // All of them are never reported to spend less than one.
         epsilon: epsilon.max(largest),
-        delta: (delta + failures).min(1.0),
+        delta,
         added: false,
     }))
 }

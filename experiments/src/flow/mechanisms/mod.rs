@@ -22,8 +22,7 @@ use swd::{Particles, Slices};
 
 use crate::objective::Frame;
 
-use super::Settings;
-use super::settings::{Mechanism, Norm};
+use super::settings::Mechanism;
 use super::train::Flow;
 
 use crate::particles::Target;
@@ -216,13 +215,6 @@ impl Flow {
         .map_err(Failure::failed)
     }
 
-    /// The sensitivity that a published setting declares; none for the proved one.
-    fn declared(&self) -> Result<Option<f64>, Failure> {
-        declared(&self.settings, self.groups.dim)?
-            .map(|norm| norm.for_radius(1.0).map_err(Failure::failed))
-            .transpose()
-    }
-
     /// Labels of particles that stand group after group.
     fn labels(&self) -> Option<Vec<usize>> {
         self.groups.classes.as_ref()?;
@@ -250,25 +242,6 @@ pub(crate) fn normalise(rows: &mut [f32], d: usize) {
         let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
         row.iter_mut().for_each(|x| *x /= norm);
     }
-}
-
-/// The papers' norm of the settings, if they ask for one.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where it is refused.
-pub(crate) fn declared(
-    settings: &Settings,
-    dim: usize,
-) -> Result<Option<swd::smoothed::paper::ProbableNorm>, Failure> {
-    let k = settings.flow_slices();
-    match settings.sensitivity {
-        Norm::Proved => return Ok(None),
-        Norm::PaperBernstein => swd::smoothed::paper::paper_bernstein(k, dim, settings.delta),
-        Norm::PaperClt => swd::smoothed::paper::paper_clt(k, dim, settings.delta),
-    }
-    .map(Some)
-    .map_err(|e| Failure::input(format!("--sensitivity: {e}"), "say --sensitivity proved"))
 }
 
 /// The steps at which the strip has a picture: 0, 1, a few in between, and the last.

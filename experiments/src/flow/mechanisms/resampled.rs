@@ -42,7 +42,7 @@ impl Flow {
             sizes.push(rows.len() / d);
             values.push(project(&rows, &slices, sphere).map_err(Failure::failed)?);
         }
-        let values = Values::of(&values, self.declared()?);
+        let values = Values::of(&values);
         let released = release_step(
             &mut self.releaser,
             draw,

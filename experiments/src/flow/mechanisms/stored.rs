@@ -130,7 +130,7 @@ impl Flow {
         if let Some(released) = stored(&mut self.releaser, RELEASE, session)? {
             return Ok(released);
         }
-        let values = Values::of(&measure(&self.groups.latents)?, self.declared()?);
+        let values = Values::of(&measure(&self.groups.latents)?);
         release_and_store(&mut self.releaser, RELEASE, &values, None, session)
     }
 }

@@ -1,4 +1,4 @@
-//! What settings are refused, and the published noise in terms of ours.
+//! What settings are refused.
 
 use lab::diagnostic::Failure;
 use lab::session::{bounded, positive};
@@ -6,41 +6,9 @@ use lab::session::{bounded, positive};
 use crate::objective::Frame;
 use crate::records::{COSINES, SHAPES};
 
-use super::{Mechanism, Norm, Part, Settings, Start};
+use super::{Mechanism, Part, Settings, Start};
 
 impl Settings {
-    /// The noise multiplier of a deviation of `share` times the `w(k, delta)` of Sebag et al. (2023,
-    /// equation 23, its quantile at `1 - delta`), over the proved sensitivity of a tight frame,
-    /// `sqrt(k/d)` in the same units.
-    pub(super) fn published(&self, share: f64) -> Result<f64, Failure> {
-        let refuse = |why: String| {
-            Failure::input(
-                format!("--paper-noise {share}: {why}"),
-                "leave it out, and give --epsilon or --noise-multiplier",
-            )
-        };
-        if !(share.is_finite() && share > 0.0) {
-            return Err(refuse("it must be positive and finite".into()));
-        }
-        if !self.mechanism.releases_each_step() {
-            let name = self.mechanism.name();
-            return Err(refuse(format!(
-                "published for resampled and generator, not for {name}"
-            )));
-        }
-        if self.frame != Frame::Tight || self.sensitivity != Norm::Proved {
-            return Err(refuse(
-                "the frame must be tight and the sensitivity proved".into(),
-            ));
-        }
-        let (k, d) = (self.flow_slices(), self.latent);
-        let paper =
-            swd::smoothed::paper::paper_clt(k, d, self.delta).map_err(|e| refuse(e.to_string()))?;
-        let proved =
-            swd::smoothed::tight_frame_sensitivity(k, d, 1.0).map_err(|e| refuse(e.to_string()))?;
-        Ok(share * paper.for_radius(1.0).map_err(Failure::failed)? / proved)
-    }
-
     pub(super) fn check_all(&self) -> Result<(), Failure> {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("noise-multiplier", self.noise_multiplier.unwrap_or(1.0))?;
@@ -123,11 +91,6 @@ impl Settings {
         }
         let holds = !self.mechanism.releases_each_step() || self.batch.is_some();
         bounded("batch", "(none)", holds, "given for this mechanism")?;
-        let proved = self.sensitivity == Norm::Proved;
-        let holds = proved || self.mechanism != Mechanism::Marginals;
-        bounded("sensitivity", "published", holds, "proved for counts")?;
-        let holds = proved || self.frame == Frame::Iid;
-        bounded("frame", "tight", holds, "iid for published sensitivities")?;
         let holds = !self.mechanism.moves() || self.step_count(1).max(self.epochs.unwrap_or(0)) > 0;
         bounded("steps", 0, holds, "at least 1")
     }

@@ -116,17 +116,3 @@ pub enum Covariances {
     /// Without what the noise adds to their eigenvalues.
     Denoised,
 }
-
-/// The sensitivity of noisy projections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Norm {
-    /// `2 r sigma_max(Theta)`, a bound for every pair of records.
-    Proved,
-    /// The Bernstein form of Rakotomamonjy and Ralaivola (2021, arXiv 2107.01848): fails with a probability that is
-    /// paid at each release.
-    PaperBernstein,
-    /// The central-limit form of Rakotomamonjy and Ralaivola and of Sebag et al. (2023, arXiv 2312.08227): **no
-    /// bound**.
-    PaperClt,
-}

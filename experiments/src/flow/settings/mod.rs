@@ -13,7 +13,7 @@ use crate::records::{COSINES, SHAPES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
-pub(crate) use kinds::{Covariances, Encoder, Labels, Mechanism, Norm, Part, Start};
+pub(crate) use kinds::{Covariances, Encoder, Labels, Mechanism, Part, Start};
 pub(crate) use unused::check_toy;
 
 lab::settings! {
@@ -79,9 +79,6 @@ lab::settings! {
         /// Slices drawn independently, or as a tight frame.
         #[flag(value_enum)]
         frame: Frame,
-        /// The sensitivity of noisy projections: proved, or a published one for comparison.
-        #[flag(value_enum)]
-        sensitivity: Norm,
         /// h: the step of the flow.
         step_size: f64,
         /// The last step's size as a share of the first; it falls along a line. `fixed` and `marginals`
@@ -126,10 +123,6 @@ lab::settings! {
         slices_per_step: usize,
     }
     switches {
-        /// Noise as Sebag et al. 2023 publish it, a multiple of their high-probability norm w(k, delta): the
-        /// multiplier over the proved sensitivity follows. 0.67 is their epsilon 10 on MNIST.
-        #[arg(long, conflicts_with_all = ["no_privacy", "noise_multiplier", "epsilon"])]
-        paper_noise: Option<f64>,
         /// One flow a class: samples come with labels.
         #[arg(long, overrides_with = "unconditional")]
         conditional: bool,
@@ -391,10 +384,6 @@ impl session::Settings for Settings {
         if common.epsilon.is_some() || own.noise_multiplier.is_some() {
             settings.epsilon = common.epsilon;
             settings.noise_multiplier = own.noise_multiplier;
-        }
-        if let Some(share) = own.paper_noise {
-            settings.epsilon = None;
-            settings.noise_multiplier = Some(settings.published(share)?);
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
         if common.no_privacy || mechanism == Mechanism::Public {

@@ -21,8 +21,6 @@ const EACH_STEP: &[Mechanism] = &[Resampled, Generator];
 const STORED: &[Mechanism] = &[Marginals, Fixed];
 /// Those that release statistics of all records of a group.
 const STATISTICS: &[Mechanism] = &[Marginals, Gaussian, Mixture];
-/// Those that release noisy projections.
-const PROJECTIONS: &[Mechanism] = &[Fixed, Resampled, Generator];
 
 /// Refuses flags that `mechanism` does not use, and those of public records where there are none.
 ///
@@ -70,7 +68,6 @@ pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
         ("private-part", own.private_part.is_some()),
         ("records", common.records.is_some()),
         ("public-records", own.public_records.is_some()),
-        ("paper-noise", own.paper_noise.is_some()),
         ("delta", common.delta.is_some()),
         ("moments-share", own.moments_share.is_some()),
         ("no-privacy", common.no_privacy),
@@ -96,7 +93,7 @@ pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
 }
 
 /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 18] {
+fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 17] {
     let (own, common) = (&arguments.own, &arguments.common);
     [
         ("epsilon", common.epsilon.is_some(), PRIVATE),
@@ -116,7 +113,6 @@ fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechan
         ("start", own.start.is_some(), &[Marginals]),
         ("bins", own.bins.is_some(), &[Marginals]),
         ("frame", own.frame.is_some(), STEPPING),
-        ("sensitivity", own.sensitivity.is_some(), PROJECTIONS),
         ("step-size", own.step_size.is_some(), FLOWS),
         ("final-step", own.final_step.is_some(), STORED),
         ("diffusion", own.diffusion.is_some(), FLOWS),
