@@ -79,11 +79,7 @@ const RUNS: &[(&str, &str, &str)] = &[
         "circle",
         "--method smoothed --epsilon 10",
     ),
-    (
-        "adapt",
-        "adapt",
-        "--epsilon 2 --self-train 3 --steps-per-release 5",
-    ),
+    ("adapt", "adapt", "--epsilon 2 --steps-per-release 5"),
     ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];
 

@@ -39,13 +39,7 @@ impl Adapt {
             let indices = drawn.concat();
             let labels = vec![TARGET; indices.len()];
             let rows = target.gather(&indices);
-            let weights = None;
-            Drawn {
-                rows,
-                labels,
-                weights,
-            }
-            .batch(device)
+            Drawn { rows, labels }.batch(device)
         };
         let (mut released, _) = self.training.gradient(&adversary, ledger, private)?;
         let public = self.training.gradients.public();
@@ -58,7 +52,6 @@ impl Adapt {
         let domain = Drawn {
             rows: drawn.rows.clone(),
             labels: vec![SOURCE; drawn.labels.len()],
-            weights: None,
         };
         let domain = domain.batch(device)?;
         let mut seen = public_gradient(&adversary, loss(), Vec::new(), &domain, device)?;

@@ -44,11 +44,11 @@ pub(crate) fn outputs(
 
 /// What a classifier says of a record.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Judged {
+struct Judged {
     /// The class with the largest logit, the first of equals.
-    pub class: usize,
+    class: usize,
     /// Its logits, with their logarithmic sum of exponentials taken away.
-    pub ln_probabilities: Vec<f64>,
+    ln_probabilities: Vec<f64>,
 }
 
 impl Judged {
@@ -64,11 +64,6 @@ impl Judged {
             ln_probabilities: from_largest.map(|x| x - sum.ln()).collect(),
         }
     }
-
-    /// The probability of its class.
-    pub(crate) fn confidence(&self) -> f64 {
-        self.ln_probabilities[self.class].exp()
-    }
 }
 
 /// What a classifier says of each record.
@@ -76,7 +71,7 @@ impl Judged {
 /// # Errors
 ///
 /// As [`outputs`].
-pub(crate) fn judged(
+fn judged(
     network: &Path,
     rows: &[f32],
     width: usize,

@@ -2,8 +2,7 @@
 //!
 //! Source records and their labels are public; target records are private and have no labels. What is read of them
 //! leaves as releases alone: noisy projections of their features (`matching`), or clipped and noisy gradients of a
-//! discriminator (`adversary`) or of their pseudo-labels (`selftrain`). All of a run's releases are steps of one
-//! plan, on batches of one sampler, with one ledger.
+//! discriminator (`adversary`). All of a run's releases are steps of one plan, on batches of one sampler, with one ledger.
 
 mod adversary;
 mod domains;
@@ -14,7 +13,6 @@ mod network;
 mod plan;
 mod public;
 mod report;
-mod selftrain;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSa
     FixedSizeSampler::new(records, batch).map_err(Failure::failed)
 }
 
-/// The checked plan: each release is one step, whatever it is of. None without noise or releases.
+/// The checked plan: each release is one step. None without noise or releases.
 ///
 /// # Errors
 ///
@@ -28,9 +28,9 @@ pub(crate) fn plan(
     settings: &Settings,
     sampler: FixedSizeSampler,
 ) -> Result<Option<CheckedPlan>, Failure> {
-    let Some(epsilon) = settings.epsilon.filter(|_| settings.releases() > 0) else {
+    let Some(epsilon) = settings.epsilon.filter(|_| settings.steps > 0) else {
         return Ok(None);
     };
-    let plan = TrainingPlan::within(epsilon, settings.delta, settings.releases(), sampler);
+    let plan = TrainingPlan::within(epsilon, settings.delta, settings.steps, sampler);
     plan.check().map(Some).map_err(refused_plan)
 }

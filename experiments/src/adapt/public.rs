@@ -30,13 +30,11 @@ pub(crate) struct Drawn {
     pub rows: Vec<f32>,
     /// One for each.
     pub labels: Vec<usize>,
-    /// What each counts, where the loss asks for it.
-    pub weights: Option<Vec<f32>>,
 }
 
 impl Drawn {
     /// Images varied, each in its own way.
-    pub(crate) fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
+    fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
         let Some(side) = side.filter(|_| strength > 0.0) else {
             return self;
         };
@@ -58,13 +56,11 @@ impl Drawn {
     pub(crate) fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
         let n = self.labels.len();
         let width = self.rows.len() / n.max(1);
-        let labels = self.labels.iter().map(|&label| label as f32);
-        let (targets, columns): (Vec<f32>, usize) = match &self.weights {
-            Some(weights) => (labels.zip(weights).flat_map(|(y, &w)| [y, w]).collect(), 2),
-            None => (labels.collect(), 1),
+        let targets = self.labels.iter().map(|&label| label as f32).collect();
+        let tensor = |values: Vec<f32>, width| {
+            Tensor::from_data(TensorData::new(values, [n, width]), device)
         };
-        let tensor = |values, width| Tensor::from_data(TensorData::new(values, [n, width]), device);
-        let (rows, targets) = (tensor(self.rows, width), tensor(targets, columns));
+        let (rows, targets) = (tensor(self.rows, width), tensor(targets, 1));
         Batch::new(rows, targets, &[n]).map_err(Failure::failed)
     }
 }
@@ -81,7 +77,6 @@ pub(crate) fn source_batch(
     let drawn = Drawn {
         rows: source.gather(&indices),
         labels: indices.iter().map(|&i| source.labels[i]).collect(),
-        weights: None,
     };
     drawn.varied(side, settings.augment, rng)
 }

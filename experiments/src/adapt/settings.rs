@@ -83,13 +83,7 @@ lab::settings! {
         /// How features are brought into a ball before they are projected.
         #[flag(value_enum)]
         normalise: Normalisation,
-        /// Releases at the end that train on target records by their pseudo-labels.
-        self_train: u64,
-        /// The learning rate of those.
-        self_rate: f64,
-        /// The probability below which a pseudo-label counts nothing.
-        confidence: f64,
-        /// C: the bound on each target record's gradient.
+        /// C: the bound on each target record's gradient, for `dann`.
         clip: f64,
     }
     optional {
@@ -116,11 +110,6 @@ lab::settings! {
 }
 
 impl Settings {
-    /// Releases in all.
-    pub fn releases(&self) -> u64 {
-        self.steps + self.self_train
-    }
-
     /// Whether the published normalisation is asked for.
     pub fn leaks(&self) -> bool {
         self.normalise == Normalisation::LeakyBatchMaximum
@@ -149,7 +138,7 @@ impl session::Settings for Settings {
         if settings.method == Method::Source {
             settings.steps = 0;
         }
-        if settings.releases() == 0 {
+        if settings.steps == 0 {
             settings.epsilon = None;
         }
         if arguments.common.epsilon.is_none() && own.normalise.is_some() && settings.leaks() {
@@ -162,13 +151,11 @@ impl session::Settings for Settings {
         let at_least_1 = |flag, value: usize| bounded(flag, value, value > 0, "at least 1");
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("learning-rate", self.learning_rate)?;
-        positive("self-rate", self.self_rate)?;
         positive("clip", self.clip)?;
         positive("weight", self.weight)?;
         positive("radius", self.radius.unwrap_or(1.0))?;
         within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
         within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        within("confidence", self.confidence, 0.0, 1.0, Ends::FIRST)?;
         within("augment", self.augment, 0.0, 3.0, Ends::BOTH)?;
         let noise = self.noise.unwrap_or(0.0);
         let holds = noise.is_finite() && noise >= 0.0;
@@ -187,9 +174,6 @@ impl session::Settings for Settings {
         let steps = self.steps;
         let holds = steps > 0 || self.method == Method::Source;
         bounded("steps", steps, holds, "at least 1 for this method")?;
-        let last = self.self_train;
-        let holds = last == 0 || self.method != Method::Dann;
-        bounded("self-train", last, holds, "0 for --method dann")?;
         if self.leaks() && self.epsilon.is_some() {
             return Err(Failure::input(
                 "--normalise leaky-batch-maximum: one record scales all others, so no epsilon can be promised",

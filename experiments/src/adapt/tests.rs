@@ -17,7 +17,6 @@ use swd::{Region, Slices};
 use super::matching::projections;
 use super::network::{Model, Sizes};
 use super::public::Drawn;
-use super::selftrain::pseudo_labelled;
 use super::settings::{Flags, Settings};
 use super::train::Adapt;
 
@@ -69,7 +68,6 @@ fn adapt(place: &Path, first: Option<f32>, more: &[&str]) -> Adapt {
         ["--delta", "1e-3"],
         ["--insecure-noise-seed", "5"],
         ["--steps", "2"],
-        ["--self-train", "2"],
         ["--steps-per-release", "3"],
         ["--bottleneck", "4"],
         ["--slices", "4"],
@@ -155,61 +153,48 @@ fn projections_of_neighbours_are_within_the_sensitivity() {
     assert!(largest > 0.99, "{largest}");
 }
 
-/// The same of the gradients of pseudo-labels and of the discriminator, which move by more than half of what is declared.
+/// The same of the discriminator's gradients, which move by more than half of what is declared.
 #[test]
 fn gradients_of_neighbours_are_within_the_sensitivity() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let device = Device::flex();
     let place = tempfile::tempdir().unwrap();
-    for dann in [false, true] {
-        let method = if dann { "dann" } else { "sliced" };
-        let pseudo = if dann { "0" } else { "2" };
-        let more = ["--method", method, "--self-train", pseudo, "--clip", "0.05"];
-        let mut run = adapt(place.path(), None, &more);
-        let network = match dann {
-            true => run.training.network.adversary().unwrap(),
-            false => run.training.network.classifier(),
-        };
-        let rows = run.domains.target.gather(&[0, 1, 2, 3]);
-        let mut largest = 0.0_f64;
-        for _ in 0..40 {
-            let [rows, other] = [0; 2].map(|_| {
-                let mut rows = rows.clone();
-                rows[..WIDTH].copy_from_slice(&hard(WIDTH, &mut rng));
-                rows
-            });
-            let mut clipped = |rows: &[f32]| {
-                let rows = rows.to_vec();
-                let drawn = match dann {
-                    true => Drawn {
-                        rows,
-                        labels: vec![0; 4],
-                        weights: None,
-                    },
-                    // All of them count: the least that the bound has to hold for.
-                    false => pseudo_labelled(&network, rows, WIDTH, 0.0, &device).unwrap(),
-                };
-                let batch = drawn.batch(&device).unwrap();
-                let sizes = GroupSizes::Fixed(vec![4]);
-                let (clipped, _) = run
-                    .training
-                    .gradients
-                    .clipped(&network, &batch, sizes)
-                    .unwrap();
-                let values = clipped.before_noise();
-                (
-                    clipped.sensitivity().l2_upper(),
-                    values.into_iter().map(f64::from),
-                )
+    let more = ["--method", "dann", "--clip", "0.05"];
+    let mut run = adapt(place.path(), None, &more);
+    let network = run.training.network.adversary().unwrap();
+    let rows = run.domains.target.gather(&[0, 1, 2, 3]);
+    let mut largest = 0.0_f64;
+    for _ in 0..40 {
+        let [rows, other] = [0; 2].map(|_| {
+            let mut rows = rows.clone();
+            rows[..WIDTH].copy_from_slice(&hard(WIDTH, &mut rng));
+            rows
+        });
+        let mut clipped = |rows: &[f32]| {
+            let drawn = Drawn {
+                rows: rows.to_vec(),
+                labels: vec![0; 4],
             };
-            let ((bound, a), (_, b)) = (clipped(&rows), clipped(&other));
-            let moved = apart(a, b);
-            assert!(moved <= bound);
-            largest = largest.max(moved / bound);
-            assert!((bound / (2.0 * 0.05 / 4.0) - 1.0).abs() < 1e-3, "{bound}");
-        }
-        assert!(largest > 0.6, "{method}: {largest}");
+            let batch = drawn.batch(&device).unwrap();
+            let sizes = GroupSizes::Fixed(vec![4]);
+            let (clipped, _) = run
+                .training
+                .gradients
+                .clipped(&network, &batch, sizes)
+                .unwrap();
+            let values = clipped.before_noise();
+            (
+                clipped.sensitivity().l2_upper(),
+                values.into_iter().map(f64::from),
+            )
+        };
+        let ((bound, a), (_, b)) = (clipped(&rows), clipped(&other));
+        let moved = apart(a, b);
+        assert!(moved <= bound);
+        largest = largest.max(moved / bound);
+        assert!((bound / (2.0 * 0.05 / 4.0) - 1.0).abs() < 1e-3, "{bound}");
     }
+    assert!(largest > 0.6, "{largest}");
 }
 
 /// With the same release, another target record leaves the weights as they are, to the last bit.
@@ -253,10 +238,7 @@ fn labels_of_the_target_change_nothing() {
             let release = run.release(&mut ledger, &device).unwrap();
             run.towards(&release, 1e-3, &device).unwrap();
         }
-        for _ in 0..2 {
-            run.by_pseudo_labels(&mut ledger, &device).unwrap();
-        }
-        assert_eq!(ledger.releases(), 4);
+        assert_eq!(ledger.releases(), 2);
         ends.push(to_host(&run.training.network));
     }
     assert_eq!(ends[0], ends[1]);

@@ -9,7 +9,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
     Training, Wording,
 };
-use private_training::{Gradients, Objective};
+use private_training::{Gradients, Loss, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -20,7 +20,7 @@ use super::network::{Model, Path, Sizes};
 use super::plan::{plan, sampler};
 use super::public::trained_on_source;
 use super::settings::{Flags, Method, Settings};
-use super::{adversary, report, selftrain};
+use super::{adversary, report};
 
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 2000;
@@ -75,7 +75,8 @@ impl Experiment for Adapt {
         };
         let loss = match settings.method {
             Method::Dann => adversary::loss(),
-            Method::Sliced | Method::Source => selftrain::loss(),
+            // Public records alone.
+            Method::Sliced | Method::Source => Loss::cross_entropy(),
         };
         let mut gradients = Gradients::new(Objective::of([loss.clip(settings.clip)]));
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
@@ -110,23 +111,14 @@ impl Experiment for Adapt {
 
     fn wording(&self) -> Wording {
         let settings = &self.settings;
-        let reads_nothing = settings.releases() == 0;
+        let reads_nothing = settings.steps == 0;
         let aligned = match settings.method {
             Method::Sliced => "noisy projections of target features",
             Method::Dann => "the discriminator's gradients at target records",
             Method::Source => "",
         };
-        let pseudo = if settings.self_train > 0 {
-            "gradients at target records under their pseudo-labels"
-        } else {
-            ""
-        };
-        let both: Vec<&str> = [aligned, pseudo]
-            .into_iter()
-            .filter(|w| !w.is_empty())
-            .collect();
         Wording {
-            releases: format!("all that is read of the target ({})", both.join(", ")),
+            releases: format!("all that is read of the target ({aligned})"),
             public: format!(
                 "the records of {} with their labels, and the target's test records, whose labels judge the run and \
                  nothing else",
@@ -147,7 +139,7 @@ impl Experiment for Adapt {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let settings = &self.settings;
-        let (steps, last) = (settings.steps, settings.self_train);
+        let steps = settings.steps;
         let batch = settings.batch.unwrap_or(self.domains.target.len());
         Ok(vec![
             format!(
@@ -155,7 +147,7 @@ impl Experiment for Adapt {
                 self.domains.source.len(),
                 settings.source
             ),
-            format!("releases  {steps} to align, {last} of pseudo-labels, of {batch} records each"),
+            format!("releases  {steps} of {batch} records each"),
             format!(
                 "features  {} dimensions are compared",
                 self.sizes.compared()
@@ -192,16 +184,13 @@ impl Experiment for Adapt {
     }
 
     fn steps(&self) -> u64 {
-        self.settings.releases()
+        self.settings.steps
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let device = session.chosen.device.clone();
         let (step, steps) = (session.step, self.settings.steps);
         let ledger = &mut session.ledger;
-        if step >= steps {
-            return self.by_pseudo_labels(ledger, &device);
-        }
         let rate = self.settings.learning_rate * (1.0 - step as f64 / steps as f64);
         if self.settings.method == Method::Dann {
             return self.against_the_discriminator(rate, ledger, &device);
