@@ -101,16 +101,7 @@ fn every_method_leaves_everything_behind() {
         (vec!["--epsilon", "2", "--slices", "2"], 3),
         (vec!["--epsilon", "2", "--method", "dann"], 3),
         (vec!["--no-privacy"], 0),
-        (
-            vec![
-                "--no-privacy",
-                "--normalise",
-                "leaky-batch-maximum",
-                "--noise",
-                "0.5",
-            ],
-            0,
-        ),
+        (vec!["--no-privacy", "--noise", "0.5"], 0),
         (vec!["--no-privacy", "--method", "dann"], 0),
         (vec!["--method", "source"], 0),
     ] {
@@ -265,10 +256,6 @@ fn bad_input_is_refused_and_nothing_is_written() {
     }
     let files = [source, target];
     for (more, part) in [
-        (
-            vec!["--epsilon", "2", "--normalise", "leaky-batch-maximum"],
-            "one record scales",
-        ),
         (vec!["--epsilon", "2", "--batch", "5000"], "between 1 and"),
         (vec!["--epsilon", "2", "--delta", "0.5"], "delta"),
         (vec!["--epsilon", "0"], "positive"),

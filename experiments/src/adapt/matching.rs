@@ -13,7 +13,7 @@ use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
 use lab::diagnostic::Failure;
-use private_training::penalty::{Released, half_of_maximum};
+use private_training::penalty::Released;
 use private_training::{Loss, Penalty};
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, project};
@@ -99,16 +99,7 @@ impl Adapt {
         device: &Device,
     ) -> Result<NoisyProjections, Failure> {
         let width = self.domains.target.width;
-        let mut features = outputs(extractor.chain(), rows, width, device)?;
-        let mut region = self.region()?;
-        if self.settings.leaks() {
-            let scale = half_of_maximum(&features, slices.dim());
-            features
-                .iter_mut()
-                .for_each(|x| *x = (f64::from(*x) * scale) as f32);
-            region = Region::ball(1.0).map_err(Failure::failed)?;
-        }
-        let projected = project(&features, &slices, region).map_err(Failure::failed)?;
+        let projected = projections(extractor, (rows, width), &slices, self.region()?, device)?;
         let deviation = self.settings.noise.unwrap_or(0.0);
         let public = self.training.gradients.public();
         let noisy = projected.before_noise().iter().map(|value| {
@@ -131,11 +122,8 @@ impl Adapt {
             let rate = rate * (1.0 - step as f64 / steps as f64);
             let n = self.settings.source_batch;
             let public = self.training.gradients.public();
-            let pull = match self.settings.leaks() {
-                true => Released::by_batch_maximum(release.clone(), n, public),
-                false => Released::new(release.clone(), region, n, public),
-            };
-            let pull = pull.map_err(Failure::failed)?;
+            let pull =
+                Released::new(release.clone(), region, n, public).map_err(Failure::failed)?;
             let drawn = source_batch(
                 &self.settings,
                 &self.domains.source,

@@ -73,15 +73,7 @@ pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> 
         .into_iter()
         .collect(),
         more: vec![("confusion", json!(last.counts))],
-        warnings: if run.settings.leaks() {
-            vec![
-                "Features were normalised by the largest norm of each batch, as published: one record scales all \
-                 others, and nothing is promised."
-                    .into(),
-            ]
-        } else {
-            Vec::new()
-        },
+        warnings: Vec::new(),
     })
 }
 

@@ -4,17 +4,6 @@ use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
 use serde::{Deserialize, Serialize};
 
-/// How features are brought into a ball before they are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Normalisation {
-    /// A public ball: longer features are shortened.
-    Ball,
-    /// By twice the largest norm of the batch, as published. **It leaks**: one record scales all others. Nothing is
-    /// promised of such a run, so it takes no epsilon.
-    LeakyBatchMaximum,
-}
-
 /// How the extractor learns of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -80,9 +69,6 @@ lab::settings! {
         steps_per_release: u64,
         /// Weight of the distance, or of the reversed gradient of the discriminator.
         weight: f64,
-        /// How features are brought into a ball before they are projected.
-        #[flag(value_enum)]
-        normalise: Normalisation,
         /// C: the bound on each target record's gradient, for `dann`.
         clip: f64,
     }
@@ -91,7 +77,7 @@ lab::settings! {
         batch: usize,
         /// Dimension of the features where they are compared (default: all of the extractor's).
         bottleneck: usize,
-        /// Radius of the ball of features (default: half the root of their dimension).
+        /// Radius of the public ball that features are put into (default: half the root of their dimension).
         radius: f64,
         /// Test records of a target that is a file (default: one in five of its rows).
         target_test: String,
@@ -106,13 +92,6 @@ lab::settings! {
         /// Where values that no flag gives come from.
         #[arg(long, value_enum, default_value_t)]
         preset: Preset,
-    }
-}
-
-impl Settings {
-    /// Whether the published normalisation is asked for.
-    pub fn leaks(&self) -> bool {
-        self.normalise == Normalisation::LeakyBatchMaximum
     }
 }
 
@@ -139,9 +118,6 @@ impl session::Settings for Settings {
             settings.steps = 0;
         }
         if settings.steps == 0 {
-            settings.epsilon = None;
-        }
-        if arguments.common.epsilon.is_none() && own.normalise.is_some() && settings.leaks() {
             settings.epsilon = None;
         }
         Ok(settings)
@@ -174,12 +150,6 @@ impl session::Settings for Settings {
         let steps = self.steps;
         let holds = steps > 0 || self.method == Method::Source;
         bounded("steps", steps, holds, "at least 1 for this method")?;
-        if self.leaks() && self.epsilon.is_some() {
-            return Err(Failure::input(
-                "--normalise leaky-batch-maximum: one record scales all others, so no epsilon can be promised",
-                "say --normalise ball, or --no-privacy",
-            ));
-        }
         if is_file(&self.source) != is_file(&self.target) {
             return Err(Failure::input(
                 format!(

@@ -126,8 +126,6 @@ impl Experiment for Adapt {
             ),
             without_noise: if reads_nothing {
                 "Nothing private is read: the classifier of the public source."
-            } else if settings.leaks() {
-                "Not private: --normalise leaky-batch-maximum lets one record scale all others."
             } else {
                 "Not private: --no-privacy adds no noise that anything is promised of."
             }

@@ -14,7 +14,7 @@ use swd::{Cells, Slices};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
-pub use released::{Released, half_of_maximum};
+pub use released::Released;
 pub use sample::ToSample;
 
 use crate::error::weight;

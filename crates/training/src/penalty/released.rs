@@ -36,7 +36,7 @@ use crate::error::same;
 #[derive(Debug, Clone)]
 pub struct Released {
     release: NoisyProjections,
-    place: Place,
+    region: Region,
     /// `[k, copies * n]`, of the deviation of the release.
     smoothing: Vec<f32>,
     sizes: [usize; 1],
@@ -44,13 +44,6 @@ pub struct Released {
 
 /// The most smoothings of a record.
 const MOST_COPIES: usize = 64;
-
-/// How activations come to where the release is.
-#[derive(Debug, Clone, Copy)]
-enum Place {
-    Region(Region),
-    HalfOfMaximum,
-}
 
 impl Released {
     /// The pull of `records` public records to a release, with fresh smoothing of their side.
@@ -61,29 +54,6 @@ impl Released {
     pub fn new(
         release: NoisyProjections,
         region: Region,
-        records: usize,
-        rng: &mut impl Rng,
-    ) -> Result<Self, TrainingError> {
-        Self::at(Place::Region(region), release, records, rng)
-    }
-
-    /// The same with activations divided by twice the largest norm of their batch, as published: for a release that
-    /// was normalised so too, **which is not private**.
-    ///
-    /// # Errors
-    ///
-    /// As [`Released::new`].
-    pub fn by_batch_maximum(
-        release: NoisyProjections,
-        records: usize,
-        rng: &mut impl Rng,
-    ) -> Result<Self, TrainingError> {
-        Self::at(Place::HalfOfMaximum, release, records, rng)
-    }
-
-    fn at(
-        place: Place,
-        release: NoisyProjections,
         records: usize,
         rng: &mut impl Rng,
     ) -> Result<Self, TrainingError> {
@@ -104,7 +74,7 @@ impl Released {
         let smoothing = smoothing_noise(&release, copies * records, rng);
         Ok(Self {
             release,
-            place,
+            region,
             smoothing,
             sizes: [records],
         })
@@ -129,15 +99,8 @@ impl Released {
     pub(super) fn cotangents(&self, activations: &[f32]) -> Result<(Vec<f32>, f64), TrainingError> {
         let d = self.slices().dim();
         same("activations", self.sizes[0] * d, activations.len())?;
-        let whole = match self.place {
-            Place::Region(_) => 1.0,
-            Place::HalfOfMaximum => half_of_maximum(activations, d),
-        };
         let inside = activations.chunks_exact(d).flat_map(|row| {
-            let scale = match self.place {
-                Place::Region(region) => region.scale(row).unwrap_or(0.0),
-                Place::HalfOfMaximum => whole,
-            };
+            let scale = self.region.scale(row).unwrap_or(0.0);
             row.iter().map(move |&x| (f64::from(x) * scale) as f32)
         });
         let inside: Vec<f32> = inside.collect();
@@ -149,9 +112,6 @@ impl Released {
         for copy in of_copies.chunks_exact(inside.len()) {
             gradient.iter_mut().zip(copy).for_each(|(sum, c)| *sum += c);
         }
-        gradient
-            .iter_mut()
-            .for_each(|c| *c = (f64::from(*c) * whole) as f32);
         Ok((gradient, distance))
     }
 
@@ -165,15 +125,4 @@ impl Released {
         let gradient = Tensor::from_data(TensorData::new(gradient, shape), &device);
         Ok((gradient, Tensor::from_data([distance as f32], &device)))
     }
-}
-
-/// `1 / (2 max_i |u_i|)` over rows of `d`, as Rakotomamonjy and Ralaivola 2021 normalise a batch (algorithm 2); 1 for
-/// rows of zeros. **One record scales all others.**
-pub fn half_of_maximum(rows: &[f32], d: usize) -> f64 {
-    let norms = rows.chunks_exact(d).map(|row| {
-        let squares: f64 = row.iter().map(|&x| f64::from(x).powi(2)).sum();
-        squares.sqrt()
-    });
-    let largest = norms.fold(0.0, f64::max);
-    if largest > 0.0 { 0.5 / largest } else { 1.0 }
 }
