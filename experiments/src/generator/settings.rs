@@ -41,18 +41,6 @@ impl Release {
     }
 }
 
-/// How slices are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Directions {
-    /// Smooth over the image, every other one in a window: `marginals` alone.
-    Smooth,
-    /// A tight frame of random bases: slow to draw in many dimensions, so for `marginals` alone.
-    Tight,
-    /// A tight frame of signs, as many as a power of two.
-    Signs,
-}
-
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
     common {
@@ -67,9 +55,6 @@ lab::settings! {
         /// Data set: mnist, fashion-mnist or usps, glyphs, which needs no file, or `images` for a folder of
         /// photographs (--data-dir): half of it is private, and they have no classes.
         dataset: String,
-        /// How slices are drawn: smooth over the image, or as a tight frame, of random bases or of signs.
-        #[flag(value_enum)]
-        directions: Directions,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
         radius: f64,
         /// Bins of a histogram, a power of two.
@@ -141,14 +126,8 @@ impl Settings {
     /// [`Failure::BadInput`] names the flag, the value and the bound.
     pub fn check_slices(&self, dim: usize) -> Result<(), Failure> {
         let k = self.slices;
-        let (holds, bound) = match self.directions {
-            Directions::Smooth => (true, String::new()),
-            Directions::Tight => (k >= dim, format!("at least {dim} for a tight frame")),
-            Directions::Signs => (
-                k >= dim && k.is_power_of_two(),
-                format!("a power of two of at least {dim} for signs"),
-            ),
-        };
+        let holds = !self.releases_each_step() || (k >= dim && k.is_power_of_two());
+        let bound = format!("a power of two of at least {dim} for projections");
         bounded("slices", k, holds, &bound)
     }
 
@@ -231,8 +210,6 @@ impl session::Settings for Settings {
         bounded("ema", decay, (0.0..1.0).contains(&decay), bound)?;
         bounded("batch", 0, self.batch != Some(0), "at least 1")?;
         let holds = self.batch.is_some() || !self.releases_each_step();
-        bounded("batch", "(none)", holds, "given for projections")?;
-        let holds = self.directions == Directions::Signs || !self.releases_each_step();
-        bounded("directions", "no signs", holds, "signs for projections")
+        bounded("batch", "(none)", holds, "given for projections")
     }
 }

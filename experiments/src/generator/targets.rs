@@ -11,7 +11,6 @@ use swd::smoothed::{NoisyProjections, project};
 use swd::{FlowTarget, Region, Slices};
 
 use super::plan::RELEASE;
-use super::settings::Directions;
 use super::train::Generate;
 use crate::release::{Values, release_and_store, release_step, stored};
 
@@ -28,18 +27,10 @@ impl Generate {
         Region::ball(self.settings.radius).map_err(Failure::failed)
     }
 
-    fn slices(&self, stream: u64, dim: usize) -> Result<Slices, Failure> {
+    fn stream(&self, stream: u64) -> ChaCha20Rng {
         let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
         rng.set_stream(SLICES + stream);
-        let (count, shape) = (self.settings.slices, self.records.shape());
-        match self.settings.directions {
-            Directions::Tight => Slices::tight(dim, count, &mut rng),
-            Directions::Signs => Slices::signs(dim, count, &mut rng),
-            Directions::Smooth => {
-                Slices::smooth([shape.channels, shape.side, shape.side], count, &mut rng)
-            }
-        }
-        .map_err(Failure::failed)
+        rng
     }
 
     /// The marginals of each class, released once, or read where the run released them before it was killed.
@@ -48,7 +39,10 @@ impl Generate {
     ///
     /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub(super) fn marginals(&mut self, session: &mut Session) -> Result<Vec<Target>, Failure> {
-        let slices = self.slices(0, self.records.shape().values())?;
+        let shape = self.records.shape();
+        let shape = [shape.channels, shape.side, shape.side];
+        let slices = Slices::smooth(shape, self.settings.slices, &mut self.stream(0));
+        let slices = slices.map_err(Failure::failed)?;
         let (region, classes) = (self.region()?, self.model.groups());
         let query = Bins::uniform(self.settings.radius, self.settings.bins)
             .and_then(|bins| LabelledQuery::new(slices, region, bins, classes));
@@ -91,7 +85,9 @@ impl Generate {
         step: u64,
         ledger: &mut Ledger,
     ) -> Result<Target, Failure> {
-        let slices = self.slices(1 + step, self.row_width())?;
+        let (width, count) = (self.row_width(), self.settings.slices);
+        let slices = Slices::signs(width, count, &mut self.stream(1 + step));
+        let slices = slices.map_err(Failure::failed)?;
         let draw = self.releaser.as_mut().map(Releaser::draw);
         let draw = draw.transpose().map_err(Failure::failed)?;
         let drawn = match &draw {
