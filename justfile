@@ -64,7 +64,7 @@ figures experiment="fair" *flags="":
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
     @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
 
-# Pages again, side by side, or as Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
+# Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
 

@@ -47,8 +47,10 @@ fn one_run_several_runs_and_a_sweep() {
 
     let several = report(root, &["runs/swae/a", "runs/swae/c"]);
     assert!(several.status.success(), "{}", text(&several.stderr));
-    let page = fs::read_to_string(root.join("runs/compare.html")).expect("a page");
-    assert!(page.contains("2 runs compared"));
+    let page = root.join("runs/sweep.html");
+    let table = fs::read_to_string(&page).expect("a page");
+    assert!(table.contains("2 runs; mean"));
+    fs::remove_file(page).expect("removed");
 
     let csv = report(root, &["--sweep", "runs", "--csv"]);
     assert!(

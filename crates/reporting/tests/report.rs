@@ -5,7 +5,7 @@ mod runs;
 use std::fs;
 
 use dp_accountant::accounting::{Accountant, Event, FdpAccountant};
-use reporting::report::{RunRecord, Standing, Statement, Sweep, compare, find_runs, page, upper};
+use reporting::report::{RunRecord, Standing, Statement, Sweep, find_runs, page, upper};
 use runs::{finished, step, write};
 use serde_json::{Value, json};
 
@@ -216,32 +216,6 @@ fn what_is_not_finite_is_counted() {
     assert!(html.contains("not finite</td>"));
 }
 
-#[test]
-fn runs_are_compared_side_by_side() {
-    let root = tempfile::tempdir().expect("a folder");
-    let mut records = Vec::new();
-    for (name, epsilon, score) in [("x/run", 1.0, 130.0), ("y/run", 10.0, 120.0)] {
-        let folder = write(&root.path().join(name), Some(&finished(0, epsilon, score)));
-        records.push(RunRecord::read(&folder).expect("readable"));
-    }
-    let cut = write(&root.path().join("z/run"), None);
-    records.push(RunRecord::read(&cut).expect("readable"));
-    let html = compare(&records).expect("a page").replace("&#x2f;", "/");
-    for needle in [
-        "3 runs compared",
-        "x/run",
-        "z/run",
-        "<strong>120 nats</strong>",
-        "<tr class=\"differs\"><th scope=\"row\">epsilon</th><td>1.0</td><td>10.0</td><td>1.0</td>",
-        "Unfinished: nothing is promised",
-    ] {
-        assert!(html.contains(needle), "no {needle}");
-    }
-    // Both runs are as accurate: neither is called best.
-    assert!(!html.contains("<strong>0.9</strong>"));
-    assert!(compare(&[]).is_err());
-}
-
 /// A warning of several runs stands once, with their names; one of all stands for all.
 #[test]
 fn what_holds_for_several_runs_is_said_once() {
@@ -270,7 +244,7 @@ fn a_shortened_ledger_makes_runs_together_spend_no_less() {
             .each_ref()
             .map(|folder| RunRecord::read(folder).expect("readable"));
         let sweep = Sweep::of(&records);
-        let page = compare(&records).expect("a page") + &sweep.page().expect("a page");
+        let page = sweep.page().expect("a page");
         let together = sweep.together.clone().expect("private runs");
         assert!(
             sweep
@@ -295,11 +269,11 @@ fn a_shortened_ledger_makes_runs_together_spend_no_less() {
         added.contains("epsilons and deltas added up") && of_cell.contains("(2, 2e-5), added up"),
         "{added} {of_cell}"
     );
-    assert_eq!(page.matches("Before you read on").count(), 2);
+    assert_eq!(page.matches("Before you read on").count(), 1);
     assert_eq!(
         page.matches("4 releases in the ledger, but it holds 3")
             .count(),
-        2
+        1
     );
 
     // Of a run that did not finish no plan is known.
@@ -311,11 +285,11 @@ fn a_shortened_ledger_makes_runs_together_spend_no_less() {
         page
     };
     let page = unknown();
-    assert_eq!(page.matches("class-moments.json tells of 4").count(), 2);
+    assert_eq!(page.matches("class-moments.json tells of 4").count(), 1);
     fs::remove_file(&ledger).expect("removed");
     fs::remove_file(folders[0].join("class-moments.json")).expect("removed");
     let page = unknown();
-    assert_eq!(page.matches("There is no ledger").count(), 2);
+    assert_eq!(page.matches("There is no ledger").count(), 1);
     assert!(page.contains("not known</td>"));
 }
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use browser::{Browser, BrowserError, program};
-use reporting::report::{RunRecord, Sweep, compare, write};
+use reporting::report::{RunRecord, Sweep, write};
 use serde_json::Value;
 
 /// The width of a telephone, in CSS pixels.
@@ -25,7 +25,7 @@ fn browser() -> Option<Browser> {
     Some(Browser::start(&program).expect("the browser starts"))
 }
 
-/// One page of each kind: a finished run, a run that was cut off, a comparison, a sweep.
+/// One page of each kind: a finished run, a run that was cut off, a sweep.
 fn pages(root: &Path) -> Vec<PathBuf> {
     let mut records = Vec::new();
     let mut pages = Vec::new();
@@ -38,13 +38,10 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     let cut = runs::write(&root.join("swae/a-run-that-was-cut-off"), None);
     pages.push(write(&cut).expect("a page"));
     records.push(RunRecord::read(&cut).expect("readable"));
-    for (name, page) in [
-        ("compare.html", compare(&records)),
-        ("sweep.html", Sweep::of(&records).page()),
-    ] {
-        fs::write(root.join(name), page.expect("a page")).expect("written");
-        pages.push(root.join(name));
-    }
+    let sweep = root.join("sweep.html");
+    let page = Sweep::of(&records).page().expect("a page");
+    fs::write(&sweep, page).expect("written");
+    pages.push(sweep);
     pages
 }
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// Rebuild the page of a run from its folder, compare several, or tabulate a sweep over seeds.
+/// Rebuild the page of a run from its folder, or tabulate several.
 ///
-/// One RUN: its page is rebuilt. Several: a page that compares them. With --sweep: mean and standard
-/// deviation of each cell, runs that differ in their seeds alone.
+/// One RUN: its page is rebuilt. Several, or those that --sweep finds: mean and standard deviation of each cell, runs
+/// that differ in their seeds alone.
 #[derive(Debug, Parser)]
 #[command(name = "report", version)]
 pub struct Arguments {
@@ -18,7 +18,7 @@ pub struct Arguments {
     /// line.
     #[arg(long, value_name = "DIR_OR_FILE")]
     pub sweep: Option<PathBuf>,
-    /// The page to write (default: the run's own report.html, runs/compare.html, runs/sweep.html).
+    /// The page to write (default: the run's own report.html, or runs/sweep.html).
     #[arg(long, value_name = "FILE.html")]
     pub out: Option<PathBuf>,
     /// Print the sweep as CSV instead of writing a page.

@@ -1,4 +1,4 @@
-//! Pages about runs that are over: one run, several side by side, sweeps over seeds.
+//! Pages about runs that are over: one run, or several with those that differ in their seeds alone in one row.
 
 mod arguments;
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub use arguments::Arguments;
 use reporting::diagnostic::Failure;
-use reporting::report::{RunRecord, Sweep, compare, find_runs, markdown, page};
+use reporting::report::{RunRecord, Sweep, find_runs, markdown, page};
 use reporting::run_folder::write_file;
 
 /// Runs one command of the tool.
@@ -38,16 +38,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 None => Ok(()),
             }
         }
-        folders if arguments.markdown => sweep(arguments, &records(folders)?),
-        [folder] => {
+        [folder] if !arguments.markdown => {
             let record = RunRecord::read(folder)?;
             let own = folder.join(reporting::report::PAGE);
             save(arguments.out.clone().unwrap_or(own), &page(&record)?)
         }
-        folders => {
-            let compared = compare(&records(folders)?)?;
-            save(out(arguments, "runs/compare.html"), &compared)
-        }
+        folders => sweep(arguments, &records(folders)?),
     }
 }
 
@@ -63,13 +59,11 @@ fn sweep(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
     match (&arguments.out, printed) {
         (None, true) => Ok(()),
         (Some(path), true) => save_beside_print(path, &sweep.page()?),
-        (_, false) => save(out(arguments, "runs/sweep.html"), &sweep.page()?),
+        (out, false) => {
+            let out = out.clone().unwrap_or_else(|| "runs/sweep.html".into());
+            save(out, &sweep.page()?)
+        }
     }
-}
-
-fn out(arguments: &Arguments, usual: &str) -> PathBuf {
-    let out = arguments.out.clone();
-    out.unwrap_or_else(|| Path::new(usual).to_path_buf())
 }
 
 fn records(folders: &[PathBuf]) -> Result<Vec<RunRecord>, Failure> {

@@ -7,11 +7,7 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-const TEMPLATES: [(&str, &str); 5] = [
-    (
-        "compare.html.jinja",
-        include_str!("../../../../assets/report/compare.html.jinja"),
-    ),
+const TEMPLATES: [(&str, &str); 4] = [
     (
         "figures.html.jinja",
         include_str!("../../../../assets/report/figures.html.jinja"),

@@ -4,12 +4,12 @@
 //! pictures; [`RunRecord::read`] reads them back, [`write()`] makes the page. A run that was cut off
 //! has no `run.json`: its page says so, and shows what is known.
 
-mod compare;
 mod event;
 mod html;
 mod ledger;
 mod markdown;
 mod metrics;
+mod notes;
 mod number;
 mod page;
 mod picture;
@@ -17,7 +17,6 @@ mod privacy;
 mod published;
 mod read;
 mod record;
-mod results;
 mod run_file;
 mod settings;
 mod sweep;
@@ -27,7 +26,6 @@ mod together;
 use std::path::{Path, PathBuf};
 
 pub use crate::command::{command_line, this_command};
-pub use compare::compare;
 pub use dp_accountant::decimal::{lower, upper};
 pub use ledger::{Group, LedgerSummary, Span};
 pub use markdown::markdown;

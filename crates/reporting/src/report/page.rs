@@ -133,11 +133,7 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     }
     let mut curves = Vec::new();
     for curve in record.metrics.curves.iter().take(MOST_CURVES) {
-        curves.extend(picture_of(
-            &curve.title(),
-            &[(String::new(), curve)],
-            &mut warnings,
-        ));
+        curves.extend(picture_of(curve, &mut warnings));
     }
     let settings = record.settings.iter();
     let metrics: Vec<Row> = record.results().iter().map(Row::of).collect();
@@ -162,36 +158,26 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     )
 }
 
-/// A chart of curves over the steps; a single point makes no curve.
-pub(super) fn picture_of(
-    title: &str,
-    curves: &[(String, &Curve)],
-    warnings: &mut Vec<String>,
-) -> Option<Picture> {
-    let values = || {
-        curves
-            .iter()
-            .flat_map(|(_, c)| c.points.iter().map(|p| p.1))
-    };
-    if curves.iter().all(|(_, curve)| curve.points.len() < 2) {
+/// A chart of a curve over the steps; a single point makes none.
+fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
+    let [(_, first), .., (step, last)] = curve.points[..] else {
         return None;
-    }
-    let finite = || values().filter(|v| v.is_finite());
-    let (low, high) = finite().fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| {
+    };
+    let title = curve.title();
+    let values = curve.points.iter().map(|point| point.1);
+    let finite = values.filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| {
         (l.min(v), h.max(v))
     });
     let chart = LineChart {
-        title: title.to_string(),
+        title: title.clone(),
         x: Scale::linear("step"),
         y: Scale {
             label: String::new(),
             // Over more than a decade equal ratios say more than equal differences.
             logarithmic: low > 0.0 && high > 30.0 * low,
         },
-        series: curves
-            .iter()
-            .map(|(name, curve)| Series::new(name.clone(), curve.points.clone()))
-            .collect(),
+        series: vec![Series::new("", curve.points.clone())],
         size: None,
     };
     let drawn = match chart.draw(Format::Svg) {
@@ -207,29 +193,19 @@ pub(super) fn picture_of(
             drawn.skipped
         ));
     }
-    let mut alt = format!("Line chart of {title} over the steps");
-    for (name, curve) in curves {
-        if let [(_, first), .., (step, last)] = curve.points[..] {
-            let who = if name.is_empty() {
-                String::new()
-            } else {
-                format!("{name} ")
-            };
-            alt.push_str(&format!(
-                "; {who}from {} to {} at step {}",
-                shown(first),
-                shown(last),
-                shown(step)
-            ));
-        }
-    }
+    let alt = format!(
+        "Line chart of {title} over the steps; from {} to {} at step {}",
+        shown(first),
+        shown(last),
+        shown(step)
+    );
     Picture::of(&drawn.bytes, "", &alt)
         .map_err(|why| warnings.push(format!("The chart of {title} is missing: {why}.")))
         .ok()
 }
 
 /// What was run, where and when.
-pub(super) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let run = record.run.as_ref();
     let dataset = record.settings.get("dataset").map(str::to_string);
     let version = run.map(|run| match &run.commit {

@@ -6,7 +6,7 @@ mod table;
 
 pub use find::{DRAWN, find_runs};
 
-use super::compare::{names, notes};
+use super::notes::{names, notes};
 use super::privacy::{Standing, Statement};
 use super::record::RunRecord;
 use super::run_file::Better;

@@ -1,0 +1,51 @@
+//! What a reader must know of several runs, each by its name.
+
+use super::page::warnings;
+use super::privacy::lost;
+use super::record::RunRecord;
+
+/// What a reader must know about each of several runs, by its name; what holds for several is said once.
+pub(super) fn notes(records: &[RunRecord], names: &[String]) -> Vec<String> {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for (record, name) in records.iter().zip(names) {
+        // A finished run says so among its warnings, and an unfinished one on its own page alone.
+        let lost = record.run.is_none().then(|| lost(record)).flatten();
+        for warning in warnings(record).into_iter().chain(lost) {
+            match said.iter_mut().find(|(before, _)| *before == warning) {
+                Some((_, of)) => of.push(name),
+                None => said.push((warning, vec![name])),
+            }
+        }
+    }
+    let note = |(warning, of): (String, Vec<&str>)| match of.len() {
+        all if all > 1 && all == records.len() => format!("all {all} runs: {warning}"),
+        _ => format!("{}: {warning}", of.join(", ")),
+    };
+    said.into_iter().map(note).collect()
+}
+
+/// Names of the runs: as much of the end of each path as tells them apart.
+pub(super) fn names(records: &[RunRecord]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = records
+        .iter()
+        .map(|record| {
+            let parts = record.folder.components();
+            parts
+                .map(|part| part.as_os_str().to_string_lossy().into_owned())
+                .collect()
+        })
+        .collect();
+    let longest = parts.iter().map(Vec::len).max().unwrap_or(1);
+    let ends = |depth: usize| -> Vec<String> {
+        let end = |part: &Vec<String>| part[part.len().saturating_sub(depth)..].join("/");
+        parts.iter().map(end).collect()
+    };
+    (1..=longest)
+        .map(ends)
+        .find(|names| {
+            let mut sorted = names.clone();
+            sorted.sort();
+            sorted.windows(2).all(|pair| pair[0] != pair[1])
+        })
+        .unwrap_or_else(|| ends(longest))
+}
