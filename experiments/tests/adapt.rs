@@ -131,7 +131,7 @@ fn every_method_leaves_everything_behind() {
             "model.bpk",
             "report.html",
             "confusion.png",
-            "features-after.png",
+            "features-after.svg",
         ] {
             assert!(out.join(file).exists(), "{more:?}: {file}");
         }

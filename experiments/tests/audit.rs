@@ -161,7 +161,7 @@ fn a_final_model_shows_most_of_its_claim_and_no_more() {
     );
     assert!(shares[1] > 40.0, "{printed}");
     let page = folder.path().join("runs/audit/final-model-eps10");
-    for name in ["run.json", "claim.png", "report.html"] {
+    for name in ["run.json", "claim.svg", "report.html"] {
         assert!(page.join(name).exists(), "{name}");
     }
     let html = std::fs::read_to_string(page.join("report.html")).expect("a page");

@@ -42,7 +42,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
         );
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], true);
-        for name in ["panels.png", "curve.png", "report.html", "panel-50.json"] {
+        for name in ["panels.svg", "curve.svg", "report.html", "panel-50.json"] {
             assert!(out.join(name).exists(), "{method}: {name}");
         }
         assert_eq!(lines(&out), releases, "{method}");

@@ -78,7 +78,7 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     assert!(number("plug_in_squared_distance") > squared);
     assert!(number("p_value") <= 0.05 && found["differ"] == true);
     assert_eq!(json(&out.join("run.json"))["test"], found);
-    assert!(out.join("release.png").exists() && out.join("report.html").exists());
+    assert!(out.join("release.svg").exists() && out.join("report.html").exists());
     let entries = Ledger::read(&out.join("ledger.jsonl"))
         .expect("a ledger")
         .entries;

@@ -37,8 +37,8 @@ fn every_task_leaves_everything_behind() {
         let run = json(&out.join("run.json"));
         assert!(out.join("model.bpk").exists());
         assert_eq!(run["private"], true);
-        assert!(out.join("group.png").exists() && out.join("report.html").exists());
-        assert!(out.join("curve.png").exists());
+        assert!(out.join("group.svg").exists() && out.join("report.html").exists());
+        assert!(out.join("curve.svg").exists());
         assert!(!out.join("checkpoints").exists());
         let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
         let releases = Entries::parse(&lines).expect("a ledger");

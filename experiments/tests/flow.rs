@@ -860,5 +860,5 @@ fn the_toy_draws_its_panels() {
     let distance = |i: usize| run["metrics"][i]["value"].as_f64().expect("a number");
     // Without smoothing the flow arrives; the more smoothing, the further off it stays.
     assert!(distance(0) < 0.15 && distance(0) < distance(2));
-    assert!(image::open(out.join("toy.png")).expect("a picture").width() > 300);
+    assert!(out.join("toy.svg").exists());
 }

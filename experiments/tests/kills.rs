@@ -35,8 +35,8 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
         "weights.f32",
         "latents.f32",
         "samples.png",
-        "group.png",
-        "panels.png",
+        "group.svg",
+        "panels.svg",
     ];
     let files = files
         .into_iter()

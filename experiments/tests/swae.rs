@@ -54,7 +54,7 @@ fn a_private_run_leaves_everything_behind() {
         for name in [
             "reconstructions.png",
             "samples.png",
-            "latents.png",
+            "latents.svg",
             "interpolations.png",
         ] {
             let picture = image::open(out.join(name)).expect(name);

@@ -1,36 +1,23 @@
-//! Every figure, as PNG and as SVG: sizes, what is left out, what is refused.
+//! Every figure: sizes, what is left out, what is refused.
 
 use proptest::prelude::*;
 use reporting::figures::{
-    Drawn, Field, Format, Grid, Histogram, Latents, LineChart, Measured, Method, Particles, Scale,
-    Series, Snapshot, TradeOff, grid, interpolations, scatter,
+    Drawn, Field, Grid, Histogram, Latents, LineChart, Measured, Method, Particles, Scale, Series,
+    Snapshot, TradeOff, grid, interpolations, scatter,
 };
 
-const BOTH: [Format; 2] = [Format::Png, Format::Svg];
-
-/// A picture's nominal size, after checks that hold for every picture.
-fn size(drawn: &Drawn, format: Format) -> (u32, u32) {
-    match format {
-        Format::Png => {
-            let picture = image::load_from_memory(&drawn.bytes).expect("a PNG");
-            let pixels = picture.to_rgb8();
-            let ink = pixels.pixels().filter(|p| p.0 != [255; 3]).count();
-            assert!(ink > 500, "only {ink} pixels have ink");
-            (picture.width() / 2, picture.height() / 2)
-        }
-        Format::Svg => {
-            let text = std::str::from_utf8(&drawn.bytes).expect("UTF-8");
-            assert!(text.starts_with("<svg width=\"") && text.trim_end().ends_with("</svg>"));
-            assert!(!text.contains("NaN") && !text.contains("inf"));
-            let number = |name: &str| -> u32 {
-                let rest = text.split_once(&format!(" {name}=\"")).expect(name).1;
-                rest[..rest.find('"').expect("a quote")]
-                    .parse()
-                    .expect("a number")
-            };
-            (number("width"), number("height"))
-        }
-    }
+/// A picture's nominal size, after checks that hold for every chart.
+fn size(drawn: &Drawn) -> (u32, u32) {
+    let text = std::str::from_utf8(&drawn.bytes).expect("UTF-8");
+    assert!(text.starts_with("<svg width=\"") && text.trim_end().ends_with("</svg>"));
+    assert!(!text.contains("NaN") && !text.contains("inf"));
+    let number = |name: &str| -> u32 {
+        let rest = text.split_once(&format!(" {name}=\"")).expect(name).1;
+        rest[..rest.find('"').expect("a quote")]
+            .parse()
+            .expect("a number")
+    };
+    (number("width"), number("height"))
 }
 
 fn chart(points: Vec<(f64, f64)>, logarithmic: bool) -> LineChart {
@@ -55,34 +42,31 @@ fn line_charts_count_what_they_leave_out() {
         (4.0, 2.0),
         (f64::INFINITY, 2.0),
     ];
-    for format in BOTH {
-        let linear = chart(points.clone(), false).draw(format).expect("drawn");
-        assert_eq!(linear.skipped, 2);
-        assert_eq!(size(&linear, format), (480, 320));
-        let logarithmic = chart(points.clone(), true).draw(format).expect("drawn");
-        assert_eq!(logarithmic.skipped, 3);
-    }
-    let svg = chart(points, false).draw(Format::Svg).expect("drawn");
-    let text = String::from_utf8(svg.bytes).expect("UTF-8");
+    let logarithmic = chart(points.clone(), true).draw().expect("drawn");
+    assert_eq!(logarithmic.skipped, 3);
+    let linear = chart(points, false).draw().expect("drawn");
+    assert_eq!(linear.skipped, 2);
+    assert_eq!(size(&linear), (480, 320));
+    let text = String::from_utf8(linear.bytes).expect("UTF-8");
     assert!(text.contains("loss &lt;of&gt; a &amp; b"));
 }
 
 #[test]
 fn nothing_to_draw_is_an_error_that_says_so() {
     let cases = [
-        chart(vec![], false).draw(Format::Png),
-        chart(vec![(1.0, f64::NAN)], false).draw(Format::Svg),
-        chart(vec![(1.0, -1.0)], true).draw(Format::Png),
+        chart(vec![], false).draw(),
+        chart(vec![(1.0, f64::NAN)], false).draw(),
+        chart(vec![(1.0, -1.0)], true).draw(),
         Histogram {
             bins: 5,
             ..Histogram::default()
         }
-        .draw(Format::Png),
+        .draw(),
         Histogram {
             groups: vec![("a".into(), vec![1.0])],
             ..Histogram::default()
         }
-        .draw(Format::Png),
+        .draw(),
     ];
     for case in cases {
         let message = case.expect_err("refused").to_string();
@@ -114,78 +98,74 @@ fn bands_span_a_deviation_over_seeds() {
 
 #[test]
 fn histograms_and_trade_offs() {
-    for format in BOTH {
-        let histogram = Histogram {
-            title: "score".into(),
-            quantity: "score".into(),
-            groups: vec![
-                ("a".into(), vec![0.1, 0.2, f64::NAN]),
-                ("b".into(), vec![0.9, 5.0]),
-            ],
-            bins: 10,
-            range: Some((0.0, 1.0)),
-        };
-        let drawn = histogram.draw(format).expect("drawn");
-        assert_eq!(drawn.skipped, 2);
-        assert_eq!(size(&drawn, format), (480, 320));
+    let histogram = Histogram {
+        title: "score".into(),
+        quantity: "score".into(),
+        groups: vec![
+            ("a".into(), vec![0.1, 0.2, f64::NAN]),
+            ("b".into(), vec![0.9, 5.0]),
+        ],
+        bins: 10,
+        range: Some((0.0, 1.0)),
+    };
+    let drawn = histogram.draw().expect("drawn");
+    assert_eq!(drawn.skipped, 2);
+    assert_eq!(size(&drawn), (480, 320));
 
-        let at = |x: f64, y: f64| Measured {
-            x,
-            y,
-            y_error: 0.1,
-            x_error: 2.0 * x,
-        };
-        let trade_off = TradeOff {
-            title: "accuracy".into(),
-            x: Scale::logarithmic("epsilon"),
-            y: Scale::linear("accuracy"),
-            methods: vec![Method {
-                name: "ours".into(),
-                points: vec![at(0.1, 0.5), at(1.0, 0.7), at(0.0, 0.6), at(10.0, 0.8)],
-                joined: true,
-            }],
-        };
-        let drawn = trade_off.draw(format).expect("drawn");
-        assert_eq!(drawn.skipped, 1);
-        size(&drawn, format);
-    }
+    let at = |x: f64, y: f64| Measured {
+        x,
+        y,
+        y_error: 0.1,
+        x_error: 2.0 * x,
+    };
+    let trade_off = TradeOff {
+        title: "accuracy".into(),
+        x: Scale::logarithmic("epsilon"),
+        y: Scale::linear("accuracy"),
+        methods: vec![Method {
+            name: "ours".into(),
+            points: vec![at(0.1, 0.5), at(1.0, 0.7), at(0.0, 0.6), at(10.0, 0.8)],
+            joined: true,
+        }],
+    };
+    let drawn = trade_off.draw().expect("drawn");
+    assert_eq!(drawn.skipped, 1);
+    size(&drawn);
 }
 
 #[test]
 fn planes_of_points() {
     let points: Vec<f32> = (0..60).map(|k| (k as f32 * 0.7).sin()).collect();
     let classes: Vec<usize> = (0..10).collect();
-    for format in BOTH {
-        for (dimension, panels) in [(6usize, 3u32), (5, 3)] {
-            let latents = Latents {
-                points: &points[..10 * dimension],
-                dimension,
-                classes: &classes,
-                names: &[],
-                radius: 1.6,
-            };
-            let (width, _) = size(&latents.draw(format).expect("drawn"), format);
-            assert_eq!(width, panels * 304);
-        }
-        let density = Field::of(-2.0..2.0, -2.0..2.0, 41, |x, y| (-x * x - y * y).exp());
-        let particles = Particles {
-            snapshots: (0..4)
-                .map(|k| Snapshot {
-                    title: format!("step {k}"),
-                    groups: vec![vec![(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)]],
-                })
-                .collect(),
-            names: vec![],
-            levels: density.levels(5, 0.01),
-            density: Some(density),
-            x: -2.0..2.0,
-            y: -2.0..2.0,
-            columns: 2,
+    for (dimension, panels) in [(6usize, 3u32), (5, 3)] {
+        let latents = Latents {
+            points: &points[..10 * dimension],
+            dimension,
+            classes: &classes,
+            names: &[],
+            radius: 1.6,
         };
-        let drawn = particles.draw(format).expect("drawn");
-        assert_eq!(drawn.skipped, 8);
-        assert_eq!(size(&drawn, format).0, 2 * 304);
+        let (width, _) = size(&latents.draw().expect("drawn"));
+        assert_eq!(width, panels * 304);
     }
+    let density = Field::of(-2.0..2.0, -2.0..2.0, 41, |x, y| (-x * x - y * y).exp());
+    let particles = Particles {
+        snapshots: (0..4)
+            .map(|k| Snapshot {
+                title: format!("step {k}"),
+                groups: vec![vec![(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)]],
+            })
+            .collect(),
+        names: vec![],
+        levels: density.levels(5, 0.01),
+        density: Some(density),
+        x: -2.0..2.0,
+        y: -2.0..2.0,
+        columns: 2,
+    };
+    let drawn = particles.draw().expect("drawn");
+    assert_eq!(drawn.skipped, 8);
+    assert_eq!(size(&drawn).0, 2 * 304);
 }
 
 #[test]
@@ -238,7 +218,7 @@ proptest! {
             x.is_finite() && y.is_finite() && (!logarithmic || *y > 0.0)
         }).count();
         let count = points.len();
-        match chart(points, logarithmic).draw(Format::Svg) {
+        match chart(points, logarithmic).draw() {
             Ok(drawn) => {
                 prop_assert_eq!(drawn.skipped, count - shown);
                 let text = String::from_utf8(drawn.bytes).unwrap();

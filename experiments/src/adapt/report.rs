@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
-use lab::figures::{Format, Grid, Latents};
+use lab::figures::{Grid, Latents};
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
 use serde_json::json;
@@ -42,14 +42,14 @@ pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> 
     }
     pictures.push(matrix(&last)?);
     pictures.push(features(
-        "features-before.png",
+        "features-before.svg",
         "of the source's classifier",
         [before, before],
         run,
         device,
     )?);
     pictures.push(features(
-        "features-after.png",
+        "features-after.svg",
         "after adaptation",
         [&of_source, &after],
         run,
@@ -166,7 +166,7 @@ fn features(
     let caption = format!(
         "Compared features of test records {when}, in their first two principal components, scaled to the panel"
     );
-    Ok((name, caption, latents.draw(Format::Png)?.bytes))
+    Ok((name, caption, latents.draw()?.bytes))
 }
 
 /// Rows of `d` in their first two principal components, `[n, 2]`, scaled into the unit square; by 100 steps of

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
-use lab::figures::{Format, Measured, Method, Scale, TradeOff};
+use lab::figures::{Measured, Method, Scale, TradeOff};
 use lab::report::{FigureFile, Metric, RunFile, timestamp, write_in};
 use lab::run_folder::RunFolder;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use super::findings::name;
 use super::target::Mechanism;
 
 /// The chart.
-const CHART: &str = "claim.png";
+const CHART: &str = "claim.svg";
 
 /// What one attack showed.
 #[derive(Debug, Serialize)]
@@ -172,5 +172,5 @@ fn chart(arguments: &Arguments, rows: &[Row], curve: &[(f64, f64)]) -> Result<Ve
         y: Scale::logarithmic("delta"),
         methods: std::iter::once(claim).chain(proved).collect(),
     };
-    Ok(chart.draw(Format::Png)?.bytes)
+    Ok(chart.draw()?.bytes)
 }

@@ -1,7 +1,7 @@
 //! What is shown of a run: panels over its steps, and the distance over them.
 
 use lab::diagnostic::Failure;
-use lab::figures::{Format, LineChart, Particles, Scale, Series, Snapshot};
+use lab::figures::{LineChart, Particles, Scale, Series, Snapshot};
 use lab::report::{Better, Metric};
 use lab::run_folder::RunFolder;
 use lab::session::{Report, Session};
@@ -114,7 +114,7 @@ pub(crate) fn report(run: &Circle, session: &Session) -> Result<Report, Failure>
         y: -side..side,
         columns,
     };
-    let panels = panels.draw(Format::Png)?.bytes;
+    let panels = panels.draw()?.bytes;
     let caption = "Generated points over the steps, with the squared sliced distance to the circle and the epsilon \
                    of both sides (X: what the network is fed, Z: the circle)";
     let mut metrics = vec![Metric::new("SW2^2 to the circle", distance).better(Better::Lower)];
@@ -127,7 +127,7 @@ pub(crate) fn report(run: &Circle, session: &Session) -> Result<Report, Failure>
     let name = "Epsilon where one of the circle's points is replaced (upper bound)";
     metrics.extend(target.map(|target| Metric::new(name, target)));
     Ok(Report {
-        pictures: vec![("panels.png", caption.into(), panels), curve(folder)?],
+        pictures: vec![("panels.svg", caption.into(), panels), curve(folder)?],
         metrics,
         test: test.as_object().cloned().unwrap_or_default(),
         more: vec![
@@ -152,5 +152,5 @@ fn curve(folder: &RunFolder) -> Result<(&'static str, String, Vec<u8>), Failure>
         ..LineChart::default()
     };
     let caption = "The squared sliced distance to fresh points of the circle".to_string();
-    Ok(("curve.png", caption, chart.draw(Format::Png)?.bytes))
+    Ok(("curve.svg", caption, chart.draw()?.bytes))
 }

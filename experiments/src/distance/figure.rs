@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::diagnostic::Failure;
-use lab::figures::{Format, LineChart, Scale, Series};
+use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -127,7 +127,7 @@ pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
             size: Some((900, 620)),
         };
         let path = folder.join(format!("shift-sigma{sigma}.svg"));
-        write_file(&path, &chart.draw(Format::Svg)?.bytes)?;
+        write_file(&path, &chart.draw()?.bytes)?;
         println!("picture   {}", path.display());
     }
     let path = folder.join("shift.json");

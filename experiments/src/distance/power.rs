@@ -5,7 +5,7 @@ use std::path::Path;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
-use lab::figures::{Format, LineChart, Scale, Series};
+use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
 use lab::session::{Ends, positive, refused_plan, within};
 use rand::SeedableRng;
@@ -93,7 +93,7 @@ pub(crate) fn table(
         ..LineChart::default()
     };
     let path = folder.join(format!("power-eps{epsilon}.svg"));
-    write_file(&path, &chart.draw(Format::Svg)?.bytes)?;
+    write_file(&path, &chart.draw()?.bytes)?;
     println!("picture   {}", path.display());
     let path = folder.join(format!("power-eps{epsilon}.json"));
     let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;

@@ -1,7 +1,7 @@
 //! What is said of a distance.
 
 use lab::diagnostic::Failure;
-use lab::figures::{Format, Histogram};
+use lab::figures::Histogram;
 use lab::report::Metric;
 use lab::session::Report;
 use serde_json::json;
@@ -70,7 +70,7 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
         );
     }
     Ok(Report {
-        pictures: vec![("release.png", caption, chart.draw(Format::Png)?.bytes)],
+        pictures: vec![("release.svg", caption, chart.draw()?.bytes)],
         metrics,
         test: test.as_object().cloned().unwrap_or_default(),
         warnings,

@@ -1,7 +1,7 @@
 //! What is shown of a run.
 
 use lab::diagnostic::Failure;
-use lab::figures::{Format, Histogram, LineChart, Scale, Series, scatter};
+use lab::figures::{Histogram, LineChart, Scale, Series, scatter};
 use lab::report::{Better, Metric};
 use lab::run_folder::RunFolder;
 use lab::session::{Report, Session};
@@ -85,11 +85,11 @@ fn groups(run: &Fair, predicted: &Predictions) -> Result<Vec<Picture>, Failure> 
         let radius = points.iter().fold(0.1f32, |r, x| r.max(x.abs()));
         let bytes = scatter(points, d, &classes, radius)?;
         let caption = format!("{count} test records by sensitive attribute");
-        return Ok(vec![("group.png", caption, bytes)]);
+        return Ok(vec![("group.svg", caption, bytes)]);
     }
     let mut pictures = Vec::new();
     let groups = Tables::groups(test, run.settings.notion);
-    let names = ["group.png", "group-class-1.png"];
+    let names = ["group.svg", "group-class-1.svg"];
     for (class, (pair, name)) in groups.chunks_exact(2).zip(names).enumerate() {
         let values = |group: &Vec<usize>| {
             let value = |&i: &usize| f64::from(predicted.activations[i]);
@@ -108,7 +108,7 @@ fn groups(run: &Fair, predicted: &Predictions) -> Result<Vec<Picture>, Failure> 
             ..Histogram::default()
         };
         let caption = format!("Outputs on test records by group{of}");
-        pictures.push((name, caption, chart.draw(Format::Png)?.bytes));
+        pictures.push((name, caption, chart.draw()?.bytes));
     }
     Ok(pictures)
 }
@@ -129,5 +129,5 @@ fn curve(folder: &RunFolder) -> Result<Picture, Failure> {
         ..LineChart::default()
     };
     let caption = "Objective, loss and penalty over the steps".to_string();
-    Ok(("curve.png", caption, chart.draw(Format::Png)?.bytes))
+    Ok(("curve.svg", caption, chart.draw()?.bytes))
 }

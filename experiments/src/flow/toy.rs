@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use data::Gaussians;
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::sliced_w2_squared;
-use lab::figures::{Field, Format, Particles as Panels, Snapshot};
+use lab::figures::{Field, Particles as Panels, Snapshot};
 use lab::progress::Progress;
 use lab::report::{Better, FigureFile, Metric, RunFile, this_command, timestamp};
 use lab::run_folder::RunFolder;
@@ -165,9 +165,7 @@ fn finish(
         y: -side..side,
         columns: SEEN.len(),
     };
-    for (name, format) in [("toy.png", Format::Png), ("toy.svg", Format::Svg)] {
-        folder.write(name, &figure.draw(format)?.bytes)?;
-    }
+    folder.write("toy.svg", &figure.draw()?.bytes)?;
     for metric in &metrics {
         println!(
             "score     {}: {:.3}",
@@ -186,7 +184,7 @@ fn finish(
                 .into(),
         command: Some(this_command("cargo run --release --locked --bin flow --")),
         figures: vec![FigureFile::new(
-            "toy.png",
+            "toy.svg",
             "Particles after 1, 10 and 200 steps (columns) for sigma 0, 0.5 and 1 (rows), over level \
              sets of the target (Sebag et al. 2023, figure 1)",
         )],
@@ -205,7 +203,7 @@ fn finish(
     };
     folder.write_json("run.json", &file)?;
     let page: PathBuf = lab::report::write_in(folder)?;
-    println!("picture   {}", folder.file("toy.png").display());
+    println!("picture   {}", folder.file("toy.svg").display());
     println!("report    {}", page.display());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::exact_w2_squared;
-use lab::figures::{Format, Grid, Particles, Snapshot};
+use lab::figures::{Grid, Particles, Snapshot};
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session, floats_to_bytes};
 use rand::SeedableRng;
@@ -240,9 +240,5 @@ fn panels(rows: &[f32], clean: &[f32], learned: &Learned) -> Result<Picture, Fai
         columns: 3,
     };
     let caption = "Clean public points, privatised points, and generated ones";
-    Ok((
-        "points.png",
-        caption.into(),
-        panels.draw(Format::Png)?.bytes,
-    ))
+    Ok(("points.svg", caption.into(), panels.draw()?.bytes))
 }

@@ -168,7 +168,7 @@ impl Evaluator {
         let grid = figures::grid(&samples, side, 10, 2)?;
         show("samples.png", "100 samples", grid);
         show(
-            "latents.png",
+            "latents.svg",
             "Latents of test images by class, and the prior's boundary",
             figures::scatter(&points, model.latent, &labels, 1.6)?,
         );

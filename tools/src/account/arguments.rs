@@ -196,11 +196,8 @@ pub struct CurveFlags {
     #[arg(long, default_value_t = 40)]
     pub points: u32,
     /// Write the picture here, as SVG.
-    #[arg(long, required_unless_present_any = ["png", "csv", "json"])]
+    #[arg(long, required_unless_present_any = ["csv", "json"])]
     pub svg: Option<PathBuf>,
-    /// Write the picture here, as PNG.
-    #[arg(long)]
-    pub png: Option<PathBuf>,
     /// Write the values here.
     #[arg(long)]
     pub csv: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Curves of accountants as a picture.
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{self, Drawn, Format, LineChart, Scale};
+use reporting::figures::{self, Drawn, LineChart, Scale};
 
 /// One accountant's curve.
 pub(super) struct Series {
@@ -20,7 +20,7 @@ pub(super) struct Chart {
 
 impl Chart {
     /// The chart as a picture; curves that are no upper bounds are dashed and say so.
-    pub(super) fn picture(&self, format: Format) -> Result<Drawn, Failure> {
+    pub(super) fn picture(&self) -> Result<Drawn, Failure> {
         let series = self.series.iter().map(|series| figures::Series {
             name: if series.is_upper_bound {
                 series.accountant.clone()
@@ -38,6 +38,6 @@ impl Chart {
             series: series.collect(),
             size: None,
         }
-        .draw(format)
+        .draw()
     }
 }

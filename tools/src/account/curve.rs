@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::Format;
 use serde_json::json;
 
 use super::arguments::{AccountantName, CurveFlags, CurveKind};
@@ -25,11 +24,7 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
             "40 points make a smooth curve",
         ));
     }
-    let files = [
-        ("svg", &asked.svg),
-        ("png", &asked.png),
-        ("csv", &asked.csv),
-    ];
+    let files = [("svg", &asked.svg), ("csv", &asked.csv)];
     for (wanted, path) in files {
         let Some(path) = path else { continue };
         if path.extension().is_none_or(|extension| extension != wanted) {
@@ -38,7 +33,7 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
                     "--{wanted} is {}, but must end in .{wanted}",
                     path.display()
                 ),
-                "pictures are written by --svg and --png, values by --csv",
+                "a picture is written by --svg, values by --csv",
             ));
         }
     }
@@ -55,9 +50,8 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
         CurveKind::Epsilon => over_steps(asked, &names)?,
         CurveKind::TradeOff => trade_off(asked, &names)?,
     };
-    for (path, format) in [(&asked.svg, Format::Svg), (&asked.png, Format::Png)] {
-        let Some(path) = path else { continue };
-        let drawn = chart.picture(format)?;
+    if let Some(path) = &asked.svg {
+        let drawn = chart.picture()?;
         write(path, &drawn.bytes)?;
         if drawn.skipped > 0 {
             eprintln!(

@@ -2,7 +2,7 @@
 
 use reporting::diagnostic::Failure;
 use reporting::figures::{
-    Format, LineChart, Measured, Method, Scale, Series, TradeOff, mean_and_deviation,
+    LineChart, Measured, Method, Scale, Series, TradeOff, mean_and_deviation,
 };
 
 use super::runs::{FairRun, distinct};
@@ -78,7 +78,7 @@ fn over_steps(alpha: f64, label: &str, series: Vec<Series>) -> Result<Vec<u8>, F
         series,
         ..LineChart::default()
     };
-    Ok(chart.draw(Format::Svg)?.bytes)
+    Ok(chart.draw()?.bytes)
 }
 
 /// For each weight of the penalty the objective of private runs minus that of the run of the same seed
@@ -176,6 +176,6 @@ fn trade_off(
     Ok(Some(Chart {
         file: format!("{kind}-{unfair}.svg"),
         caption: format!("{cost_label} over {unfair_label}, mean and deviation over seeds"),
-        bytes: chart.draw(Format::Svg)?.bytes,
+        bytes: chart.draw()?.bytes,
     }))
 }

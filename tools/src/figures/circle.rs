@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{
-    Format, LineChart, Particles, Scale, Series, Snapshot, mean_and_deviation,
-};
+use reporting::figures::{LineChart, Particles, Scale, Series, Snapshot, mean_and_deviation};
 use serde_json::Value;
 
 use super::charts::Chart;
@@ -169,7 +167,7 @@ fn over_budgets(runs: &[Run]) -> Result<Chart, Failure> {
         caption:
             "Squared sliced distance to the circle over its budget, mean and deviation over seeds"
                 .into(),
-        bytes: chart.draw(Format::Svg)?.bytes,
+        bytes: chart.draw()?.bytes,
     })
 }
 
@@ -195,7 +193,7 @@ fn over_steps(method: &str, runs: &[&Run]) -> Result<Chart, Failure> {
     Ok(Chart {
         file: file(method, "steps"),
         caption: format!("Squared sliced distance to the circle over the steps: {method}"),
-        bytes: chart.draw(Format::Svg)?.bytes,
+        bytes: chart.draw()?.bytes,
     })
 }
 
@@ -238,6 +236,6 @@ fn panels(method: &str, runs: &[&Run]) -> Result<Option<Chart>, Failure> {
             "Generated points over the steps (columns), a row a budget, with the squared sliced distance and the \
              epsilon of what the network is fed (X) and of the circle (Z): {method}"
         ),
-        bytes: panels.draw(Format::Svg)?.bytes,
+        bytes: panels.draw()?.bytes,
     }))
 }

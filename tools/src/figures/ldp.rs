@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Format, LineChart, Scale, Series, mean_and_deviation};
+use reporting::figures::{LineChart, Scale, Series, mean_and_deviation};
 use serde_json::Value;
 
 use super::charts::Chart;
@@ -115,7 +115,7 @@ fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Char
         caption: format!(
             "Distance of generated records to clean ones, mean and deviation over seeds, {over}"
         ),
-        bytes: chart.draw(Format::Svg)?.bytes,
+        bytes: chart.draw()?.bytes,
     })
 }
 

@@ -67,7 +67,7 @@ pub(super) fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result
                 .find(|r| r.alpha == alpha && r.budget() == budget);
             let _ = write!(text, "<td>");
             if let Some(run) = run {
-                for name in ["group.png", "group-class-1.png"] {
+                for name in ["group.svg", "group-class-1.svg"] {
                     let path = run.folder.join(name);
                     if path.exists() {
                         let bytes = std::fs::read(&path)
@@ -107,11 +107,6 @@ fn line(run: &FairRun) -> String {
 }
 
 fn picture(bytes: &[u8], caption: &str) -> String {
-    let kind = if bytes.starts_with(b"<svg") {
-        "svg+xml"
-    } else {
-        "png"
-    };
     let data = STANDARD.encode(bytes);
-    format!("<img alt=\"{caption}\" src=\"data:image/{kind};base64,{data}\">")
+    format!("<img alt=\"{caption}\" src=\"data:image/svg+xml;base64,{data}\">")
 }

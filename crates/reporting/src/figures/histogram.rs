@@ -1,7 +1,7 @@
 //! Histograms of one quantity in several groups, laid over each other.
 
 use super::axis::{Axis, Scale};
-use super::canvas::{Drawn, Format, render};
+use super::canvas::{Drawn, render};
 use super::chart::{Key, Sign, frame};
 use super::lines::SIZE;
 use super::palette::colour;
@@ -30,7 +30,7 @@ impl Histogram {
     /// # Errors
     ///
     /// [`Failure::Failed`] for no bin, an empty range, and where no value can be drawn.
-    pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
+    pub fn draw(&self) -> Result<Drawn, Failure> {
         let values = || self.groups.iter().flat_map(|(_, values)| values);
         let refuse = |why: String| {
             Err(Failure::failed(format!(
@@ -81,7 +81,7 @@ impl Histogram {
                 sign: Sign::Block,
             })
             .collect();
-        let bytes = render(format, SIZE, |root| {
+        let bytes = render(SIZE, |root| {
             let plot = frame(
                 root,
                 root,

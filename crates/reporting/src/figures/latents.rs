@@ -1,6 +1,6 @@
 //! Latent points in the plane, by class, with the unit circle.
 
-use super::canvas::{Drawn, Format};
+use super::canvas::Drawn;
 use super::chart::{Key, Sign};
 use super::marker;
 use super::palette::{CONTEXT, colour};
@@ -38,7 +38,7 @@ impl Latents<'_> {
     ///
     /// [`Failure::Failed`] where there is no point, where the points do not fill their rows, where
     /// their classes are more or fewer than they are, and for a radius that is not positive.
-    pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
+    pub fn draw(&self) -> Result<Drawn, Failure> {
         let count = self.classes.len();
         if count == 0 || self.dimension == 0 || self.points.len() != count * self.dimension {
             return Err(Failure::failed(format!(
@@ -77,7 +77,7 @@ impl Latents<'_> {
             y: -radius..radius,
             keys: &keys,
         };
-        panels.draw(format, |plot, panel| {
+        panels.draw(|plot, panel| {
             let circle = (0..=180).map(|step| {
                 let angle = f64::from(step) * std::f64::consts::TAU / 180.0;
                 (angle.cos(), angle.sin())
@@ -100,7 +100,7 @@ impl Latents<'_> {
     }
 }
 
-/// [`Latents`] with classes called by their numbers, as PNG bytes.
+/// [`Latents`] with classes called by their numbers, as SVG bytes.
 ///
 /// - `points`: `[count, dimension]`, row by row; - `classes`: one for each point;
 /// - `radius`: half the side of a panel in units of the points.
@@ -121,5 +121,5 @@ pub fn scatter(
         names: &[],
         radius,
     };
-    Ok(latents.draw(Format::Png)?.bytes)
+    Ok(latents.draw()?.bytes)
 }

@@ -1,7 +1,7 @@
 //! Line charts: losses and epsilon over steps, with bands for the spread over seeds.
 
 use super::axis::{Axis, Scale};
-use super::canvas::{Drawn, Format, render};
+use super::canvas::{Drawn, render};
 use super::chart::{Key, Sign, frame};
 use super::palette::{colour, dashes};
 use crate::diagnostic::Failure;
@@ -90,7 +90,7 @@ impl LineChart {
     /// # Errors
     ///
     /// [`Failure::Failed`] where no point can be drawn.
-    pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
+    pub fn draw(&self) -> Result<Drawn, Failure> {
         let points = || self.series.iter().flat_map(|s| &s.points);
         let kept = || points().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
         let bands = self.series.iter().flat_map(|s| &s.band);
@@ -124,7 +124,7 @@ impl LineChart {
                 sign: Sign::Line(dashes(k, s.dashed)),
             })
             .collect();
-        let bytes = render(format, self.size.unwrap_or(SIZE), |root| {
+        let bytes = render(self.size.unwrap_or(SIZE), |root| {
             let plot = frame(root, root, &self.title, (&self.x, x), (&self.y, y), &keys)?;
             for (k, series) in self.series.iter().enumerate() {
                 let shown = series.drawable(&self.x, &self.y);

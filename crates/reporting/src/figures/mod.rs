@@ -1,11 +1,11 @@
-//! Pictures of results, as PNG or SVG from the same drawing.
+//! Pictures of results: charts as SVG, grids of images as PNG.
 //!
 //! Figures are drawn on white with colours that any colour vision tells apart, so that they read on
 //! light and dark pages and in print. Values that cannot be drawn are left out and counted in
 //! [`Drawn::skipped`]; a figure without any value is an error.
 //!
 //! ```
-//! use reporting::figures::{Format, LineChart, Scale, Series};
+//! use reporting::figures::{LineChart, Scale, Series};
 //!
 //! let chart = LineChart {
 //!     x: Scale::linear("step"),
@@ -13,7 +13,7 @@
 //!     series: vec![Series::new("test", vec![(1.0, 2.0), (10.0, 0.5), (20.0, f64::NAN)])],
 //!     ..LineChart::default()
 //! };
-//! let drawn = chart.draw(Format::Svg)?;
+//! let drawn = chart.draw()?;
 //! assert_eq!(drawn.skipped, 1);
 //! assert!(drawn.bytes.starts_with(b"<svg"));
 //! # Ok::<(), reporting::diagnostic::Failure>(())
@@ -37,7 +37,7 @@ mod text;
 mod trade_off;
 
 pub use axis::Scale;
-pub use canvas::{Drawn, Format};
+pub use canvas::Drawn;
 pub use contour::Field;
 pub use grid::{Grid, grid, interpolations};
 pub use histogram::Histogram;

@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, TRANSPARENT};
 
 use super::axis::Axis;
-use super::canvas::{Area, Drawn, Format, UNIT, render};
+use super::canvas::{Area, Drawn, UNIT, render};
 use super::chart::{Key, Plot, legend, legend_height, style, units, write};
 use super::palette::{FAINT, INK};
 use crate::diagnostic::Failure;
@@ -34,7 +34,6 @@ impl Panels<'_> {
     /// values it left out.
     pub(super) fn draw(
         &self,
-        format: Format,
         inside: impl Fn(&Plot<'_, '_>, usize) -> Result<usize, Failure>,
     ) -> Result<Drawn, Failure> {
         for (name, range) in [("x", &self.x), ("y", &self.y)] {
@@ -57,7 +56,7 @@ impl Panels<'_> {
         let above = legend_height(self.keys, width);
         let height = above + cell.1 * rows as i32;
         let mut skipped = 0;
-        let bytes = render(format, (width as u32, height as u32), |root| {
+        let bytes = render((width as u32, height as u32), |root| {
             legend(root, self.keys, units(4), units(width))?;
             let (_, below) = root.split_vertically(units(above));
             for (number, part) in below.split_evenly((rows, columns)).iter().enumerate() {

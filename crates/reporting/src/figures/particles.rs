@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::canvas::{Drawn, Format};
+use super::canvas::Drawn;
 use super::chart::{Key, Sign};
 use super::contour::Field;
 use super::marker;
@@ -48,7 +48,7 @@ impl Particles {
     /// # Errors
     ///
     /// [`Failure::Failed`] where there is no panel, and for a part of the plane without an inside.
-    pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
+    pub fn draw(&self) -> Result<Drawn, Failure> {
         if self.snapshots.is_empty() {
             return Err(Failure::failed(
                 "particles cannot be drawn: there is no panel",
@@ -77,7 +77,7 @@ impl Particles {
             .flat_map(|field| self.levels.iter().map(|&level| field.level_set(level)))
             .flatten()
             .collect();
-        panels.draw(format, |plot, number| {
+        panels.draw(|plot, number| {
             for line in &level_sets {
                 // Only what lies in the panel: the density may be known on a wider plane.
                 for part in line.chunk_by(|a, b| panels.holds(a.0, a.1) && panels.holds(b.0, b.1)) {

@@ -1,7 +1,7 @@
 //! Trade-off curves: what a method gains against what it costs, with error bars.
 
 use super::axis::{Axis, Scale};
-use super::canvas::{Drawn, Format, render};
+use super::canvas::{Drawn, render};
 use super::chart::{Key, Sign, frame};
 use super::lines::SIZE;
 use super::marker;
@@ -56,7 +56,7 @@ impl TradeOff {
     /// # Errors
     ///
     /// [`Failure::Failed`] where no point can be drawn.
-    pub fn draw(&self, format: Format) -> Result<Drawn, Failure> {
+    pub fn draw(&self) -> Result<Drawn, Failure> {
         let points = || self.methods.iter().flat_map(|m| &m.points);
         let kept = || points().filter(|p| self.shows(p));
         let x = Axis::around(
@@ -85,7 +85,7 @@ impl TradeOff {
                 sign: Sign::Mark(k),
             })
             .collect();
-        let bytes = render(format, SIZE, |root| {
+        let bytes = render(SIZE, |root| {
             let plot = frame(root, root, &self.title, (&self.x, x), (&self.y, y), &keys)?;
             for (k, method) in self.methods.iter().enumerate() {
                 for part in method

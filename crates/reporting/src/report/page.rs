@@ -14,7 +14,7 @@ use super::published::Published;
 use super::record::RunRecord;
 use super::run_file::{Better, Metric};
 use crate::diagnostic::Failure;
-use crate::figures::{Format, LineChart, Scale, Series};
+use crate::figures::{LineChart, Scale, Series};
 
 /// Most curves of a page.
 const MOST_CURVES: usize = 12;
@@ -180,7 +180,7 @@ fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
         series: vec![Series::new("", curve.points.clone())],
         size: None,
     };
-    let drawn = match chart.draw(Format::Svg) {
+    let drawn = match chart.draw() {
         Ok(drawn) => drawn,
         Err(failure) => {
             warnings.push(format!("{failure}."));

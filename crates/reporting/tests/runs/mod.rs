@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reporting::figures::{Format, LineChart, Scale, Series, grid};
+use reporting::figures::{LineChart, Scale, Series, grid};
 use serde_json::{Value, json};
 
 /// One ledger line of a private training step.
@@ -87,9 +87,6 @@ pub(crate) fn write(folder: &Path, run: Option<&Value>) -> PathBuf {
         series: vec![Series::new("loss", vec![(0.0, 2.0), (1.0, 1.0)])],
         size: None,
     };
-    put(
-        "chart.svg",
-        &chart.draw(Format::Svg).expect("a chart").bytes,
-    );
+    put("chart.svg", &chart.draw().expect("a chart").bytes);
     folder.to_path_buf()
 }

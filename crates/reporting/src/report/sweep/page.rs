@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::table::{value, words};
 use super::{Cell, Sweep};
 use crate::diagnostic::Failure;
-use crate::figures::{Format, Measured, Method, Scale, TradeOff};
+use crate::figures::{Measured, Method, Scale, TradeOff};
 use crate::report::html;
 use crate::report::picture::Picture;
 
@@ -129,7 +129,7 @@ impl Sweep {
                 methods,
             };
             // A result that no cell has leaves no chart; its column says so.
-            if let Ok(drawn) = chart.draw(Format::Svg) {
+            if let Ok(drawn) = chart.draw() {
                 let alt = format!("{name} over {x}, mean and standard deviation over seeds");
                 pictures.extend(Picture::of(&drawn.bytes, "", &alt));
             }
