@@ -1,4 +1,4 @@
-//! Cells: a partition of latent space that is a function of public data, or of what was released before.
+//! Cells: a partition of latent space that is a function of what was released before.
 
 use rand::RngExt;
 use rayon::prelude::*;
@@ -10,35 +10,24 @@ const MOST: usize = 5_000;
 
 /// The centres of the cells of each class.
 pub(crate) struct Cells {
-    /// `[count, d]` in rows, of each class, or of all alike.
+    /// `[count, d]` in rows, of each class; none where a class is one cell.
     centres: Vec<Vec<f32>>,
     count: usize,
 }
 
 impl Cells {
-    /// One cell that holds everything.
-    pub(crate) fn whole() -> Self {
-        Self {
-            centres: Vec::new(),
-            count: 1,
-        }
-    }
-
     /// `count` cells of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
     ///
-    /// - `public`: public latents of each class, `[n, d]` in rows; one entry for cells that all classes share.
+    /// - `public`: public latents of each class, `[n, d]` in rows.
     pub(crate) fn around(
         public: &[Vec<f32>],
         count: usize,
         dim: usize,
         rng: &mut impl RngExt,
     ) -> Self {
-        if count == 1 {
-            return Self::whole();
-        }
-        let centres = public
-            .iter()
-            .map(|rows| means(&rows[..rows.len().min(MOST * dim)], count, dim, rng));
+        let classes = public.iter().filter(|_| count > 1);
+        let centres =
+            classes.map(|rows| means(&rows[..rows.len().min(MOST * dim)], count, dim, rng));
         Self {
             centres: centres.collect(),
             count,
@@ -54,7 +43,6 @@ impl Cells {
     pub(crate) fn place(&self, class: usize, row: &[f32]) -> usize {
         match &self.centres[..] {
             [] => 0,
-            [all] => nearest(all, row).0,
             each => nearest(&each[class], row).0,
         }
     }
@@ -136,10 +124,9 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, [0, 1, 2]);
         assert_eq!(cells.place(0, &[f32::NAN, 0.0]), 0);
-        assert_eq!(Cells::whole().place(5, &[1.0, 1.0]), 0);
-        assert_eq!(
-            Cells::around(&[Vec::new()], 2, 2, rng).place(7, &[1.0, 1.0]),
-            0
-        );
+        let one = Cells::around(&[], 1, 2, rng);
+        assert_eq!(one.place(5, &[1.0, 1.0]), 0);
+        let empty = Cells::around(&[Vec::new()], 2, 2, rng);
+        assert_eq!(empty.place(0, &[1.0, 1.0]), 0);
     }
 }

@@ -1,11 +1,10 @@
-//! Private latents in groups that flow by themselves: all records, or one group a class, or one a cell of a class.
+//! Private latents in groups that flow by themselves: all records, or one group a class.
 
 use crate::records::Records;
 
 use super::Settings;
-use super::cells::Cells;
 
-/// The groups that flow by themselves. What group a record is in is a public function of its label and latent.
+/// The groups that flow by themselves. What group a record is in is a public function of its label.
 pub(crate) struct Groups {
     /// Latents of each group, `[n, d]` in rows. Where sizes are released, a group may have none.
     pub latents: Vec<Vec<f32>>,
@@ -32,7 +31,6 @@ impl Groups {
         latents: &[f32],
         records: &Records,
         classes: usize,
-        cells: &Cells,
         settings: &Settings,
     ) -> Self {
         let (dim, conditional) = (settings.latent, settings.conditional);
@@ -40,12 +38,11 @@ impl Groups {
             true => records.labels(),
             false => vec![0; latents.len() / dim],
         };
-        let each = cells.count();
-        let mut groups = vec![Vec::new(); if conditional { classes * each } else { each }];
+        let mut groups = vec![Vec::new(); if conditional { classes } else { 1 }];
         for (row, &label) in latents.chunks_exact(dim).zip(&labels) {
-            groups[label * each + cells.place(label, row)].extend_from_slice(row);
+            groups[label].extend_from_slice(row);
         }
-        let mut of_groups: Vec<usize> = (0..groups.len()).map(|group| group / each).collect();
+        let mut of_groups: Vec<usize> = (0..groups.len()).collect();
         if !settings.sizes_released() {
             // A class without records is public, too.
             of_groups.retain(|&class| !groups[class].is_empty());
@@ -118,14 +115,14 @@ mod tests {
     }
 
     /// Groups of records with these labels.
-    fn groups(latents: &[f32], labels: &[u8], cells: &Cells, settings: &Settings) -> Groups {
+    fn groups(latents: &[f32], labels: &[u8], settings: &Settings) -> Groups {
         let images = LabelledImages::new(vec![0; RECORDS], labels.to_vec(), 1, 1, CLASSES).unwrap();
         let records = Records::new(
             Source::Labelled(Arc::new(images)),
             (0..RECORDS).collect(),
             None,
         );
-        Groups::new(latents, &records, CLASSES, cells, settings)
+        Groups::new(latents, &records, CLASSES, settings)
     }
 
     /// Two data sets that differ in one record, its label included: all that is public of their groups is the same, and
@@ -137,25 +134,16 @@ mod tests {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let sphere = Region::sphere(1.0).unwrap();
         let mut shown = false;
-        // By settings: the largest share of what is declared, of moments and of marginals.
-        let mut attained = [[0.0_f64; 2]; 3];
-        for (number, flags) in [
-            &["--labels", "private"][..],
-            &["--labels", "private", "--cells", "2"],
-            &["--unconditional", "--cells", "3"],
-        ]
-        .into_iter()
-        .cycle()
-        .take(60)
-        .enumerate()
-        {
-            let released = settings(flags);
+        // The largest share of what is declared, of moments and of marginals.
+        let mut attained = [0.0_f64; 2];
+        let released = settings(&["--labels", "private"]);
+        let compact = settings(&["--labels", "public"]);
+        for number in 0..60 {
             let mut draw = |n: usize| {
                 (0..n)
                     .map(|_| rng.random_range(-1.0..1.0))
                     .collect::<Vec<f32>>()
             };
-            let public: Vec<Vec<f32>> = (0..CLASSES).map(|_| draw(40)).collect();
             let mut one = draw(2 * RECORDS);
             let mut other = one.clone();
             let mut far = draw(2);
@@ -169,21 +157,19 @@ mod tests {
                 _ => &far,
             });
             let mut labels: Vec<u8> = (0..RECORDS).map(|i| (i % CLASSES) as u8).collect();
-            let cells = Cells::around(&public, released.cells, 2, rng);
-            let first = groups(&one, &labels, &cells, &released);
-            let compact = settings(&["--labels", "public"]);
-            let known = groups(&one, &labels, &Cells::whole(), &compact);
+            let first = groups(&one, &labels, &released);
+            let known = groups(&one, &labels, &compact);
             labels[0] = rng.random_range(0..CLASSES as u8);
-            let second = groups(&other, &labels, &cells, &released);
-            shown |= known.sizes() != groups(&other, &labels, &Cells::whole(), &compact).sizes();
+            let second = groups(&other, &labels, &released);
+            shown |= known.sizes() != groups(&other, &labels, &compact).sizes();
 
             assert_eq!(first.classes, second.classes);
             assert_eq!(first.latents.len(), second.latents.len());
             for radius in [1.0, 2.0] {
                 let [a, b] = [&first, &second].map(|groups| measured(groups, true, radius));
                 let share = a.distance(&b) / a.declared();
-                assert!(share <= 1.0 + 1e-6, "{flags:?}: {share}");
-                attained[number % 3][0] = attained[number % 3][0].max(share);
+                assert!(share <= 1.0 + 1e-6, "{share}");
+                attained[0] = attained[0].max(share);
             }
             let queries = first.latents.iter().map(|_| {
                 let slices = Slices::tight(2, 6, rng).unwrap();
@@ -200,14 +186,11 @@ mod tests {
             let [a, b] =
                 [&first, &second].map(|groups| query.measure_classes(&groups.latents).unwrap());
             let share = apart(a.before_noise(), b.before_noise()) / query.l2_sensitivity_upper();
-            assert!(share <= 1.0, "{flags:?}: {share}");
-            attained[number % 3][1] = attained[number % 3][1].max(share);
+            assert!(share <= 1.0, "{share}");
+            attained[1] = attained[1].max(share);
         }
         assert!(shown);
-        assert!(
-            attained.concat().iter().all(|&share| share > 0.99),
-            "{attained:?}"
-        );
+        assert!(attained.iter().all(|&share| share > 0.99), "{attained:?}");
     }
 
     #[test]

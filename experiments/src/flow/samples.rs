@@ -63,11 +63,6 @@ fn source(run: &Flow, labelled: bool) -> Source {
     };
     if settings.start == Start::Public {
         public_knowledge += " Particles start at latents of such records";
-    }
-    if settings.public_cells() {
-        public_knowledge += " Cells of latents are those of such records";
-    }
-    if settings.public_latents() {
         public_knowledge += if settings.public_classes() {
             ", class by class, by their labels."
         } else {

@@ -25,12 +25,11 @@ use serde_json::json;
 use crate::particles::share;
 use crate::scores::ScoreFlags;
 
-use super::cells::Cells;
 use super::data_split::DataSplit;
 use super::groups::Groups;
 use super::mechanisms::{Moved, Snapshot};
 use super::plan::{MOMENTS, RELEASE, plan, sampler};
-use super::settings::{Flags, Mechanism, Settings};
+use super::settings::{Flags, Mechanism, Settings, Start};
 use super::space::Space;
 use super::{report, space, toy};
 
@@ -87,11 +86,11 @@ fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
 const PUBLIC_LATENTS: usize = 30_000;
 
 impl Flow {
-    /// The public cells of the settings; keeps the public latents by them, where they are looked at.
-    fn cells(&mut self, space: &Space, session: &Session) -> Result<Cells, Failure> {
+    /// Keeps the public latents by their class, where they are looked at.
+    fn keep_public(&mut self, space: &Space, session: &Session) -> Result<(), Failure> {
         let settings = &self.settings;
-        if !settings.public_latents() {
-            return Ok(Cells::whole());
+        if settings.start != Start::Public {
+            return Ok(());
         }
         let public = &self.split.public;
         let most = public.len().min(PUBLIC_LATENTS.max(self.total_particles()));
@@ -101,16 +100,10 @@ impl Flow {
             true => (first.labels(), self.split.classes),
             false => (vec![0; most], 1),
         };
-        let (dim, each) = (settings.latent, settings.cells);
-        let rows = || latents.chunks_exact(dim).zip(&labels);
-        let mut of_classes = vec![Vec::new(); classes];
-        rows().for_each(|(row, &label)| of_classes[label].extend_from_slice(row));
-        let cells = Cells::around(&of_classes, each, dim, &mut self.public);
-        self.public_groups = vec![Vec::new(); classes * each];
-        rows().for_each(|(row, &label)| {
-            self.public_groups[label * each + cells.place(label, row)].extend_from_slice(row);
-        });
-        Ok(cells)
+        let rows = latents.chunks_exact(settings.latent).zip(&labels);
+        self.public_groups = vec![Vec::new(); classes];
+        rows.for_each(|(row, &label)| self.public_groups[label].extend_from_slice(row));
+        Ok(())
     }
 }
 
@@ -243,9 +236,9 @@ impl Experiment for Flow {
         let space = space::autoencoder(&self.settings, &self.split, &self.cache, session)?;
         self.public_seconds = start.elapsed().as_secs_f64();
         let latents = space.encode_records(&self.split.private, session)?;
-        let cells = self.cells(&space, session)?;
+        self.keep_public(&space, session)?;
         let (private, classes) = (&self.split.private, self.split.classes);
-        self.groups = Groups::new(&latents, private, classes, &cells, &self.settings);
+        self.groups = Groups::new(&latents, private, classes, &self.settings);
         if !self.settings.sizes_released() {
             self.particles = share(&self.groups.sizes(), self.total_particles());
         }

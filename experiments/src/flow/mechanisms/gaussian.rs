@@ -6,7 +6,6 @@ use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitiv
 
 use super::super::groups::{Groups, apportion};
 use super::super::plan::RELEASE;
-use super::super::settings::{Covariances, Mechanism};
 use super::super::train::Flow;
 use super::{Generated, normalise};
 use crate::release::{Values, release_and_store, stored};
@@ -72,10 +71,7 @@ impl Flow {
         radius: f64,
     ) -> Result<ClassLatents, Failure> {
         let d = self.groups.dim;
-        let deviation = match (self.settings.covariances, self.settings.mechanism) {
-            (Covariances::Noisy, Mechanism::Marginals | Mechanism::Gaussian) => 0.0,
-            _ => released.deviation,
-        };
+        let deviation = released.deviation;
         let values = released.groups.concat();
         if !self.settings.sizes_released() {
             let sizes = self.groups.sizes();

@@ -41,21 +41,19 @@ impl Flow {
         Ok(starts)
     }
 
-    /// Public latents for the `n` particles of a group: of its class and cell where there are enough, else of its class,
-    /// or of all. Each once as long as there are some, and none on another.
+    /// Public latents for the `n` particles of a group: of its class where there are enough, else of all. Each once as long as there are some, and none on another.
     fn public_rows(&mut self, group: usize, n: usize) -> Vec<f32> {
         const ENOUGH: usize = 100;
         const APART: f32 = 0.01;
-        let (d, cells) = (self.groups.dim, self.settings.cells);
-        let first = match self.settings.public_classes() {
-            true => self.groups.class(group) * cells,
+        let d = self.groups.dim;
+        let class = match self.settings.public_classes() {
+            true => self.groups.class(group),
             false => 0,
         };
-        let enough = |rows: &Vec<f32>| rows.len() >= ENOUGH * d;
-        let rows = Some(self.public_groups[first + group % cells].clone())
-            .filter(enough)
-            .or_else(|| Some(self.public_groups[first..first + cells].concat()).filter(enough))
-            .unwrap_or_else(|| self.public_groups.concat());
+        let rows = match &self.public_groups[class] {
+            rows if rows.len() >= ENOUGH * d => rows.clone(),
+            _ => self.public_groups.concat(),
+        };
         let count = rows.len() / d;
         let mut places = sample(&mut self.public, count, n.min(count)).into_vec();
         places.extend((count..n).map(|_| self.public.random_range(0..count)));

@@ -36,10 +36,9 @@ impl Settings {
         let bound =
             "a data set for --mechanism public: shapes have no classes; or say --unconditional";
         bounded("public", &self.public, holds, bound)?;
-        let looks = self.mechanism == Mechanism::Public || self.public_latents();
+        let looks = self.mechanism == Mechanism::Public || self.start == Start::Public;
         let holds = !(looks && self.public == COSINES);
-        let bound =
-            "public records for --mechanism public, --cells and --start public: cosines have none";
+        let bound = "public records for --mechanism public and --start public: cosines have none";
         bounded("public", &self.public, holds, bound)?;
         let holds = !self.photographs() || self.public == "half";
         bounded("public", &self.public, holds, "half for photographs")?;

@@ -105,14 +105,3 @@ pub enum Start {
     /// private Gaussian.
     Public,
 }
-
-/// What is made of noisy covariances.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Covariances {
-    /// As they were released.
-    #[default]
-    Noisy,
-    /// Without what the noise adds to their eigenvalues.
-    Denoised,
-}

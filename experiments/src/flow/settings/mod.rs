@@ -13,7 +13,7 @@ use crate::records::{COSINES, SHAPES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
-pub(crate) use kinds::{Covariances, Encoder, Labels, Mechanism, Part, Start};
+pub(crate) use kinds::{Encoder, Labels, Mechanism, Part, Start};
 pub(crate) use unused::check_toy;
 
 lab::settings! {
@@ -55,15 +55,10 @@ lab::settings! {
         #[flag(value_enum)]
         #[setting(default)]
         labels: Labels,
-        /// Cells of each class, by the nearest of so many centres: each has moments, and histograms, of its own, at the
-        /// same noise. `mixture` finds them in the Gaussian of the class, and has as many as records and budget bear by
-        /// default; the others find them in public latents. 1 for none.
+        /// Cells of each class, by the nearest of so many centres that are found in the Gaussian of the class: each has
+        /// moments of its own, at the same noise. `mixture` alone, which has as many as records and budget bear by default.
         #[setting(default = "one")]
         cells: usize,
-        /// Noisy covariances: as released, or denoised. `marginals` and `gaussian` alone: `mixture` always denoises.
-        #[flag(value_enum)]
-        #[setting(default)]
-        covariances: Covariances,
         /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents.
         /// `marginals` alone: the last is its default where the program draws digits beside private ones.
         #[flag(value_enum)]
@@ -275,16 +270,6 @@ impl Settings {
         self.conditional && self.labels == Labels::Public
     }
 
-    /// Whether cells are those of public latents, and not of what was released before.
-    pub fn public_cells(&self) -> bool {
-        self.cells > 1 && self.mechanism != Mechanism::Mixture
-    }
-
-    /// Whether latents of public records are looked at, beyond what the autoencoder learned.
-    pub fn public_latents(&self) -> bool {
-        self.start == Start::Public || self.public_cells()
-    }
-
     /// Whether the program draws public records that show the classes of the private ones.
     fn drawn_classes(&self) -> bool {
         self.public == "glyphs" && ["mnist", "usps", "glyphs"].contains(&&*self.dataset)
@@ -298,7 +283,7 @@ impl Settings {
     /// Whether the labels of public records are looked at by the mechanism: where they show the classes of the private
     /// ones.
     pub fn public_classes(&self) -> bool {
-        self.public_shows_classes() && self.public_latents()
+        self.public_shows_classes() && self.start == Start::Public
     }
 
     /// How much samples vary; folders of runs from before that was a setting have what suits them.

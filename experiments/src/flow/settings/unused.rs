@@ -93,7 +93,7 @@ pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
 }
 
 /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 17] {
+fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 16] {
     let (own, common) = (&arguments.own, &arguments.common);
     [
         ("epsilon", common.epsilon.is_some(), PRIVATE),
@@ -104,12 +104,7 @@ fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechan
         ("slices", common.slices.is_some(), STEPPING),
         ("slices-per-step", own.slices_per_step.is_some(), STORED),
         ("labels", own.labels.is_some(), STATISTICS),
-        ("cells", own.cells.is_some(), STATISTICS),
-        (
-            "covariances",
-            own.covariances.is_some(),
-            &[Marginals, Gaussian],
-        ),
+        ("cells", own.cells.is_some(), &[Mixture]),
         ("start", own.start.is_some(), &[Marginals]),
         ("bins", own.bins.is_some(), &[Marginals]),
         ("frame", own.frame.is_some(), STEPPING),
