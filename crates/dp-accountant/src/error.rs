@@ -4,7 +4,6 @@
 //! The cases that name a layer, a draw or a device are `dp-core`'s.
 
 use crate::accounting::AccountingError;
-use crate::decimal::{lower, upper};
 
 /// Errors of this crate and of `dp-core`. Each names the value and the bound that it broke.
 #[derive(Debug, thiserror::Error)]

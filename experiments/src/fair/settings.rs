@@ -108,9 +108,6 @@ lab::settings! {
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
-        /// Whether the sensitivity of Rodriguez-Vitores et al. (2025) is declared.
-        #[setting(default)]
-        paper_sensitivity: bool,
         /// The variance of the weights of the last layer, times the units in front of it. Where targets are
         /// centred a network that starts near 0 has less to forget, and forgetting is what noise makes dear.
         #[setting(default = "one")]
@@ -177,9 +174,6 @@ lab::settings! {
         /// Where the values of `regression1d` and `representation` come from: their presets differ from the published values.
         #[arg(long, value_enum, default_value_t = Preset::Tuned)]
         preset: Preset,
-        /// Declare the sensitivity of Rodriguez-Vitores et al. (2025), 16 M L / min(n_0, n_1), twice the proved one.
-        #[arg(long)]
-        paper_sensitivity: bool,
     }
 }
 
@@ -221,11 +215,8 @@ impl Settings {
             jacobian: self.clip_jacobian,
             mode: self.clip,
         };
-        let mut parity = parity.slices(self.slices).weight(penalty_weight);
-        parity = parity.clip(clipping);
-        if self.paper_sensitivity {
-            parity = parity.with_published_sensitivity();
-        }
+        let parity = parity.slices(self.slices).weight(penalty_weight);
+        let parity = parity.clip(clipping);
         let loss = self.task.loss().weight(loss_weight).clip(self.clip_loss);
         let objective = Objective::of([loss]).penalty(parity);
         objective.check().map_err(|e| refused(e, "clip-loss"))?;
@@ -244,7 +235,6 @@ impl session::Settings for Settings {
         if settings.post_process.is_some() && own.alpha.is_none() {
             settings.alpha = 0.0;
         }
-        settings.paper_sensitivity = own.paper_sensitivity;
         Ok(settings)
     }
 

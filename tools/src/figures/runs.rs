@@ -19,8 +19,6 @@ pub(super) struct FairRun {
     pub post_process: Option<f64>,
     /// The share of epsilon that a post-processing spent.
     pub post_share: f64,
-    /// Whether the published sensitivity was declared.
-    pub paper: bool,
     /// The bounds of its clipping: `M` of the activations, `C` of the loss's gradients.
     pub bounds: [(&'static str, f64); 2],
     /// Those of them that most runs of the task have not, in words.
@@ -51,11 +49,10 @@ impl FairRun {
 
     /// Budget and method in words.
     pub(super) fn method(&self) -> String {
-        let how = match (self.post_process, self.paper) {
-            (Some(_), _) if self.alpha > 0.0 => ", then post-processing",
-            (Some(_), _) => ", post-processing",
-            (None, true) => ", the published sensitivity",
-            (None, false) => "",
+        let how = match self.post_process {
+            Some(_) if self.alpha > 0.0 => ", then post-processing",
+            Some(_) => ", post-processing",
+            None => "",
         };
         let share = match self.post_process {
             Some(_) if self.post_share != 0.5 => format!(" by {} of it", self.post_share),
@@ -71,7 +68,7 @@ impl FairRun {
 
     /// Whether it is the penalty as the task's preset has it.
     pub(super) fn is_plain(&self) -> bool {
-        self.post_process.is_none() && !self.paper && self.other_bounds.is_empty()
+        self.post_process.is_none() && self.other_bounds.is_empty()
     }
 }
 
@@ -128,7 +125,6 @@ pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
             alpha: settings["alpha"].as_f64().unwrap_or(0.0),
             post_process: settings["post-process"].as_f64(),
             post_share: settings["post-share"].as_f64().unwrap_or(0.5),
-            paper: settings["paper-sensitivity"].as_bool().unwrap_or(false),
             bounds: [("M", "clip-activation"), ("C", "clip-loss")]
                 .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
             other_bounds: String::new(),

@@ -43,7 +43,6 @@ pub struct Penalty {
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) tap: usize,
-    published: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -71,7 +70,6 @@ impl Penalty {
             weight: 1.0,
             clipping: Clipping::published(JacobianClip::Spectral),
             tap: 0,
-            published: false,
         }
     }
 
@@ -152,14 +150,6 @@ impl Penalty {
         self
     }
 
-    /// Declares the published sensitivity, which is larger than the proved one
-    /// ([`DrawnPenalty::published_sensitivity_upper`]), for comparison.
-    #[must_use]
-    pub fn with_published_sensitivity(mut self) -> Self {
-        self.published = true;
-        self
-    }
-
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a penalty", self.weight)?;
         self.clipping.check()
@@ -209,7 +199,6 @@ impl Penalty {
             weight: self.weight,
             clipping: self.clipping,
             tap: self.tap,
-            published: self.published,
         }
     }
 }
@@ -271,7 +260,6 @@ pub struct DrawnPenalty {
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) tap: usize,
-    published: bool,
 }
 
 impl DrawnPenalty {
@@ -303,16 +291,12 @@ impl DrawnPenalty {
     ///
     /// Bounds that are refused; a release, which is for public records.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
-        let proved = match &self.target {
-            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping)?,
-            Target::Between(between) => between.sensitivity_upper(&self.clipping)?,
-            Target::Sample(sample) => sample.sensitivity_upper(&self.clipping)?,
-            Target::Released(_) => return Err(Released::unbounded()),
-        };
-        Ok(match self.published {
-            true => proved.max(self.published_sensitivity_upper()),
-            false => proved,
-        })
+        match &self.target {
+            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping),
+            Target::Between(between) => between.sensitivity_upper(&self.clipping),
+            Target::Sample(sample) => sample.sensitivity_upper(&self.clipping),
+            Target::Released(_) => Err(Released::unbounded()),
+        }
     }
 
     /// An upper bound on the sum over records of the norms of their parts of the gradient of the distance, before its
