@@ -9,6 +9,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
+use lab::session::next_step;
 use private_training::Loss;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -60,9 +61,13 @@ impl Adapt {
         ledger: &mut Ledger,
         device: &Device,
     ) -> Result<(), Failure> {
-        let teacher = self.training.averaged_weights()?.classifier();
+        let teacher = self
+            .training
+            .averaged()
+            .map_err(Failure::failed)?
+            .classifier();
         let network = self.training.network.classifier();
-        let public = self.training.gradients.public();
+        let public = self.training.gradients().public();
         let mut variation = ChaCha20Rng::seed_from_u64(public.random());
         let drawn = source_batch(
             &self.settings,
@@ -73,13 +78,16 @@ impl Adapt {
         let (target, side) = (&self.domains.target, self.domains.side);
         let strength = self.settings.augment;
         let least = self.settings.confidence;
-        let private = |drawn: &[Vec<usize>]| {
+        let mut private = |drawn: &[Vec<usize>]| {
             let rows = target.gather(&drawn.concat());
             pseudo_labelled(&teacher, rows, target.width, least, device)?
                 .varied(side, strength, &mut variation)
                 .batch(device)
         };
-        let (mut released, _) = self.training.gradient(&network, ledger, private)?;
+        let step = next_step(&mut self.training)?;
+        let batch = private(step.groups())?;
+        let released = step.gradient(&network, &batch, ledger);
+        let (mut released, _) = released.map_err(Failure::failed)?;
         let loss = Loss::cross_entropy();
         let batch = drawn.batch(device)?;
         let source = self.training.network.of_source();
@@ -88,7 +96,7 @@ impl Adapt {
         let model = self.training.network.clone();
         add(&mut total, &model, 1.0, &mut own);
         add(&mut total, &model, 1.0, &mut released);
-        self.training.update(self.settings.self_rate, total);
+        self.training.apply(self.settings.self_rate, total);
         Ok(())
     }
 }
