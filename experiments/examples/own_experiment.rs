@@ -22,9 +22,12 @@ use lab::diagnostic::Failure;
 use lab::report::{Better, Metric};
 use lab::session::{
     self, Arguments, DataSummary, Ends, Evaluation, Experiment, Fingerprint, Report, RunState,
-    Session, Training, bounded, budget_name, positive, refused_plan, within,
+    Session, announcement, batches_of, bounded, budget_name, positive, refused_plan, save_weights,
+    start, take_step, within,
 };
-use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
+use private_training::{
+    Batch, Forward, Layers, Loss, Network, Objective, Optimizer, Training, TrainingConfig,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -133,9 +136,9 @@ fn rows(table: &GroupedTable, indices: &[usize], device: &Device) -> Option<[Ten
 impl Regression {
     /// The share of public records whose label is found.
     fn accuracy(&self) -> Result<f64, Failure> {
-        let model = self.training.averaged_weights()?;
+        let model = self.training.averaged().map_err(Failure::failed)?;
         let all: Vec<usize> = (0..self.public.len()).collect();
-        let [inputs, labels] = rows(&self.public, &all, &self.training.chosen().device)
+        let [inputs, labels] = rows(&self.public, &all, &self.training.device())
             .ok_or_else(|| Failure::failed("a record without a label"))?;
         let found = model.linear.forward(inputs).greater_elem(0.0);
         let right = found.equal(labels.greater_elem(0.5)).float().mean();
@@ -172,8 +175,10 @@ impl Experiment for Regression {
         let plan = plan.transpose().map_err(refused_plan)?;
 
         let loss = Loss::binary_cross_entropy_with_logits().clip(settings.clip);
-        let mut gradients = Gradients::new(Objective::of([loss]));
-        *gradients.public() = ChaCha20Rng::seed_from_u64(settings.seed);
+        let config = TrainingConfig::new(Objective::of([loss]))
+            .optimizer(Optimizer::sgd())
+            .learning_rate(settings.learning_rate)
+            .average(settings.ema);
         // One layer from zero needs no seed.
         let mut model = Model {
             linear: LinearConfig::new(private.width(), 1).init(&chosen.device),
@@ -181,12 +186,12 @@ impl Experiment for Regression {
         model.linear.weight = model.linear.weight.map(|weight| weight.zeros_like());
         model.linear.bias = model.linear.bias.map(|bias| bias.map(|b| b.zeros_like()));
         let known = settings.insecure_noise_seed;
-        let training = Training::new(model, gradients, sampler, plan, known, chosen)?;
+        let batches = batches_of(settings.seed);
         Ok(Self {
             settings: settings.clone(),
             private,
             public,
-            training: training.by_descent().with_average(settings.ema)?,
+            training: start(config, model, sampler, plan, known, batches, chosen)?,
         })
     }
 
@@ -205,7 +210,7 @@ impl Experiment for Regression {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        self.training.announcement(self.settings.steps, &[])
+        announcement(&mut self.training, self.settings.steps, &[])
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
@@ -235,9 +240,7 @@ impl Experiment for Regression {
                 .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
             Batch::new(inputs, labels, &[indices.len()]).map_err(Failure::failed)
         };
-        let rate = self.settings.learning_rate;
-        let step = self.training.step(rate, &mut session.ledger, batch);
-        step.map(drop)
+        take_step(&mut self.training, &mut session.ledger, batch).map(drop)
     }
 
     fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
@@ -250,7 +253,7 @@ impl Experiment for Regression {
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        self.training.save_weights(&session.folder)?;
+        save_weights(&self.training, &session.folder)?;
         let accuracy = Metric::new("Accuracy on public records", self.accuracy()?);
         Ok(Report {
             metrics: vec![accuracy.better(Better::Higher)],

@@ -8,12 +8,12 @@ use burn::tensor::{Device, Tensor, TensorData};
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::session::{floats_of_bytes, floats_to_bytes};
-use model::ModelError;
-use model::adam::ModuleAdam;
-use model::ema::Ema;
 use model::generator::{Dcgan, ImageGenerator};
 use model::latent::ImageShape;
-use model::weights::{from_host, to_host};
+use private_training::TrainingError;
+use private_training::adam::ModuleAdam;
+use private_training::ema::Ema;
+use private_training::weights::{from_host, to_host};
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -86,7 +86,7 @@ impl Network {
         inputs: usize,
         rng: &mut impl Rng,
         device: &Device,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         let perceptron =
             |outputs, rng| model::generator::Generator::new(inputs, outputs, rng, device);
         Ok(match architecture {
@@ -234,8 +234,8 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] for another number of weights.
-    pub(crate) fn set_weights(&mut self, weights: &[f32]) -> Result<(), ModelError> {
+    /// [`TrainingError::Shape`] for another number of weights.
+    pub(crate) fn set_weights(&mut self, weights: &[f32]) -> Result<(), TrainingError> {
         self.network = from_host(self.network.valid(), weights)?.train();
         Ok(())
     }
@@ -282,7 +282,7 @@ impl Generator {
     ///
     /// [`Failure::BadInput`] names a checkpoint that does not fit.
     pub(crate) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        let damaged = |e: ModelError| checkpoint.damaged(&e);
+        let damaged = |e: TrainingError| checkpoint.damaged(&e);
         let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
         self.set_weights(&weights).map_err(damaged)?;
         let bytes = checkpoint.file(OPTIMIZER)?;

@@ -57,7 +57,7 @@ impl Values {
 ///
 /// As [`Released::read`].
 pub(crate) fn stored(
-    releaser: &mut Option<Releaser>,
+    releaser: Option<&mut Releaser>,
     name: &str,
     session: &Session,
 ) -> Result<Option<Released>, Failure> {
@@ -77,7 +77,7 @@ pub(crate) fn stored(
 /// [`Failure::Failed`] where the plan has it not, or the ledger or the store cannot be written; nothing has left where the
 /// ledger could not.
 pub(crate) fn release_and_store(
-    releaser: &mut Option<Releaser>,
+    releaser: Option<&mut Releaser>,
     name: &str,
     values: &Values,
     beside: Option<Vec<f64>>,
@@ -95,7 +95,7 @@ pub(crate) fn release_and_store(
 ///
 /// [`Failure::Failed`] where the plan has it not, or the ledger cannot be written; nothing has left then.
 fn release_once(
-    releaser: &mut Option<Releaser>,
+    releaser: Option<&mut Releaser>,
     name: &str,
     values: &Values,
     ledger: &mut Ledger,
@@ -121,7 +121,7 @@ fn release_once(
 /// [`Failure::Failed`] for values that are not of this step's `draw`, and where the ledger cannot be
 /// written; nothing has left then.
 pub(crate) fn release_step(
-    releaser: &mut Option<Releaser>,
+    releaser: Option<&mut Releaser>,
     draw: Option<Draw>,
     sizes: &[usize],
     values: Values,
@@ -191,12 +191,13 @@ mod tests {
         let groups = [vec![1.0; VALUES / 4], vec![-2.0; VALUES * 3 / 4]];
         let values = || Values::new(&groups, 0.5);
 
-        let once = release_once(&mut releaser, "once", &values(), &mut ledger).expect("released");
+        let once =
+            release_once(releaser.as_mut(), "once", &values(), &mut ledger).expect("released");
         assert_eq!(once.groups.iter().map(Vec::len).sum::<usize>(), VALUES);
         let draw = releaser.as_mut().expect("a releaser").draw();
         let draw = draw.expect("a draw");
         let sizes = draw.sizes();
-        let step = release_step(&mut releaser, Some(draw), &sizes, values(), &mut ledger);
+        let step = release_step(releaser.as_mut(), Some(draw), &sizes, values(), &mut ledger);
 
         let entries = ledger.entries().expect("entries").entries;
         assert_eq!(entries.len(), 2);

@@ -199,7 +199,14 @@ fn arrows_go_one_way() {
         ("reporting", &["dp-accountant"]),
         (
             "evaluating",
-            &["data", "dp-core", "model", "reporting", "swd"],
+            &[
+                "data",
+                "dp-core",
+                "model",
+                "private-training",
+                "reporting",
+                "swd",
+            ],
         ),
         (
             "lab",

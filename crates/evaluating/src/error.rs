@@ -88,7 +88,7 @@ pub enum EvaluateError {
     Device(String),
     /// The layers refused.
     #[error(transparent)]
-    Model(#[from] model::ModelError),
+    Model(#[from] private_training::TrainingError),
     /// The transport refused.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),

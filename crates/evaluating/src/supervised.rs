@@ -9,7 +9,7 @@ use burn::optim::{AdamConfig, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::{HostStack, Needs, Stack};
-use model::{ModelError, weights};
+use private_training::{TrainingError, cosine, weights};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -127,8 +127,7 @@ pub(crate) fn train<N: Network>(
             let labels: Vec<u8> = batch.iter().map(|&i| examples.labels[i]).collect();
             let stack = host(&network)?;
             let gradient = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
-            let progress = step as f64 / steps as f64;
-            let rate = schedule.rate * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+            let rate = schedule.rate * cosine(step as u64, steps as u64, 0.0);
             (flat, moments) = adam.step(rate, flat, upload(gradient), moments);
             let values = flat.clone().try_into_vec_as::<f32>();
             let values = values.map_err(|error| EvaluateError::Device(error.to_string()))?;
@@ -146,7 +145,7 @@ pub(crate) fn train<N: Network>(
 /// A layer that has none.
 pub(crate) fn host<N: Network>(network: &N) -> Result<HostStack, EvaluateError> {
     let stack = network.stack().and_then(|stack| stack.host());
-    Ok(stack.map_err(ModelError::from)?)
+    Ok(stack.map_err(TrainingError::from)?)
 }
 
 /// The gradient of the mean cross-entropy of a batch.

@@ -4,14 +4,8 @@
 //! is made ([`dp_core::per_sample::nn::Chain`]), so that the same weights can also be trained on private records by
 //! [`private_training`].
 
-pub mod adam;
-pub mod ema;
-pub mod error;
 pub mod generator;
 pub mod latent;
 pub mod layers;
 pub mod postprocess;
 pub mod swae;
-pub mod weights;
-
-pub use error::ModelError;

@@ -2,9 +2,9 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use model::ModelError;
 use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training, TrainingState};
-use model::weights::{from_host, to_host};
+use private_training::TrainingError;
+use private_training::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -30,7 +30,7 @@ fn four_images_come_back() {
     };
     let mut losses = Vec::new();
     let trained = training
-        .run::<_, ModelError>(
+        .run::<_, TrainingError>(
             space,
             4,
             |places| Ok(places.iter().flat_map(|&p| corner(p)).collect()),
@@ -87,7 +87,7 @@ fn a_stopped_training_goes_on_to_the_same_weights() {
             let image = |i: usize| (0..size).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
             let mut steps = Vec::new();
             let mut kept = None;
-            let trained = training.run::<_, ModelError>(
+            let trained = training.run::<_, TrainingError>(
                 space,
                 4,
                 |places| Ok(places.iter().copied().flat_map(image).collect()),
@@ -99,7 +99,7 @@ fn a_stopped_training_goes_on_to_the_same_weights() {
                         return Ok(());
                     }
                     kept = Some(state());
-                    Err(ModelError::OutOfRange {
+                    Err(TrainingError::OutOfRange {
                         name: "a step after the stop",
                         value: step.done as f64,
                         bound: "none".into(),
@@ -149,7 +149,7 @@ fn the_larger_one_comes_back_from_its_weights() {
     };
     let picture = |i: usize| (0..3 * 4096).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
     let trained = training
-        .run::<_, ModelError>(
+        .run::<_, TrainingError>(
             DcganAutoencoder::new(3, 8, 2, &mut rng, &autodiff),
             4,
             |places| Ok(places.iter().copied().flat_map(picture).collect()),

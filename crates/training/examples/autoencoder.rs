@@ -1,7 +1,7 @@
 //! An autoencoder of one's own, pulled to a public prior: `cargo run --release --example autoencoder`.
 
 use burn::nn::{Linear, LinearConfig};
-use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions};
 use private_training::prelude::*;
 
@@ -33,23 +33,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pixels = TensorData::new(data.pixels().to_vec(), [n, 784]).convert::<f32>();
     let images = Tensor::<2>::from_data(pixels, &device) / 255.0;
     let linear = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&device);
-    let mut model = Autoencoder {
+    let model = Autoencoder {
         shrink: linear(784, 64),
         latent: linear(64, 6),
         widen: linear(6, 64),
         pixels: linear(64, 784),
     };
     let plan = TrainingPlan::within(10.0, 1e-6, 50, FixedSizeSampler::new(n, 600)?).check()?;
-    let ledger = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
+    let place = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
+    let mut ledger = Ledger::create(&place)?;
     let prior = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
     let loss = Loss::binary_cross_entropy_with_logits().clip(1.0);
-    let mut training = Training::new(Objective::of([loss]).penalty(prior.weight(10.0)))
-        .optimizer(AdamConfig::new().init())
-        .start(plan, &ledger)?;
+    let mut training = TrainingConfig::new(Objective::of([loss]).penalty(prior.weight(10.0)))
+        .start(model, plan)?;
     while let Some(step) = training.next_step()? {
-        model = step.update_from(&model, &images, &images)?; // the target of an image is the image
+        step.update_from(&images, &images, &mut ledger)?; // the target of an image is the image
     }
-    println!("epsilon {}", upper(training.epsilon_spent()?));
+    println!("epsilon {}", upper(training.epsilon_spent(&ledger)?));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A classifier of MNIST by DP-SGD, with burn's own layers: `cargo run --release --example dp_sgd_mnist`.
 
 use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
-use burn::{module::Module, optim::SgdConfig, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions};
 use private_training::prelude::*;
 
@@ -34,18 +34,19 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let linear = LinearConfig::new(16 * 6 * 6, 10).init(&device);
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
     let conv = conv.init(&device);
-    let mut model = Classifier { conv, linear };
+    let model = Classifier { conv, linear };
     let sampler = PoissonSampler::new(n, 0.02)?; // samples the batches, and is what is accounted
     let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
-    let ledger = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
-    let mut training = Training::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
-        .optimizer(SgdConfig::new().init())
+    let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
+    let mut ledger = Ledger::create(&place)?;
+    let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
+        .optimizer(Optimizer::sgd())
         .learning_rate(1.0)
-        .start(plan, &ledger)?;
+        .start(model, plan)?;
     while let Some(step) = training.next_step()? {
-        model = step.update_from(&model, &images, &labels)?; // clip, sum, ledger, noise, optimizer
+        step.update_from(&images, &labels, &mut ledger)?; // clip, sum, ledger, noise, optimizer
     }
-    Ok(training.epsilon_spent()?)
+    Ok(training.epsilon_spent(&ledger)?)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! A network of one's own with a private fairness penalty: `cargo run --release --example fair_classifier`.
 
 use burn::nn::{Linear, LinearConfig};
-use burn::{module::Module, optim::AdamConfig, prelude::*, tensor::activation::sigmoid};
+use burn::{module::Module, prelude::*, tensor::activation::sigmoid};
 use private_training::prelude::*;
 use rand::{RngExt, SeedableRng};
 
@@ -33,23 +33,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [8000, 2]), &device);
     let labels = Tensor::<2>::from_data(TensorData::new(labels, [8000, 1]), &device);
     let linear = LinearConfig::new(2, 1).init(&device);
-    let mut model = Scorer { linear };
+    let model = Scorer { linear };
     // Two groups of public sizes; batches of fixed size from each.
     let groups = vec![(0..5000).collect(), (5000..8000).collect()];
     let sampler = GroupSampler::new(groups, &[500, 300])?;
     let plan = TrainingPlan::within(1.0, 1e-5, 200, sampler).check()?;
-    let ledger = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
+    let place = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
+    let mut ledger = Ledger::create(&place)?;
     let parity = Penalty::between_groups().slices(1);
     let parity = parity.clip(Clipping::new(1.0, 0.5));
     let loss = Loss::binary_cross_entropy().clip(1.0);
-    let mut training = Training::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
-        .optimizer(AdamConfig::new().init())
-        .learning_rate(0.05)
-        .start(plan, &ledger)?;
+    let mut training =
+        TrainingConfig::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
+            .learning_rate(0.05)
+            .start(model, plan)?;
     while let Some(step) = training.next_step()? {
-        model = step.update_from(&model, &rows, &labels)?;
+        step.update_from(&rows, &labels, &mut ledger)?;
     }
-    println!("epsilon {}", upper(training.epsilon_spent()?));
+    println!("epsilon {}", upper(training.epsilon_spent(&ledger)?));
     Ok(())
 }
 

@@ -2,10 +2,12 @@
 //! `cargo run --release --example opacus_mnist -- [mnist|glyphs] [epsilon] [epochs] [batch] [rate] [seed]`.
 
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
-use burn::{module::Module, optim::SgdConfig, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
-use dp_core::{per_sample::nn::Chain, plan::TrainingPlan, sampling::PoissonSampler};
-use private_training::{Forward, Layers, Loss, Network, Objective, Training};
+use dp_core::{
+    ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::PoissonSampler,
+};
+use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 
 #[derive(Module, Debug)]
 struct Cnn {
@@ -70,7 +72,7 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let (images, labels) = tensors(&data.train, &device).ok_or("no image")?;
     let conv =
         |channels, kernel: usize| Conv2dConfig::new(channels, [kernel; 2]).with_stride([2, 2]);
-    let mut model = Cnn {
+    let model = Cnn {
         first: conv([1, 16], 8)
             .with_padding(PaddingConfig2d::Explicit(3, 3, 3, 3))
             .init(&device),
@@ -84,20 +86,16 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let steps = (epochs / share).ceil() as u64;
     let sampler = PoissonSampler::new(records, share)?;
     let plan = TrainingPlan::within(epsilon, 1e-5, steps, sampler).check()?;
-    let ledger = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
-    let mut training = Training::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
-        .optimizer(SgdConfig::new().init())
+    let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
+    let mut ledger = Ledger::create(&place)?;
+    let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
+        .optimizer(Optimizer::sgd())
         .learning_rate(rate)
-        .start(plan, &ledger)?;
+        .start(model, plan)?;
     let mut seconds = Vec::new();
     while let Some(step) = training.next_step()? {
         let start = std::time::Instant::now();
-        let drawn = step.indices(&device); // secret: of these records only the clipped sum is used
-        let (x, y) = (
-            images.clone().select(0, drawn.clone()),
-            labels.clone().select(0, drawn),
-        );
-        model = step.update(&model, x, y)?;
+        step.update_from(&images, &labels, &mut ledger)?; // secret: only the clipped sum of these records is used
         seconds.push(start.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
@@ -107,10 +105,15 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     );
     println!("{:?} {:?}", training.engine(), training.notes());
     let (images, labels) = tensors(&data.test, &device).ok_or("no image")?;
-    let right = model.forward(images).output.argmax(1).equal(labels.int());
+    let right = training
+        .network
+        .forward(images)
+        .output
+        .argmax(1)
+        .equal(labels.int());
     Ok((
         right.float().mean().into_scalar(),
-        training.epsilon_spent()?,
+        training.epsilon_spent(&ledger)?,
     ))
 }
 

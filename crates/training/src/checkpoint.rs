@@ -6,28 +6,86 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrainingError;
 
-/// A training between two steps, without its weights and its optimizer, of which burn keeps records. Nothing
-/// in it is secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A training between two steps. Nothing in it is secret: noise and batches that are private come from the operating
+/// system anew.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// Steps made.
     pub step: u64,
     /// Releases in the ledger.
     pub releases: u64,
     /// Public randomness.
-    pub public: Generator,
+    pub public: RngState,
+    /// Batches of a training without privacy.
+    pub batches: Option<RngState>,
+    /// The weights, in the order in which burn visits them.
+    #[serde(skip)]
+    pub weights: Vec<f32>,
+    /// The state of the optimizer.
+    #[serde(skip)]
+    pub optimizer: Vec<u8>,
+    /// The average of the weights; empty without one.
+    #[serde(skip)]
+    pub average: Vec<u8>,
 }
 
-/// A ChaCha20 generator as a checkpoint keeps it.
+impl Checkpoint {
+    /// As bytes: the lengths of four parts, little-endian, then the parts.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Checkpoint`] where it has no form as JSON.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, TrainingError> {
+        let state = serde_json::to_vec(self).map_err(TrainingError::checkpoint)?;
+        let weights: Vec<u8> = self.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let parts = [&state, &weights, &self.optimizer, &self.average];
+        let lengths = parts
+            .iter()
+            .flat_map(|part| (part.len() as u64).to_le_bytes());
+        let mut bytes: Vec<u8> = lengths.collect();
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        Ok(bytes)
+    }
+
+    /// What [`Checkpoint::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Checkpoint`] for bytes that end early, or that it did not write.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TrainingError> {
+        let short = || TrainingError::checkpoint("it ends early");
+        let (lengths, mut rest) = bytes.split_first_chunk::<32>().ok_or_else(short)?;
+        let (lengths, _) = lengths.as_chunks::<8>();
+        let mut parts = [&[][..]; 4];
+        for (part, length) in parts.iter_mut().zip(lengths) {
+            let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+            (*part, rest) = rest.split_at_checked(length).ok_or_else(short)?;
+        }
+        let [state, weights, optimizer, average] = parts;
+        let state: Self = serde_json::from_slice(state).map_err(TrainingError::checkpoint)?;
+        let (words, odd) = weights.as_chunks::<4>();
+        if !odd.is_empty() || !rest.is_empty() {
+            return Err(TrainingError::checkpoint("its parts do not fill it"));
+        }
+        Ok(Self {
+            weights: words.iter().map(|&word| f32::from_le_bytes(word)).collect(),
+            optimizer: optimizer.to_vec(),
+            average: average.to_vec(),
+            ..state
+        })
+    }
+}
+
+/// The state of a ChaCha20 generator of random numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Generator {
+pub struct RngState {
     seed: [u8; 32],
     stream: u64,
     /// In words; as text, because it has more bits than a JSON number.
     position: String,
 }
 
-impl Generator {
+impl RngState {
     /// The state of `rng`.
     pub fn of(rng: &ChaCha20Rng) -> Self {
         Self {
@@ -43,13 +101,46 @@ impl Generator {
     ///
     /// [`TrainingError::Checkpoint`] for a position that is no number.
     pub fn generator(&self) -> Result<ChaCha20Rng, TrainingError> {
-        let position = self.position.parse();
-        let position = position.map_err(|_| TrainingError::Checkpoint {
-            position: self.position.clone(),
+        let position = self.position.parse().map_err(|e| {
+            TrainingError::checkpoint(format!("generator position {:?}: {e}", self.position))
         })?;
         let mut rng = ChaCha20Rng::from_seed(self.seed);
         rng.set_stream(self.stream);
         rng.set_word_pos(position);
         Ok(rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::Rng;
+
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_read_back_and_nothing_else_is() {
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        rng.set_stream(3);
+        let _ = (rng.next_u32(), rng.next_u64());
+        let checkpoint = Checkpoint {
+            step: 7,
+            releases: 9,
+            public: RngState::of(&rng),
+            batches: None,
+            weights: vec![1.0, f32::NAN.copysign(-1.0), -0.5],
+            optimizer: vec![3, 4],
+            average: Vec::new(),
+        };
+        let bytes = checkpoint.to_bytes().unwrap();
+        let read = Checkpoint::from_bytes(&bytes).unwrap();
+        assert_eq!(read.to_bytes().unwrap(), bytes);
+        assert_eq!(read.public.generator().unwrap().next_u64(), rng.next_u64());
+        for length in 0..bytes.len() {
+            assert!(
+                Checkpoint::from_bytes(&bytes[..length]).is_err(),
+                "{length}"
+            );
+        }
+        assert!(Checkpoint::from_bytes(&[bytes, vec![0]].concat()).is_err());
     }
 }

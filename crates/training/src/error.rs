@@ -56,11 +56,9 @@ pub enum TrainingError {
         /// What the forward pass gives.
         forward: f64,
     },
-    /// An update without an optimizer.
-    #[error(
-        "no optimizer was given: say Training::optimizer, or take Step::gradient to one of your own"
-    )]
-    NoOptimizer,
+    /// A release asked for in a training without privacy.
+    #[error("this training has no plan: nothing of it is released")]
+    WithoutPlan,
     /// A ledger that has lost releases since a checkpoint.
     #[error("the ledger {path} holds {found} releases, and the checkpoint knows of {expected}")]
     LostReleases {
@@ -72,10 +70,10 @@ pub enum TrainingError {
         expected: u64,
     },
     /// A checkpoint that cannot be read.
-    #[error("the checkpoint's generator stands at {position:?}, which is no position")]
+    #[error("the checkpoint is damaged: {reason}")]
     Checkpoint {
-        /// The position found.
-        position: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The operating system has no randomness to give.
     #[error("{0}")]
@@ -94,6 +92,14 @@ pub enum TrainingError {
     /// The transport refused.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),
+}
+
+impl TrainingError {
+    pub(crate) fn checkpoint(reason: impl ToString) -> Self {
+        Self::Checkpoint {
+            reason: reason.to_string(),
+        }
+    }
 }
 
 /// Refuses a size that is not what it should be.

@@ -15,7 +15,7 @@ use crate::{
 
 /// The gradients of an objective, batch after batch, by the engine that suits the network.
 ///
-/// [`crate::PrivateTraining`] is made of it; by itself it serves a loop that keeps a releaser and a ledger of
+/// [`crate::Training`] is made of it; by itself it serves a loop that keeps a releaser and a ledger of
 /// its own, and one without privacy.
 pub struct Gradients {
     objective: Objective,
@@ -49,7 +49,7 @@ impl Gradients {
         self
     }
 
-    /// A cap, in bytes, on activations and cotangents, as [`crate::Training::memory`].
+    /// A cap, in bytes, on activations and cotangents, as [`crate::TrainingConfig::memory`].
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);

@@ -7,28 +7,32 @@
 //! ```
 //!
 //! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;
-//! - [`Training`], [`PrivateTraining`], [`Step`]: the loop, with its plan, ledger and optimizer;
+//! - [`TrainingConfig`], [`Training`], [`Step`]: the loop, with its plan, optimizer, average and checkpoint;
 //! - [`Gradients`], [`Clipped`], [`StepObjective`]: the clipped gradient by itself, for a loop of one's own;
 //! - [`Engine`]: layers by host kernels or on any device, and one record at a time. They give the same answer.
 
 #![forbid(unsafe_code)]
 
+pub mod adam;
 mod batch;
 mod checkpoint;
 mod clipped;
 mod clipping;
+pub mod ema;
 mod engine;
 mod error;
 mod gradients;
 mod loss;
 mod network;
 mod objective;
+mod optimizer;
 pub mod penalty;
 mod training;
 mod trial;
+pub mod weights;
 
 pub use batch::Batch;
-pub use checkpoint::{Checkpoint, Generator};
+pub use checkpoint::{Checkpoint, RngState};
 pub use clipped::Clipped;
 pub use clipping::Clipping;
 pub use engine::{Engine, StepLosses};
@@ -37,13 +41,15 @@ pub use gradients::Gradients;
 pub use loss::Loss;
 pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};
+pub use optimizer::{Optimizer, Schedule, cosine};
 pub use penalty::{DrawnPenalty, Penalty, Prior};
-pub use training::{PrivateTraining, Step, Training};
+pub use training::{Step, Training, TrainingConfig};
 
 /// What a private training in a burn program begins with, that of `dp_core` included.
 pub mod prelude {
     pub use dp_core::DpError;
     pub use dp_core::decimal::upper;
+    pub use dp_core::ledger::Ledger;
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
     pub use dp_core::sampling::{
@@ -51,7 +57,7 @@ pub mod prelude {
     };
 
     pub use crate::{
-        Clipping, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
-        Training,
+        Clipping, Forward, Layers, Loss, Network, Objective, Optimizer, Penalty, Prior, Schedule,
+        Training, TrainingConfig,
     };
 }

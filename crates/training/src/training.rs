@@ -1,58 +1,70 @@
-//! The door: a plan, an objective, and any network, to a private gradient a step.
+//! The loop: a plan, an objective and any network, to one gradient a step.
 
-use std::path::Path;
-
-use burn::optim::ModuleOptimizer;
-use burn::optim::lr_scheduler::LrScheduler;
-use burn::tensor::{Device, Tensor};
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, ReleasedGradient, Releaser};
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::{BatchSampler, Draw};
 use rand_chacha::ChaCha20Rng;
 
-use crate::checkpoint::{Checkpoint, Generator};
+use crate::checkpoint::{Checkpoint, RngState};
+use crate::ema::Ema;
 use crate::engine::Engine;
-use crate::{Batch, Gradients, GroupSizes, Network, Objective, StepLosses, TrainingError};
+use crate::weights::{from_host, to_host};
+use crate::{
+    Batch, Gradients, GroupSizes, Network, Objective, Optimizer, Schedule, StepLosses,
+    TrainingError,
+};
 
-/// Settings of a private training, before it starts.
+/// Settings of a training, before it starts.
 ///
-/// See [`PrivateTraining`] for an example.
-pub struct Training {
+/// See [`Training`] for an example.
+pub struct TrainingConfig {
     gradients: Gradients,
-    optimizer: Option<ModuleOptimizer>,
-    rate: Box<dyn LrScheduler>,
+    optimizer: Optimizer,
+    schedule: Schedule,
+    average: Option<f64>,
 }
 
-impl Training {
-    /// A training that minimises `objective`.
+impl TrainingConfig {
+    /// A training that minimises `objective`, by Adam at a learning rate of 0.001 unless told otherwise.
     pub fn new(objective: Objective) -> Self {
         Self {
             gradients: Gradients::new(objective),
-            optimizer: None,
-            rate: Box::new(1e-3),
+            optimizer: Optimizer::adam(),
+            schedule: 1e-3.into(),
+            average: None,
         }
     }
 
-    /// What [`Step::update`] moves the weights by: any optimizer of burn.
+    /// What moves the weights: [`Optimizer`], or any optimizer of burn.
     #[must_use]
-    pub fn optimizer(mut self, optimizer: impl Into<ModuleOptimizer>) -> Self {
-        self.optimizer = Some(optimizer.into());
+    pub fn optimizer(mut self, optimizer: impl Into<Optimizer>) -> Self {
+        self.optimizer = optimizer.into();
         self
     }
 
-    /// The learning rate, or one of burn's schedules; 0.001 unless given.
+    /// The learning rate: a number, or a [`Schedule`].
     #[must_use]
-    pub fn learning_rate(mut self, rate: impl LrScheduler + 'static) -> Self {
-        self.rate = Box::new(rate);
+    pub fn learning_rate(mut self, rate: impl Into<Schedule>) -> Self {
+        self.schedule = rate.into();
         self
     }
 
-    /// What public randomness, the slices of penalties, is drawn from; seed 0 unless given. Noise and
-    /// batches come from the operating system, never from here.
+    /// The decay, in `[0, 1)`, of an exponential moving average of the weights: [`Training::averaged`].
     #[must_use]
-    pub fn public(mut self, generator: ChaCha20Rng) -> Self {
-        *self.gradients.public() = generator;
+    pub fn average(mut self, decay: impl Into<Option<f64>>) -> Self {
+        self.average = decay.into();
+        self
+    }
+
+    /// What public randomness, the slices of penalties, is sampled by; seed 0 unless given. Noise and private batches
+    /// come from the operating system, never from here.
+    #[must_use]
+    pub fn public(mut self, rng: ChaCha20Rng) -> Self {
+        *self.gradients.public() = rng;
         self
     }
 
@@ -72,86 +84,82 @@ impl Training {
         self
     }
 
-    /// Starts on a plan, with noise from the operating system and a new ledger.
+    /// Starts on a plan, with noise from the operating system.
     ///
     /// The plan is spent by it: no two trainings share one.
     ///
     /// # Errors
     ///
-    /// [`dp_core::DpError::Ledger`] for a ledger that is there already, or that cannot be written, and what
-    /// [`Training::start_with_noise`] refuses.
-    pub fn start(self, plan: CheckedPlan, ledger: &Path) -> Result<PrivateTraining, TrainingError> {
-        self.check(plan.sampler())?;
+    /// [`TrainingError::OutOfRange`] for constants out of range, [`TrainingError::Unbounded`] for a penalty
+    /// with Poisson sampling, [`TrainingError::Randomness`].
+    pub fn start<M: Module>(
+        self,
+        network: M,
+        plan: CheckedPlan,
+    ) -> Result<Training<M>, TrainingError> {
         let noise = NoiseSource::secret().map_err(TrainingError::Randomness)?;
-        let ledger = Ledger::create(ledger)?;
-        self.start_with_noise(plan.releaser(noise), ledger)
+        self.start_with_noise(network, plan.releaser(noise))
     }
 
-    /// Starts with a releaser and a ledger of the caller's own.
+    /// Starts with a releaser of the caller's own.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] for constants out of range, [`TrainingError::Unbounded`] for a penalty
-    /// with Poisson sampling.
-    pub fn start_with_noise(
+    /// As [`TrainingConfig::start`].
+    pub fn start_with_noise<M: Module>(
         self,
+        network: M,
         releaser: Releaser,
-        ledger: Ledger,
-    ) -> Result<PrivateTraining, TrainingError> {
-        self.check(releaser.plan().sampler())?;
-        Ok(PrivateTraining {
+    ) -> Result<Training<M>, TrainingError> {
+        let sizes = GroupSizes::of(releaser.plan().sampler());
+        self.gradients.objective().check_for(&sizes)?;
+        self.with(network, Batches::Private(Box::new(releaser)))
+    }
+
+    /// Starts a training that promises nothing: nothing is clipped and there is no noise. `rng` samples its batches.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::OutOfRange`] for the decay of an average.
+    pub fn start_without_privacy<M: Module>(
+        self,
+        network: M,
+        sampler: impl Into<BatchSampler>,
+        rng: ChaCha20Rng,
+    ) -> Result<Training<M>, TrainingError> {
+        let (sampler, rng) = (Box::new(sampler.into()), Box::new(rng));
+        let made = 0;
+        self.with(network, Batches::Public { sampler, rng, made })
+    }
+
+    fn with<M: Module>(self, network: M, batches: Batches) -> Result<Training<M>, TrainingError> {
+        Ok(Training {
+            network,
             gradients: self.gradients,
             optimizer: self.optimizer,
-            rate: self.rate,
-            releaser,
-            ledger,
+            schedule: self.schedule,
+            average: self.average.map(Ema::new).transpose()?,
+            batches,
         })
-    }
-
-    /// Goes on from a checkpoint, with new noise: steps made after it are made again, and the ledger counts
-    /// them again. Restore the weights and [`PrivateTraining::optimizer`]'s record as burn has it.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError::LostReleases`] for a ledger that holds fewer releases than the checkpoint knows of, and what
-    /// [`Training::start_with_noise`] refuses.
-    pub fn resume(
-        mut self,
-        plan: CheckedPlan,
-        ledger: &Path,
-        checkpoint: &Checkpoint,
-    ) -> Result<PrivateTraining, TrainingError> {
-        *self.gradients.public() = checkpoint.public.generator()?;
-        for _ in 0..checkpoint.step {
-            self.rate.step();
-        }
-        let noise = NoiseSource::secret().map_err(TrainingError::Randomness)?;
-        let ledger = Ledger::open(ledger)?;
-        if ledger.releases() < checkpoint.releases {
-            return Err(TrainingError::LostReleases {
-                path: ledger.path().display().to_string(),
-                found: ledger.releases(),
-                expected: checkpoint.releases,
-            });
-        }
-        let mut releaser = plan.releaser(noise);
-        releaser.at_step(checkpoint.step)?;
-        self.start_with_noise(releaser, ledger)
-    }
-
-    fn check(&self, sampler: &BatchSampler) -> Result<(), TrainingError> {
-        self.gradients
-            .objective()
-            .check_for(&GroupSizes::of(sampler))
     }
 }
 
-/// A private training: draws batches as planned, bounds what each record does, and releases one noisy
-/// gradient a step, each in the ledger before it leaves.
+/// Where batches come from.
+enum Batches {
+    Private(Box<Releaser>),
+    Public {
+        sampler: Box<BatchSampler>,
+        rng: Box<ChaCha20Rng>,
+        made: u64,
+    },
+}
+
+/// A network in training. With a plan it samples batches as planned, bounds what each record does, and releases one
+/// noisy gradient a step, each in the ledger before it is released.
 ///
 /// # Formal guarantee
 ///
-/// What [`Step::gradient`] and [`Step::update`] give, all steps together, is `(epsilon, delta)`-differentially
+/// The networks and the gradients of a training with a plan, all steps together, are `(epsilon, delta)`-differentially
 /// private as the plan says, for the neighbours of its sampler: replace one record (within its group, where
 /// there are groups); with Poisson sampling one record counts or is blank, their number being public, or one is added or
 /// removed. The losses are not part of it.
@@ -159,10 +167,10 @@ impl Training {
 /// ```
 /// use burn::module::Module;
 /// use burn::nn::{Linear, LinearConfig};
-/// use burn::optim::SgdConfig;
 /// use burn::tensor::{Device, Tensor};
-/// use dp_core::{per_sample::nn::Chain, plan::TrainingPlan, sampling::FixedSizeSampler, DpError};
-/// use private_training::{Forward, Layers, Loss, Network, Objective, Training};
+/// use dp_core::{DpError, ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan};
+/// use dp_core::sampling::FixedSizeSampler;
+/// use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 ///
 /// #[derive(Module, Debug)]
 /// struct Classifier {
@@ -182,91 +190,114 @@ impl Training {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
-/// # let ledger = folder.path().join("ledger.jsonl");
+/// # let path = folder.path().join("ledger.jsonl");
 /// let device = Device::flex();
 /// let (records, labels) = (Tensor::<2>::ones([100, 4], &device), Tensor::<2>::zeros([100, 1], &device));
-/// let mut model = Classifier { linear: LinearConfig::new(4, 2).init(&device) };
+/// let model = Classifier { linear: LinearConfig::new(4, 2).init(&device) };
 ///
 /// let plan = TrainingPlan::within(1.0, 1e-3, 10, FixedSizeSampler::new(100, 20)?).check()?;
-/// let mut training = Training::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
-///     .optimizer(SgdConfig::new().init())
+/// let mut ledger = Ledger::create(&path)?;
+/// let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
+///     .optimizer(Optimizer::sgd())
 ///     .learning_rate(0.1)
-///     .start(plan, &ledger)?;
+///     .start(model, plan)?;
 /// while let Some(step) = training.next_step()? {
-///     model = step.update_from(&model, &records, &labels)?;
+///     step.update_from(&records, &labels, &mut ledger)?;
 /// }
-/// assert!(training.epsilon_spent()? <= 1.0);
+/// assert!(training.epsilon_spent(&ledger)? <= 1.0);
+/// let model = training.network; // private
 /// # Ok(())
 /// # }
 /// ```
-pub struct PrivateTraining {
+pub struct Training<M> {
+    /// The network after the last step.
+    pub network: M,
     gradients: Gradients,
-    releaser: Releaser,
-    ledger: Ledger,
-    optimizer: Option<ModuleOptimizer>,
-    rate: Box<dyn LrScheduler>,
+    optimizer: Optimizer,
+    schedule: Schedule,
+    average: Option<Ema>,
+    batches: Batches,
 }
 
-impl PrivateTraining {
-    /// Draws the next step, secretly; none once all steps of the plan were made. A step that was drawn and
-    /// not made is void.
+impl<M: Module> Training<M> {
+    /// Samples the batch of the next step, secretly; none once all steps of the plan were made, and always one without
+    /// a plan. A step that is not made is void.
     ///
     /// # Errors
     ///
     /// What the releaser refuses.
-    pub fn next_step(&mut self) -> Result<Option<Step<'_>>, TrainingError> {
-        if self.releaser.step() >= self.releaser.plan().steps() {
-            return Ok(None);
-        }
-        let draw = self.releaser.draw()?;
+    pub fn next_step(&mut self) -> Result<Option<Step<'_, M>>, TrainingError> {
+        let sampled = match &mut self.batches {
+            Batches::Private(releaser) if releaser.step() >= releaser.plan().steps() => {
+                return Ok(None);
+            }
+            Batches::Private(releaser) => Sampled::Private(releaser.draw()?),
+            Batches::Public { sampler, rng, .. } => Sampled::Public(sampler.sample(rng)),
+        };
         Ok(Some(Step {
             training: self,
-            draw,
+            sampled,
         }))
+    }
+
+    /// Where the network lives.
+    pub fn device(&self) -> Device {
+        self.network
+            .devices()
+            .into_iter()
+            .next()
+            .unwrap_or_default()
     }
 
     /// Steps made so far.
     pub fn step(&self) -> u64 {
-        self.releaser.step()
+        match &self.batches {
+            Batches::Private(releaser) => releaser.step(),
+            Batches::Public { made, .. } => *made,
+        }
     }
 
-    /// The plan.
-    pub fn plan(&self) -> &CheckedPlan {
-        self.releaser.plan()
+    /// The plan; none without privacy.
+    pub fn plan(&self) -> Option<&CheckedPlan> {
+        match &self.batches {
+            Batches::Private(releaser) => Some(releaser.plan()),
+            Batches::Public { .. } => None,
+        }
     }
 
-    /// An upper bound on the epsilon, at the plan's delta, of everything that the ledger holds.
+    /// What samples the batches.
+    pub fn sampler(&self) -> &BatchSampler {
+        match &self.batches {
+            Batches::Private(releaser) => releaser.plan().sampler(),
+            Batches::Public { sampler, .. } => sampler,
+        }
+    }
+
+    /// An upper bound on the epsilon, at the plan's delta, of everything that `ledger` holds.
     ///
     /// # Errors
     ///
-    /// A ledger that cannot be read.
-    pub fn epsilon_spent(&self) -> Result<f64, TrainingError> {
-        let entries = self.ledger.entries()?;
-        let plan = self.plan();
+    /// A ledger that cannot be read; [`TrainingError::WithoutPlan`].
+    pub fn epsilon_spent(&self, ledger: &Ledger) -> Result<f64, TrainingError> {
+        let plan = self.plan().ok_or(TrainingError::WithoutPlan)?;
+        let entries = ledger.entries()?;
         Ok(match self.step() == plan.steps() {
             true => plan.epsilon_spent(&entries)?,
             false => plan.epsilon_so_far(&entries)?,
         })
     }
 
-    /// The ledger.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    /// The releaser, for the other releases of the plan; none without privacy.
+    pub fn releaser(&mut self) -> Option<&mut Releaser> {
+        match &mut self.batches {
+            Batches::Private(releaser) => Some(releaser),
+            Batches::Public { .. } => None,
+        }
     }
 
-    /// The releaser, with the ledger, for the other releases of the plan.
-    pub fn releaser(&mut self) -> (&mut Releaser, &mut Ledger) {
-        (&mut self.releaser, &mut self.ledger)
-    }
-
-    /// The optimizer, for its record; none where [`Step::gradient`] is used with another one.
-    pub fn optimizer(&mut self) -> Option<&mut ModuleOptimizer> {
-        self.optimizer.as_mut()
-    }
-
-    /// The generator of public randomness, for checkpoints.
-    pub fn public(&mut self) -> &mut ChaCha20Rng {
-        self.gradients.public()
+    /// The gradients of the objective, with the generator of public randomness.
+    pub fn gradients(&mut self) -> &mut Gradients {
+        &mut self.gradients
     }
 
     /// The engine of the last step; none before the first.
@@ -279,94 +310,140 @@ impl PrivateTraining {
         self.gradients.notes()
     }
 
-    /// What [`Training::resume`] starts from; nothing in it is secret.
-    pub fn checkpoint(&mut self) -> Checkpoint {
+    /// Moves the network by gradients that may be seen: released ones, and those of public records. [`Step::update`]
+    /// does it by itself.
+    pub fn apply(&mut self, rate: f64, gradients: GradientsParams) {
+        let network = self.network.clone();
+        self.network = self.optimizer.step(rate, network, gradients);
+        if let Some(average) = &mut self.average {
+            average.update(&self.network);
+        }
+    }
+
+    /// The network with the average of its weights, where one was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Shape`] for an average of another size.
+    pub fn averaged(&self) -> Result<M, TrainingError> {
+        match &self.average {
+            Some(average) => average.apply(self.network.clone()),
+            None => Ok(self.network.clone()),
+        }
+    }
+
+    /// What [`Training::restore`] goes on from; nothing in it is secret.
+    pub fn checkpoint(&mut self, ledger: &Ledger) -> Checkpoint {
         Checkpoint {
             step: self.step(),
-            releases: self.ledger.releases(),
-            public: Generator::of(self.gradients.public()),
+            releases: ledger.releases(),
+            public: RngState::of(self.gradients.public()),
+            batches: match &self.batches {
+                Batches::Private(_) => None,
+                Batches::Public { rng, .. } => Some(RngState::of(rng)),
+            },
+            weights: to_host(&self.network),
+            optimizer: self.optimizer.to_bytes(),
+            average: self.average.as_ref().map_or(Vec::new(), Ema::to_bytes),
         }
+    }
+
+    /// Goes on from a checkpoint, with new noise: steps made after it are made again, and the ledger counts
+    /// them again.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::LostReleases`] for a ledger that holds fewer releases than the checkpoint knows of;
+    /// [`TrainingError::Shape`] and [`TrainingError::Checkpoint`] for a checkpoint of another training; a step beyond
+    /// the plan.
+    pub fn restore(
+        &mut self,
+        checkpoint: &Checkpoint,
+        ledger: &Ledger,
+    ) -> Result<(), TrainingError> {
+        if ledger.releases() < checkpoint.releases {
+            return Err(TrainingError::LostReleases {
+                path: ledger.path().display().to_string(),
+                found: ledger.releases(),
+                expected: checkpoint.releases,
+            });
+        }
+        let network = from_host(self.network.clone(), &checkpoint.weights)?;
+        match (&mut self.batches, &checkpoint.batches) {
+            (Batches::Private(releaser), None) => releaser.at_step(checkpoint.step)?,
+            (Batches::Public { rng, made, .. }, Some(state)) => {
+                (**rng, *made) = (state.generator()?, checkpoint.step);
+            }
+            _ => {
+                let reason = "it is of a training with privacy and this one is not, or the reverse";
+                return Err(TrainingError::checkpoint(reason));
+            }
+        }
+        self.optimizer
+            .restore(&checkpoint.optimizer, &self.device())?;
+        if let Some(average) = &mut self.average {
+            average.restore(&checkpoint.average)?;
+        }
+        *self.gradients.public() = checkpoint.public.generator()?;
+        self.schedule.skip(checkpoint.step);
+        self.network = network;
+        Ok(())
     }
 }
 
-/// One drawn step of a [`PrivateTraining`]: made once, or not at all.
-pub struct Step<'a> {
-    training: &'a mut PrivateTraining,
-    draw: Draw,
+enum Sampled {
+    Private(Draw),
+    Public(Vec<Vec<usize>>),
 }
 
-impl Step<'_> {
-    /// The numbers of the drawn records, group after group; they are **secret**.
+/// One sampled step of a [`Training`]: made once, or not at all.
+pub struct Step<'a, M> {
+    training: &'a mut Training<M>,
+    sampled: Sampled,
+}
+
+impl<M: Module> Step<'_, M> {
+    /// The numbers of the sampled records of each group; they are **secret**.
+    pub fn groups(&self) -> &[Vec<usize>] {
+        match &self.sampled {
+            Sampled::Private(draw) => draw.groups(),
+            Sampled::Public(groups) => groups,
+        }
+    }
+
+    /// The numbers of the sampled records, group after group; they are **secret**.
     pub fn records(&self) -> Vec<usize> {
-        self.draw.indices()
+        self.groups().concat()
     }
 
     /// The same as indices for `select`.
-    pub fn indices(&self, device: &Device) -> Tensor<1, burn::tensor::Int> {
+    pub fn indices(&self, device: &Device) -> Tensor<1, Int> {
         let records: Vec<i64> = self.records().into_iter().map(|i| i as i64).collect();
         let count = records.len();
-        let data = burn::tensor::TensorData::new(records, [count]);
+        let data = TensorData::new(records, [count]);
         Tensor::from_data(data, &device.clone().without_autodiff())
     }
 
-    /// The draw.
-    pub fn draw(&self) -> &Draw {
-        &self.draw
+    /// The draw; none without privacy.
+    pub fn draw(&self) -> Option<&Draw> {
+        match &self.sampled {
+            Sampled::Private(draw) => Some(draw),
+            Sampled::Public(_) => None,
+        }
     }
 
-    /// The noisy gradient of the objective, for any optimizer: clipped, summed, in the ledger, with noise.
-    ///
-    /// - `inputs`: `[n, ...]`, the drawn records in the order of [`Step::records`]; `targets`: `[n, t]`.
+    /// The sampled rows out of all records: `[N, ...]` and `[N, t]`, in the order that the sampler counts them in.
     ///
     /// # Errors
     ///
-    /// [`TrainingError`] for inputs or targets that do not fit the draw or the network, for a network that mixes
-    /// records, for a device that gives no answer: nothing was released then, and nothing is in the ledger.
-    pub fn gradient<const D: usize>(
-        self,
-        network: &impl Network<D>,
-        inputs: Tensor<D>,
-        targets: Tensor<2>,
-    ) -> Result<ReleasedGradient, TrainingError> {
-        let (gradient, _) = self.gradient_and_losses(network, inputs, targets)?;
-        Ok(gradient)
-    }
-
-    /// As [`Step::gradient`], with the losses of the batch, which are **not private**: for tests and
-    /// audits.
-    ///
-    /// # Errors
-    ///
-    /// As [`Step::gradient`].
-    pub fn gradient_and_losses<const D: usize>(
-        self,
-        network: &impl Network<D>,
-        inputs: Tensor<D>,
-        targets: Tensor<2>,
-    ) -> Result<(ReleasedGradient, StepLosses), TrainingError> {
-        let Self { training, draw } = self;
-        let sampler = training.releaser.plan().sampler();
-        let batch = Batch::new(inputs, targets, &draw.sizes())?;
-        let sizes = GroupSizes::of(sampler);
-        let (clipped, losses) = training.gradients.clipped(network, &batch, sizes)?;
-        let bounded = clipped.of(draw)?;
-        let released = training.releaser.release(bounded, &mut training.ledger)?;
-        Ok((released, losses))
-    }
-
-    /// As [`Step::update`], for the rows of this step out of all records: `[N, ...]` and `[N, t]`, in the order
-    /// that the sampler counts them in.
-    ///
-    /// # Errors
-    ///
-    /// As [`Step::update`].
-    pub fn update_from<const D: usize, N: Network<D>>(
-        self,
-        network: &N,
+    /// [`TrainingError::Shape`] for tensors of another number of records than the sampler's, or
+    /// [`TrainingError::OtherRecords`] where that is private.
+    pub fn select<const D: usize>(
+        &self,
         inputs: &Tensor<D>,
         targets: &Tensor<2>,
-    ) -> Result<N, TrainingError> {
-        let sampler = self.training.plan().sampler();
+    ) -> Result<Batch<D>, TrainingError> {
+        let sampler = self.training.sampler();
         for (what, found) in [
             ("records of the data", inputs.dims()[0]),
             ("targets of the data", targets.dims()[0]),
@@ -374,43 +451,112 @@ impl Step<'_> {
             match sampler.records() {
                 Some(records) => crate::error::same(what, records, found)?,
                 None if sampler.is_of(found) => {}
-                // How many there are is private.
                 None => return Err(TrainingError::OtherRecords { what }),
             }
         }
-        let drawn = self.indices(&inputs.device());
+        let sampled = self.indices(&inputs.device());
         let (inputs, targets) = (inputs.clone(), targets.clone());
-        let (inputs, targets) = (inputs.select(0, drawn.clone()), targets.select(0, drawn));
-        self.update(network, inputs, targets)
+        let sizes: Vec<usize> = self.groups().iter().map(Vec::len).collect();
+        let inputs = inputs.select(0, sampled.clone());
+        Batch::new(inputs, targets.select(0, sampled), &sizes)
     }
 
-    /// The network after one step of the optimizer along the noisy gradient.
+    /// The network before the step.
+    pub fn network(&self) -> &M {
+        &self.training.network
+    }
+
+    /// The noisy gradient of the objective at `network`, which may be a part of the trained one or see it from another
+    /// side, for an optimizer of one's own: clipped, summed, in the ledger, with noise; and the losses of the batch,
+    /// which are **not private**, for tests and audits.
     ///
     /// # Errors
     ///
-    /// As [`Step::gradient`]; [`TrainingError::NoOptimizer`].
-    pub fn update<const D: usize, N: Network<D>>(
+    /// [`TrainingError`] for a batch that does not fit what was sampled or the network, for a network that mixes
+    /// records, for a device that gives no answer: nothing was released then, and nothing is in the ledger.
+    /// [`TrainingError::WithoutPlan`].
+    pub fn release<const D: usize>(
         self,
-        network: &N,
-        inputs: Tensor<D>,
-        targets: Tensor<2>,
-    ) -> Result<N, TrainingError> {
-        if self.training.optimizer.is_none() {
-            return Err(TrainingError::NoOptimizer);
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        ledger: &mut Ledger,
+    ) -> Result<(ReleasedGradient, StepLosses), TrainingError> {
+        let Self { training, sampled } = self;
+        let (Sampled::Private(draw), Batches::Private(releaser)) = (sampled, &mut training.batches)
+        else {
+            return Err(TrainingError::WithoutPlan);
+        };
+        let sizes = GroupSizes::of(releaser.plan().sampler());
+        let (clipped, losses) = training.gradients.clipped(network, batch, sizes)?;
+        let bounded = clipped.of(draw)?;
+        Ok((releaser.release(bounded, ledger)?, losses))
+    }
+
+    /// As [`Step::release`], in the form of burn's optimizers; without a plan the ordinary gradient of the batch, with
+    /// its losses.
+    ///
+    /// # Errors
+    ///
+    /// As [`Step::release`].
+    pub fn gradient<const D: usize>(
+        self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        ledger: &mut Ledger,
+    ) -> Result<(GradientsParams, Option<StepLosses>), TrainingError> {
+        if let Sampled::Private(_) = self.sampled {
+            let (released, _) = self.release(network, batch, ledger)?;
+            return Ok((released.into_params(), None));
         }
-        let Self { training, draw } = self;
+        let training = self.training;
+        let (gradient, losses) = training.gradients.without_privacy(network, batch)?;
+        if let Batches::Public { made, .. } = &mut training.batches {
+            *made += 1;
+        }
+        Ok((gradient.into_params_without_privacy(), Some(losses)))
+    }
+
+    /// One step of the optimizer along the gradient of `batch`, the sampled records in the order of [`Step::records`];
+    /// gives the losses of a training without privacy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Step::release`].
+    pub fn update<const D: usize>(
+        self,
+        batch: &Batch<D>,
+        ledger: &mut Ledger,
+    ) -> Result<Option<StepLosses>, TrainingError>
+    where
+        M: Network<D>,
+    {
+        let Self { training, sampled } = self;
+        let network = training.network.clone();
         let step = Step {
             training: &mut *training,
-            draw,
+            sampled,
         };
-        let released = step.gradient(network, inputs, targets)?;
-        let rate = training.rate.step();
-        let Some(optimizer) = &mut training.optimizer else {
-            return Err(TrainingError::NoOptimizer);
-        };
-        // burn's optimizers take modules that autodiff tracks, and no others.
-        let tracked = network.devices().iter().any(Device::is_autodiff);
-        let moved = optimizer.step(rate, network.clone().train(), released.into_params());
-        Ok(if tracked { moved } else { moved.valid() })
+        let (gradient, losses) = step.gradient(&network, batch, ledger)?;
+        let rate = training.schedule.next(training.step() - 1);
+        training.apply(rate, gradient);
+        Ok(losses)
+    }
+
+    /// [`Step::update`] on what [`Step::select`] gives.
+    ///
+    /// # Errors
+    ///
+    /// Those of both.
+    pub fn update_from<const D: usize>(
+        self,
+        inputs: &Tensor<D>,
+        targets: &Tensor<2>,
+        ledger: &mut Ledger,
+    ) -> Result<Option<StepLosses>, TrainingError>
+    where
+        M: Network<D>,
+    {
+        let batch = self.select(inputs, targets)?;
+        self.update(&batch, ledger)
     }
 }

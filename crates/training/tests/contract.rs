@@ -16,7 +16,7 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
 use private_training::{
-    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Training,
+    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, TrainingConfig,
 };
 
 /// What one step releases of all records, with the sensitivity in its ledger.
@@ -33,19 +33,16 @@ fn released<const D: usize>(
         noise: Noise::Multiplier(0.05),
         ..TrainingPlan::within(1.0, 1e-4, 1, sampler.clone())
     };
-    let with = Training::new(objective.clone()).engine(engine);
-    let mut training = training(with, plan, &folder);
+    let with = TrainingConfig::new(objective.clone()).engine(engine);
+    let (mut training, mut ledger) = training(with, network, plan, &folder);
     let step = training.next_step().unwrap().unwrap();
-    let drawn = step.indices(&records.0.device());
-    let (inputs, targets) = match step.draw().is_empty() {
-        true => panic!("the seed of this test draws no record"),
-        false => (
-            records.0.clone().select(0, drawn.clone()),
-            records.1.clone().select(0, drawn),
-        ),
-    };
-    let gradient = step.gradient(network, inputs, targets).unwrap();
-    let declared = training.ledger().entries().unwrap();
+    assert!(
+        !step.records().is_empty(),
+        "the seed of this test samples no record"
+    );
+    let batch = step.select(records.0, records.1).unwrap();
+    let (gradient, _) = step.release(network, &batch, &mut ledger).unwrap();
+    let declared = ledger.entries().unwrap();
     let declared = declared.entries[0].sensitivity.unwrap();
     (gradient.gradient().to_host(), declared)
 }
@@ -543,15 +540,15 @@ fn the_released_gradient_has_the_declared_noise() {
     let nothing = uniform([10, 1, 6, 6], 5, &device) / 0.0 * 0.0;
     let sampler = AllRecords::new(10).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let with = Training::new(Objective::of([Loss::cross_entropy()]));
-    let mut training = training(with, common::plan(sampler), &folder);
+    let with = TrainingConfig::new(Objective::of([Loss::cross_entropy()]));
+    let (mut training, mut ledger) = training(with, &network, common::plan(sampler), &folder);
     let mut steps = Vec::new();
     while let Some(step) = training.next_step().unwrap() {
-        let classes = labels(10, 4, &device);
-        let gradient = step.gradient(&network, nothing.clone(), classes).unwrap();
+        let batch = step.select(&nothing, &labels(10, 4, &device)).unwrap();
+        let (gradient, _) = step.release(&network, &batch, &mut ledger).unwrap();
         steps.push(gradient.gradient().to_host());
     }
-    let entries = training.ledger().entries().unwrap().entries;
+    let entries = ledger.entries().unwrap().entries;
     assert_eq!(entries.len(), steps.len());
     let standard = steps.iter().zip(&entries).flat_map(|(noise, entry)| {
         let deviation = entry.deviation.unwrap();

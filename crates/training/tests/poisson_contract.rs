@@ -8,7 +8,7 @@ use common::{Small, training, uniform};
 use dp_core::accounting::Neighbours;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::{AddRemoveSampler, BatchSampler, PoissonSampler};
-use private_training::{Engine, Loss, Objective, Training};
+use private_training::{Engine, Loss, Objective, TrainingConfig};
 
 const CLIP: f64 = 0.01;
 
@@ -39,50 +39,41 @@ fn shown(
     let targets = Tensor::<2>::ones([records, 1], &device) * 50.0;
     let folder = tempfile::tempdir().unwrap();
     let plan = TrainingPlan::within(1.0, 1e-4, steps, sampler);
-    let with = Training::new(Objective::of([Loss::squared_error().clip(CLIP)])).engine(engine);
-    let mut training = training(with, plan, &folder);
+    let loss = Loss::squared_error().clip(CLIP);
+    let with = TrainingConfig::new(Objective::of([loss])).engine(engine);
+    let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let (mut released, mut deviations) = (Vec::new(), Vec::new());
     while let Some(step) = training.next_step().unwrap() {
-        let drawn = step.indices(&device);
-        let (inputs, targets) = match step.draw().is_empty() {
-            true => (
-                Tensor::zeros([0, 1, 6, 6], &device),
-                Tensor::zeros([0, 1], &device),
-            ),
-            false => (
-                images.clone().select(0, drawn.clone()),
-                targets.clone().select(0, drawn),
-            ),
-        };
-        let divided = format!("{:?}", step.draw().expected_sizes());
-        let gradient = step.gradient(&network, inputs, targets).unwrap();
+        let batch = step.select(images, &targets).unwrap();
+        let divided = format!("{:?}", step.draw().unwrap().expected_sizes());
+        let (gradient, _) = step.release(&network, &batch, &mut ledger).unwrap();
         released.push(gradient.gradient().to_host());
         deviations.push(divided);
     }
     // Data of another size than the sampler's is refused in words that tell neither.
     let refused = {
-        let plan = TrainingPlan::within(1.0, 1e-4, steps, training.plan().sampler().clone());
+        let plan = TrainingPlan::within(1.0, 1e-4, steps, training.sampler().clone());
         let folder = tempfile::tempdir().unwrap();
-        let with = Training::new(Objective::of([Loss::squared_error()]));
-        let mut again = common::training(with, plan, &folder);
+        let with = TrainingConfig::new(Objective::of([Loss::squared_error()]));
+        let (mut again, mut ledger) = common::training(with, &network, plan, &folder);
         let step = again.next_step().unwrap().unwrap();
         let (rows, targets) = (
             Tensor::zeros([3, 1, 6, 6], &device),
             Tensor::zeros([3, 1], &device),
         );
-        step.update_from(&network, &rows, &targets)
+        step.update_from(&rows, &targets, &mut ledger)
             .err()
             .unwrap()
             .to_string()
     };
-    let entries = training.ledger().entries().unwrap().entries;
+    let entries = ledger.entries().unwrap().entries;
     let sensitivity = entries[0].sensitivity.unwrap();
-    let checkpoint = serde_json::to_string(&training.checkpoint()).unwrap();
+    let checkpoint = serde_json::to_string(&training.checkpoint(&ledger)).unwrap();
     let rest = format!(
         "{}\n{:?}\n{:?} {deviations:?} {:?} {:?}\n{refused}",
-        std::fs::read_to_string(training.ledger().path()).unwrap(),
+        std::fs::read_to_string(ledger.path()).unwrap(),
         training.plan(),
-        training.epsilon_spent().unwrap().to_bits(),
+        training.epsilon_spent(&ledger).unwrap().to_bits(),
         checkpoint,
         training.notes(),
     );
@@ -183,13 +174,13 @@ fn a_batch_beyond_the_divisor_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sampler = AddRemoveSampler::new(90, 1.0, 1.0).unwrap();
     let plan = TrainingPlan::within(1.0, 1e-4, 1, sampler);
-    let with = Training::new(Objective::of([Loss::squared_error()]));
-    let mut training = training(with, plan, &folder);
-    let step = training.next_step().unwrap().unwrap();
+    let with = TrainingConfig::new(Objective::of([Loss::squared_error()]));
     let network = Small::new(3, 1, &device);
-    let refused = step.gradient(&network, images, Tensor::ones([90, 1], &device));
+    let (mut training, mut ledger) = training(with, &network, plan, &folder);
+    let step = training.next_step().unwrap().unwrap();
+    let refused = step.update_from(&images, &Tensor::ones([90, 1], &device), &mut ledger);
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("larger divisor"), "{refused}");
     assert!(!refused.contains(|c: char| c.is_ascii_digit()), "{refused}");
-    assert_eq!(training.ledger().releases(), 0);
+    assert_eq!(ledger.releases(), 0);
 }

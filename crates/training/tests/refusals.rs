@@ -5,35 +5,38 @@ mod common;
 use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
-use common::{Small, labels, plan, training, uniform};
+use common::{Small, generator, labels, plan, training, uniform};
+use dp_core::ledger::Ledger;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{FixedSizeSampler, GroupSampler, PoissonSampler};
 use private_training::{
-    Forward, Layers, Loss, Network, Objective, Penalty, Prior, Training, TrainingError,
+    Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, TrainingConfig, TrainingError,
 };
 
 fn fixed() -> FixedSizeSampler {
     FixedSizeSampler::new(100, 10).unwrap()
 }
 
-fn cross_entropy() -> Training {
-    Training::new(Objective::of([Loss::cross_entropy()]))
+fn cross_entropy() -> TrainingConfig {
+    TrainingConfig::new(Objective::of([Loss::cross_entropy()]))
 }
 
 /// What one step says of these inputs and targets, having left nothing.
 fn refusal<const D: usize>(
-    with: Training,
+    with: TrainingConfig,
     network: &impl Network<D>,
     inputs: Tensor<D>,
     targets: Tensor<2>,
 ) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let mut training = training(with, plan(fixed()), &folder);
+    let (mut training, mut ledger) = training(with, network, plan(fixed()), &folder);
     let step = training.next_step().unwrap().unwrap();
-    let error = step.gradient(network, inputs, targets).unwrap_err();
-    assert_eq!(training.ledger().releases(), 0, "{error}");
+    let batch = Batch::new(inputs, targets, &[10]);
+    let released = batch.and_then(|batch| step.release(network, &batch, &mut ledger));
+    let error = released.map(drop).unwrap_err();
+    assert_eq!(ledger.releases(), 0, "{error}");
     assert_eq!(training.step(), 0, "{error}");
-    assert_eq!(training.epsilon_spent().unwrap(), 0.0);
+    assert_eq!(training.epsilon_spent(&ledger).unwrap(), 0.0);
     error.to_string()
 }
 
@@ -163,14 +166,11 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
 }
 
 #[test]
-fn objectives_that_cannot_be_bounded_are_refused_before_the_ledger_exists() {
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
     let refused = |objective: Objective, plan: dp_core::plan::TrainingPlan| {
-        let started = Training::new(objective).start(plan.check().unwrap(), &ledger);
-        let error = started.err().unwrap();
-        assert!(!ledger.exists(), "{error}");
-        error.to_string()
+        let network = Small::new(3, 4, &Device::flex());
+        let started = TrainingConfig::new(objective).start(network, plan.check().unwrap());
+        started.err().unwrap().to_string()
     };
     let clipped = |norm| Objective::of([Loss::cross_entropy().clip(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -201,24 +201,30 @@ fn records_that_are_not_finite_count_for_nothing() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
     let folder = tempfile::tempdir().unwrap();
-    let mut training = training(cross_entropy(), plan(fixed()), &folder);
+    let (mut training, mut ledger) = training(cross_entropy(), &network, plan(fixed()), &folder);
     let bad = uniform([10, 1, 6, 6], 0, &device) / 0.0;
     let step = training.next_step().unwrap().unwrap();
-    let released = step
-        .gradient(&network, bad, labels(10, 4, &device))
-        .unwrap();
+    let batch = Batch::new(bad, labels(10, 4, &device), &[10]).unwrap();
+    let (released, _) = step.release(&network, &batch, &mut ledger).unwrap();
     assert!(released.gradient().to_host().iter().all(|x| x.is_finite()));
 }
 
 #[test]
-fn an_update_needs_an_optimizer() {
+fn a_training_without_a_plan_releases_nothing() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
     let folder = tempfile::tempdir().unwrap();
-    let mut training = training(cross_entropy(), plan(fixed()), &folder);
+    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let training = cross_entropy().start_without_privacy(network.clone(), fixed(), generator(1));
+    let mut training = training.unwrap();
+    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
     let step = training.next_step().unwrap().unwrap();
-    let (images, targets) = (uniform([10, 1, 6, 6], 0, &device), labels(10, 4, &device));
-    let refused = step.update(&network, images, targets);
-    assert!(matches!(refused, Err(TrainingError::NoOptimizer)));
-    assert_eq!(training.ledger().releases(), 0);
+    let batch = step.select(&images, &targets).unwrap();
+    let refused = step.release(&network, &batch, &mut ledger);
+    assert!(matches!(refused, Err(TrainingError::WithoutPlan)));
+    let step = training.next_step().unwrap().unwrap();
+    let losses = step.update_from(&images, &targets, &mut ledger).unwrap();
+    assert!(losses.unwrap().losses[0] > 0.0);
+    assert_eq!((training.step(), ledger.releases()), (1, 0));
+    assert!(training.epsilon_spent(&ledger).is_err());
 }

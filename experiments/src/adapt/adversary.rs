@@ -7,6 +7,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
+use lab::session::next_step;
 use private_training::Loss;
 
 use super::public::{Drawn, add, public_gradient, source_batch};
@@ -41,8 +42,11 @@ impl Adapt {
             let rows = target.gather(&indices);
             Drawn { rows, labels }.batch(device)
         };
-        let (mut released, _) = self.training.gradient(&adversary, ledger, private)?;
-        let public = self.training.gradients.public();
+        let step = next_step(&mut self.training)?;
+        let batch = private(step.groups())?;
+        let released = step.gradient(&adversary, &batch, ledger);
+        let (mut released, _) = released.map_err(Failure::failed)?;
+        let public = self.training.gradients().public();
         let drawn = source_batch(
             &self.settings,
             &self.domains.source,
@@ -65,7 +69,7 @@ impl Adapt {
             add(&mut total, &model.extractor, -self.settings.weight, side);
             add(&mut total, discriminator, 1.0, side);
         }
-        self.training.update(rate, total);
+        self.training.apply(rate, total);
         Ok(())
     }
 }

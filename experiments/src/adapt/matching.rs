@@ -13,6 +13,7 @@ use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
 use lab::diagnostic::Failure;
+use lab::session::next_step;
 use private_training::penalty::Released;
 use private_training::{Loss, Penalty};
 use rand_distr::{Distribution, StandardNormal};
@@ -51,7 +52,7 @@ impl Adapt {
     /// Public slices of one release: a tight frame, or as many orthonormal ones as are asked for below that.
     fn slices(&mut self) -> Result<Slices, Failure> {
         let (d, k) = (self.sizes.compared(), self.settings.slices);
-        let public = self.training.gradients.public();
+        let public = self.training.gradients().public();
         match k < d {
             true => Slices::orthonormal(d, k, public),
             false => Slices::tight(d, k, public),
@@ -67,9 +68,9 @@ impl Adapt {
     ) -> Result<NoisyProjections, Failure> {
         let slices = self.slices()?;
         let extractor = self.training.network.extractor.clone();
-        let draw = self.training.releaser.as_mut().map(Releaser::draw);
+        let draw = self.training.releaser().map(Releaser::draw);
         let Some(draw) = draw.transpose().map_err(Failure::failed)? else {
-            let indices = self.training.non_private_batch().concat();
+            let indices = next_step(&mut self.training)?.records();
             let rows = self.domains.target.gather(&indices);
             return self.without_privacy(&extractor, &rows, slices, device);
         };
@@ -82,7 +83,7 @@ impl Adapt {
         let sizes = [rows.len() / width];
         let values = projected.before_noise().to_vec();
         let bounded = BoundedVector::new(values, sensitivity, &sizes, draw);
-        let releaser = self.training.releaser.as_mut();
+        let releaser = self.training.releaser();
         let releaser = releaser.ok_or_else(|| Failure::failed("a draw without a plan"))?;
         let released = bounded.and_then(|b| releaser.release_step_vector(b, ledger));
         let released = released.map_err(Failure::failed)?;
@@ -101,7 +102,7 @@ impl Adapt {
         let width = self.domains.target.width;
         let projected = projections(extractor, (rows, width), &slices, self.region()?, device)?;
         let deviation = self.settings.noise.unwrap_or(0.0);
-        let public = self.training.gradients.public();
+        let public = self.training.gradients().public();
         let noisy = projected.before_noise().iter().map(|value| {
             let noise: f64 = StandardNormal.sample(public);
             value + deviation * noise
@@ -121,7 +122,7 @@ impl Adapt {
         for step in 0..steps {
             let rate = rate * (1.0 - step as f64 / steps as f64);
             let n = self.settings.source_batch;
-            let public = self.training.gradients.public();
+            let public = self.training.gradients().public();
             let pull =
                 Released::new(release.clone(), region, n, public).map_err(Failure::failed)?;
             let drawn = source_batch(
@@ -140,7 +141,7 @@ impl Adapt {
                 &drawn.batch(device)?,
                 device,
             )?;
-            self.training.update(rate, gradient);
+            self.training.apply(rate, gradient);
         }
         Ok(())
     }

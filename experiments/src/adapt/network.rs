@@ -8,9 +8,9 @@ use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use model::ModelError;
 use model::layers::{Window, conv2d, linear};
-use model::weights::{from_host, to_host};
+use private_training::TrainingError;
+use private_training::weights::{from_host, to_host};
 use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
@@ -137,8 +137,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`ModelError`] for an extractor of another size.
-    pub(crate) fn with_classifier(mut self, path: &Path) -> Result<Self, ModelError> {
+    /// [`TrainingError`] for an extractor of another size.
+    pub(crate) fn with_classifier(mut self, path: &Path) -> Result<Self, TrainingError> {
         let weights = to_host(&path.extractor);
         let mapped = self.mapped.take();
         self.mapped = mapped.map(|own| from_host(own, &weights)).transpose()?;

@@ -9,9 +9,9 @@ use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
-use model::adam::ModuleAdam;
-use model::weights::{from_host, to_host};
-use private_training::{Batch, DrawnPenalty, Engine, GroupSizes, Loss, Objective};
+use private_training::adam::ModuleAdam;
+use private_training::weights::{from_host, to_host};
+use private_training::{Batch, DrawnPenalty, Engine, GroupSizes, Loss, Objective, cosine};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
@@ -156,8 +156,7 @@ pub(crate) fn trained_on_source(
             source_batch(settings, &domains.source, domains.side, &mut rng).batch(device)?;
         let loss = Loss::cross_entropy();
         let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
-        let done = step as f64 / steps as f64;
-        let rate = settings.learning_rate * 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
+        let rate = settings.learning_rate * cosine(step, steps, 0.0);
         network = adam.step(rate, network, gradient);
         progress.step();
     }

@@ -27,12 +27,20 @@ type Picture = (&'static str, String, Vec<u8>);
 /// [`Failure::Failed`] where something cannot be drawn.
 pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     let device = &session.chosen.device;
-    let after = run.training.averaged_weights()?.classifier();
+    let after = run
+        .training
+        .averaged()
+        .map_err(Failure::failed)?
+        .classifier();
     let before = run.before.as_ref().unwrap_or(&after);
     let (target, classes) = (&run.domains.target_test, run.domains.classes);
     let confusion = |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
     let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
-    let of_source = run.training.averaged_weights()?.of_source();
+    let of_source = run
+        .training
+        .averaged()
+        .map_err(Failure::failed)?
+        .of_source();
     let source = confusion(&of_source, &run.domains.source_test)?;
     let metric =
         |name: &str, found: &Confusion| Metric::new(name, found.accuracy()).better(Better::Higher);

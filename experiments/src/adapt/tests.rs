@@ -8,8 +8,8 @@ use clap::Parser;
 use dp_core::ledger::Ledger;
 use lab::backend::Backend;
 use lab::session::{Arguments, Experiment, Settings as _};
-use model::weights::to_host;
 use private_training::GroupSizes;
+use private_training::weights::to_host;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
@@ -179,7 +179,7 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
             let sizes = GroupSizes::Fixed(vec![4]);
             let (clipped, _) = run
                 .training
-                .gradients
+                .gradients()
                 .clipped(&network, &batch, sizes)
                 .unwrap();
             let values = clipped.before_noise();

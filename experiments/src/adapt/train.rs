@@ -7,9 +7,9 @@ use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Training, Wording,
+    Wording, batches_of, save_weights, start,
 };
-use private_training::{Gradients, Loss, Objective};
+use private_training::{Loss, Objective, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -42,11 +42,15 @@ pub struct Adapt {
 impl Adapt {
     /// How good the network that is scored is, on some of the target's test records.
     fn interim(&self) -> Result<Confusion, Failure> {
-        let network = self.training.averaged_weights()?.classifier();
-        let device = &self.training.chosen().device;
+        let network = self
+            .training
+            .averaged()
+            .map_err(Failure::failed)?
+            .classifier();
+        let device = self.training.device();
         let mut test = self.domains.target_test.clone();
         test.truncate(INTERIM);
-        Confusion::of(&network, &test, self.domains.classes, device)
+        Confusion::of(&network, &test, self.domains.classes, &device)
     }
 }
 
@@ -78,14 +82,14 @@ impl Experiment for Adapt {
             // Public records alone.
             Method::Sliced | Method::Source => Loss::cross_entropy(),
         };
-        let mut gradients = Gradients::new(Objective::of([loss.clip(settings.clip)]));
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
-        *gradients.public() = public;
+        let config = TrainingConfig::new(Objective::of([loss.clip(settings.clip)]))
+            .average(settings.ema)
+            .public(public);
         let known = settings.insecure_noise_seed;
-        let training = Training::new(model, gradients, sampler, plan, known, chosen)?
-            .with_seed(known.unwrap_or(settings.seed))
-            .with_average(settings.ema)?;
+        let batches = batches_of(known.unwrap_or(settings.seed));
+        let training = start(config, model, sampler, plan, known, batches, chosen)?;
         Ok(Self {
             settings: settings.clone(),
             domains,
@@ -170,7 +174,7 @@ impl Experiment for Adapt {
         let weights = self
             .before
             .as_ref()
-            .map(model::weights::to_host)
+            .map(private_training::weights::to_host)
             .unwrap_or_default();
         let values = target.chain(&weights);
         let bytes: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
@@ -213,7 +217,7 @@ impl Experiment for Adapt {
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        self.training.save_weights(&session.folder)?;
+        save_weights(&self.training, &session.folder)?;
         report::report(self, session)
     }
 }

@@ -15,7 +15,7 @@ use dp_core::mechanism::Releaser;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler};
 use lab::diagnostic::Failure;
-use model::weights::from_host;
+use private_training::weights::from_host;
 use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
 
 use super::Arguments;

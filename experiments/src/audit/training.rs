@@ -17,7 +17,7 @@ use dp_core::per_sample::parameters_of;
 use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
 use lab::diagnostic::Failure;
-use model::weights::{from_host, to_host};
+use private_training::weights::{from_host, to_host};
 use private_training::{
     Batch, Clipping, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective, Penalty,
     Prior,

@@ -4,13 +4,12 @@
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
 use dp_core::sampling::BatchSampler;
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
-use model::adam::ModuleAdam;
-use model::ema::Ema;
+use lab::session::{Released, Session, next_step};
+use private_training::{Objective, Training, TrainingConfig};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
@@ -27,18 +26,13 @@ pub(crate) const RELEASE: &str = "release";
 
 /// A network, and the release that it is trained on.
 pub(crate) struct Smoothed {
-    pub network: Map,
+    /// By gradients of what was released.
+    pub training: Training<Map>,
     pub releaser: Option<Releaser>,
-    optimizer: ModuleAdam,
-    ema: Option<Ema>,
-    sampler: BatchSampler,
     slices: Slices,
     target: Option<NoisyProjections>,
     /// Points that the network is fed, noise on what it makes: all public.
     public: ChaCha20Rng,
-    /// The sub-sample of a run without privacy.
-    non_private: ChaCha20Rng,
-    device: Device,
 }
 
 impl Smoothed {
@@ -53,22 +47,17 @@ impl Smoothed {
         sampler: BatchSampler,
         releaser: Option<Releaser>,
         mut public: ChaCha20Rng,
-        non_private: ChaCha20Rng,
-        device: &Device,
+        batches: ChaCha20Rng,
     ) -> Result<Self, Failure> {
         let slices = Slices::tight(2, settings.slices, &mut public).map_err(Failure::failed)?;
-        let ema = settings.ema.map(Ema::new).transpose();
+        let config = TrainingConfig::new(Objective::of([])).average(settings.ema);
+        let training = config.start_without_privacy(network, sampler, batches);
         Ok(Self {
-            network,
+            training: training.map_err(Failure::failed)?,
             releaser,
-            optimizer: ModuleAdam::default(),
-            ema: ema.map_err(Failure::failed)?,
-            sampler,
             slices,
             target: None,
             public,
-            non_private,
-            device: device.clone(),
         })
     }
 
@@ -117,7 +106,7 @@ impl Smoothed {
             project(&rows, slices, region).map_err(Failure::failed)
         };
         let Some(releaser) = &mut self.releaser else {
-            let drawn = self.sampler.sample(&mut self.non_private).concat();
+            let drawn = next_step(&mut self.training)?.records();
             return Ok(Released {
                 groups: vec![projected(&drawn)?.before_noise().to_vec()],
                 deviation: 0.0,
@@ -153,8 +142,8 @@ impl Smoothed {
             let i = self.public.random_range(0..source.len() / 2);
             rows.extend([source[2 * i], source[2 * i + 1]]);
         }
-        let autodiff = self.device.clone().autodiff();
-        let network = self.network.clone().train();
+        let autodiff = self.training.device().autodiff();
+        let network = self.training.network.clone().train();
         let made = network.points(Tensor::from_data(
             TensorData::new(rows, [batch, 2]),
             &autodiff,
@@ -165,27 +154,7 @@ impl Smoothed {
             smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
         let cotangent = Tensor::from_data(TensorData::new(cotangent, [batch, 2]), &autodiff);
         let gradients = GradientsParams::from_grads((made * cotangent).sum().backward(), &network);
-        self.network = self.optimizer.step(rate, network.valid(), gradients);
-        if let Some(ema) = &mut self.ema {
-            ema.update(&self.network);
-        }
+        self.training.apply(rate, gradients);
         Ok(())
-    }
-
-    /// Where it computes.
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The network that is scored and kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for an average of another size.
-    pub(crate) fn averaged_weights(&self) -> Result<Map, Failure> {
-        match &self.ema {
-            Some(ema) => ema.apply(self.network.clone()).map_err(Failure::failed),
-            None => Ok(self.network.clone()),
-        }
     }
 }

@@ -1,16 +1,16 @@
 //! The run: its points, one step, and its interim scores.
 
 use dp_core::accounting::{Accountant, FdpAccountant};
-use dp_core::mechanism::{NoiseSource, Releaser};
+use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Training, Wording, floats_to_bytes, releaser,
+    Wording, announcement, batches_of, floats_to_bytes, releaser, save_weights, start, take_step,
 };
-use private_training::{Batch, Engine, Gradients};
+use private_training::{Batch, Engine, Schedule, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -73,11 +73,12 @@ fn rows(points: &[f32], indices: impl Iterator<Item = usize>) -> Vec<f32> {
 impl Circle {
     /// What the network that is scored makes of fresh points, in the public ball that the circle's points lie in.
     pub(super) fn generated(&self) -> Result<Vec<f32>, Failure> {
-        let (network, device) = match &self.how {
-            How::Gradients(training) => (training.averaged_weights()?, &training.chosen().device),
-            How::Smoothed(smoothed) => (smoothed.averaged_weights()?, smoothed.device()),
+        let training = match &self.how {
+            How::Gradients(training) => training,
+            How::Smoothed(smoothed) => &smoothed.training,
         };
-        let mut made = network.of(&self.fresh_source, device);
+        let network = training.averaged().map_err(Failure::failed)?;
+        let mut made = network.of(&self.fresh_source, &training.device());
         let ball = Region::ball(self.settings.clip_activation).map_err(Failure::failed)?;
         for row in made.chunks_exact_mut(2) {
             let scale = ball.scale(row).unwrap_or(0.0);
@@ -133,6 +134,9 @@ impl Experiment for Circle {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let network = Map::new(&mut public, &chosen.device);
         let known = settings.insecure_noise_seed;
+        let batches = batches_of(known.unwrap_or(settings.seed));
+        let rates = settings.clone();
+        let schedule = Schedule::new(move |step| rates.rate(step));
         let how = match settings.method {
             Method::Gradients => {
                 let objective = settings.objective(plan::share(settings)?)?;
@@ -141,22 +145,18 @@ impl Experiment for Circle {
                     Engine::Host { .. } => Engine::Host { chunk: 64 },
                     _ => Engine::Tensor { chunk: 5000 },
                 };
-                let mut gradients = Gradients::new(objective).engine(engine);
-                *gradients.public() = public;
-                let training = Training::new(network, gradients, sampler, plan, known, chosen)?;
-                let training = training
-                    .with_seed(known.unwrap_or(settings.seed))
-                    .with_average(settings.ema)?;
+                let config = TrainingConfig::new(objective)
+                    .learning_rate(schedule)
+                    .average(settings.ema)
+                    .engine(engine)
+                    .public(public);
+                let training = start(config, network, sampler, plan, known, batches, chosen)?;
                 How::Gradients(Box::new(training))
             }
             Method::Smoothed => {
                 let releaser = releaser(plan, known)?;
-                let batches = NoiseSource::insecure(known.unwrap_or(settings.seed))
-                    .rng()
-                    .clone();
-                let device = &chosen.device;
                 How::Smoothed(Box::new(Smoothed::new(
-                    settings, network, sampler, releaser, public, batches, device,
+                    settings, network, sampler, releaser, public, batches,
                 )?))
             }
         };
@@ -214,7 +214,7 @@ impl Experiment for Circle {
         let [source, target] = self.epsilons(self.planned(steps))?;
         let in_words = |epsilon: Option<f64>| epsilon.map(dp_core::decimal::upper);
         let mut lines = match &mut self.how {
-            How::Gradients(training) => training.announcement(steps, &[2])?,
+            How::Gradients(training) => announcement(training, steps, &[2])?,
             How::Smoothed(_) => vec![format!("steps     {steps}, towards one release")],
         };
         if let Some(target) = in_words(target) {
@@ -251,11 +251,14 @@ impl Experiment for Circle {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let (rate, n) = (self.settings.rate(session.step), self.settings.records);
+        let n = self.settings.records;
         let (source, target) = (&self.source, &self.target);
         let device = &session.chosen.device;
         match &mut self.how {
-            How::Smoothed(smoothed) => smoothed.step(rate, self.settings.batch, source),
+            How::Smoothed(smoothed) => {
+                let rate = self.settings.rate(session.step);
+                smoothed.step(rate, self.settings.batch, source)
+            }
             How::Gradients(training) => {
                 let batch = |_: &Map, drawn: &[Vec<usize>]| {
                     let [fed, circle] = drawn else {
@@ -271,7 +274,7 @@ impl Experiment for Circle {
                         .and_then(|b| b.with_private_sample(circle_rows, circle.len()))
                         .map_err(Failure::failed)
                 };
-                training.step(rate, &mut session.ledger, batch).map(drop)
+                take_step(training, &mut session.ledger, batch).map(drop)
             }
         }
     }
@@ -291,7 +294,7 @@ impl Experiment for Circle {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         if let How::Gradients(training) = &self.how {
-            training.save_weights(&session.folder)?;
+            save_weights(training, &session.folder)?;
         }
         report::report(self, session)
     }

@@ -51,13 +51,13 @@ fn counts(run: &mut Fair, session: &mut Session) -> Result<Released, Failure> {
         return Ok(released);
     }
     let train = &run.tables.train;
-    let network = run.training.averaged_weights()?;
+    let network = run.training.averaged().map_err(Failure::failed)?;
     let predicted = Predictions::of(&network, train, &session.chosen.device);
     let mut counts = vec![0.0; 2 * BINS.count];
     for (&value, &group) in predicted.outputs.iter().zip(train.groups()) {
         counts[usize::from(group) * BINS.count + BINS.bin(value)] += 1.0;
     }
-    if let Some(releaser) = &mut run.training.releaser {
+    if let Some(releaser) = run.training.releaser() {
         let ledger = &mut session.ledger;
         let noisy = releaser.release_laplace(HISTOGRAMS, &counts, SENSITIVITY, ledger);
         counts = noisy.map_err(Failure::failed)?;

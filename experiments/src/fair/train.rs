@@ -4,9 +4,9 @@ use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Training, Wording,
+    Wording, announcement, batches_of, save_weights, start, take_step,
 };
-use private_training::{Engine, Gradients};
+use private_training::{Engine, Schedule, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -28,9 +28,9 @@ pub struct Fair {
 
 impl Fair {
     pub(super) fn predictions(&self) -> Result<Predictions, Failure> {
-        let network = self.training.averaged_weights()?;
-        let device = &self.training.chosen().device;
-        Ok(Predictions::of(&network, &self.tables.test, device))
+        let network = self.training.averaged().map_err(Failure::failed)?;
+        let device = self.training.device();
+        Ok(Predictions::of(&network, &self.tables.test, &device))
     }
 
     pub(super) fn scores(&self, predicted: &Predictions) -> Result<Scores, Failure> {
@@ -62,19 +62,22 @@ impl Experiment for Fair {
             Engine::Host { .. } => Engine::Host { chunk: 64 },
             _ => Engine::Tensor { chunk: 1000 },
         };
-        let mut gradients = Gradients::new(settings.objective()?).engine(engine);
-        *gradients.public() = public;
+        let rates = settings.clone();
+        let config = TrainingConfig::new(settings.objective()?)
+            .optimizer(match settings.optimizer {
+                Optimizer::Adam => private_training::Optimizer::adam(),
+                Optimizer::Sgd => private_training::Optimizer::sgd(),
+            })
+            .learning_rate(Schedule::new(move |step| rates.rate(step)))
+            .average(settings.ema)
+            .engine(engine)
+            .public(public);
         let known = settings.insecure_noise_seed;
-        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
-            .with_seed(known.unwrap_or(settings.seed))
-            .with_average(settings.ema)?;
+        let batches = batches_of(known.unwrap_or(settings.seed));
         Ok(Self {
             settings: settings.clone(),
             tables,
-            training: match settings.optimizer {
-                Optimizer::Adam => training,
-                Optimizer::Sgd => training.by_descent(),
-            },
+            training: start(config, network, sampler, plan, known, batches, chosen)?,
         })
     }
 
@@ -107,7 +110,7 @@ impl Experiment for Fair {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let dims = [self.settings.task.penalised()];
-        self.training.announcement(self.settings.steps, &dims)
+        announcement(&mut self.training, self.settings.steps, &dims)
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
@@ -130,10 +133,9 @@ impl Experiment for Fair {
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (table, task) = (&self.tables.train, self.settings.task);
-        let (rate, device) = (self.settings.rate(session.step), &session.chosen.device);
+        let device = &session.chosen.device;
         let gather = |_: &Network, drawn: &[Vec<usize>]| batch(table, task, drawn, device);
-        let step = self.training.step(rate, &mut session.ledger, gather);
-        step.map(drop)
+        take_step(&mut self.training, &mut session.ledger, gather).map(drop)
     }
 
     fn evaluates_after(&self, step: u64) -> bool {
@@ -150,7 +152,7 @@ impl Experiment for Fair {
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        self.training.save_weights(&session.folder)?;
+        save_weights(&self.training, &session.folder)?;
         let mut predicted = self.predictions()?;
         if let Some(beta) = self.settings.post_process {
             predicted = postprocess::fair(self, session, &predicted, beta)?;

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use data::transform::Dct;
-use model::ModelError;
 use model::latent::{ImageShape, LatentSpace};
+use private_training::TrainingError;
 
 /// What every pixel is less: images of things before a dark background have about this mean.
 const MEAN: f32 = 0.25;
@@ -35,10 +35,10 @@ impl CosineSpace {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] where there are not so many frequencies.
-    pub(crate) fn new(side: usize, latent: usize) -> Result<Self, ModelError> {
+    /// [`TrainingError::OutOfRange`] where there are not so many frequencies.
+    pub(crate) fn new(side: usize, latent: usize) -> Result<Self, TrainingError> {
         let dct = Dct::new(1, side, latent.saturating_sub(1));
-        let dct = dct.map_err(|_| ModelError::OutOfRange {
+        let dct = dct.map_err(|_| TrainingError::OutOfRange {
             name: "latent dimensions of cosines",
             value: latent as f64,
             bound: format!("between 2 and {}", side * side + 1),

@@ -4,9 +4,9 @@ use burn::module::Module;
 use burn::nn::conv::Conv2d;
 use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
-use model::ModelError;
 use model::latent::{ImageShape, LatentSpace};
 use model::layers::{Window, conv2d};
+use private_training::TrainingError;
 use rand::Rng;
 
 use super::cosines::CosineSpace;
@@ -37,7 +37,7 @@ impl RefinedCosines {
         latent: usize,
         rng: &mut impl Rng,
         device: &Device,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         let window = Window::same(3);
         Ok(Self {
             refine: vec![
@@ -122,7 +122,7 @@ mod tests {
             batch: 10,
             learning_rate: 5e-3,
         };
-        let gather = |places: &[usize]| Ok::<_, ModelError>(images(places));
+        let gather = |places: &[usize]| Ok::<_, TrainingError>(images(places));
         let trained = training.run(space, 1500, gather, rng, None, |_, _| Ok(()));
         let trained = trained.unwrap().valid();
         let after = error(&trained);

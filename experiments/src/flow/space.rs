@@ -7,9 +7,9 @@ use burn::tensor::{Device, Tensor};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Session, bounded};
-use model::ModelError;
 use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
-use model::weights::{from_host, to_host};
+use private_training::TrainingError;
+use private_training::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -124,13 +124,13 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] for another number of weights; [`ModelError::OutOfRange`] for dimensions that `shape` has not.
+    /// [`TrainingError::Shape`] for another number of weights; [`TrainingError::OutOfRange`] for dimensions that `shape` has not.
     pub(crate) fn of_weights(
         settings: &Settings,
         shape: ImageShape,
         weights: &[f32],
         device: &Device,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         let mut rng = ChaCha20Rng::seed_from_u64(SEED);
         Ok(match fresh(settings, shape, &mut rng, device)? {
             cosines @ Self::Cosines(_) => cosines,
@@ -234,7 +234,7 @@ fn fresh(
     shape: ImageShape,
     rng: &mut ChaCha20Rng,
     device: &Device,
-) -> Result<Space, ModelError> {
+) -> Result<Space, TrainingError> {
     let (latent, width) = (settings.latent, settings.width);
     if settings.refined() {
         let refined = RefinedCosines::new(shape.side, latent, rng, device)?;
@@ -291,8 +291,8 @@ impl From<Failure> for Stopped {
     }
 }
 
-impl From<model::ModelError> for Stopped {
-    fn from(error: model::ModelError) -> Self {
+impl From<private_training::TrainingError> for Stopped {
+    fn from(error: private_training::TrainingError) -> Self {
         Self(Failure::failed(error))
     }
 }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use burn::tensor::Device;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
-use lab::checkpoint::{Checkpoint, GeneratorState};
+use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
@@ -17,6 +18,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
     Wording, bounded, releaser,
 };
+use private_training::RngState;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -65,8 +67,8 @@ pub struct Flow {
 
 #[derive(Serialize, Deserialize)]
 struct State {
-    public: GeneratorState,
-    non_private: GeneratorState,
+    public: RngState,
+    non_private: RngState,
     strip: Vec<(u64, Vec<f32>)>,
 }
 
@@ -295,11 +297,11 @@ impl Experiment for Flow {
 }
 
 impl RunState for Flow {
-    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let strip = self.strip.iter().map(|s| (s.step, s.rows.clone()));
         let state = State {
-            public: GeneratorState::of(&self.public),
-            non_private: GeneratorState::of(&self.non_private),
+            public: RngState::of(&self.public),
+            non_private: RngState::of(&self.non_private),
             strip: strip.collect(),
         };
         let mut files = self.moved.files();
@@ -308,11 +310,17 @@ impl RunState for Flow {
         Ok(files)
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
         let state: State = checkpoint.json("state.json")?;
         self.moved.restore(checkpoint, &self.device)?;
-        self.public = state.public.generator()?;
-        self.non_private = state.non_private.generator()?;
+        self.public = state
+            .public
+            .generator()
+            .map_err(|e| checkpoint.damaged(&e))?;
+        self.non_private = state
+            .non_private
+            .generator()
+            .map_err(|e| checkpoint.damaged(&e))?;
         let strip = state.strip.into_iter();
         self.strip = strip.map(|(step, rows)| Snapshot { step, rows }).collect();
         Ok(())

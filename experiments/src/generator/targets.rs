@@ -47,11 +47,11 @@ impl Generate {
         let query = Bins::uniform(self.settings.radius, self.settings.bins)
             .and_then(|bins| LabelledQuery::new(slices, region, bins, classes));
         let query = query.map_err(Failure::failed)?;
-        let released = match stored(&mut self.releaser, RELEASE, session)? {
+        let released = match stored(self.releaser.as_mut(), RELEASE, session)? {
             Some(released) => released,
             None => {
                 let values = self.counted(&query)?;
-                release_and_store(&mut self.releaser, RELEASE, &values, None, session)?
+                release_and_store(self.releaser.as_mut(), RELEASE, &values, None, session)?
             }
         };
         let values = released.groups.concat();
@@ -97,7 +97,7 @@ impl Generate {
         let rows = self.rows(&self.records.gather(&drawn)?, &self.groups(&drawn));
         let projected = project(&rows, &slices, self.region()?).map_err(Failure::failed)?;
         let values = Values::of(&[projected]);
-        let released = release_step(&mut self.releaser, draw, &[drawn.len()], values, ledger)?;
+        let released = release_step(self.releaser.as_mut(), draw, &[drawn.len()], values, ledger)?;
         let (values, deviation) = (released.groups.concat(), released.deviation);
         let target = NoisyProjections::from_released(values, slices, deviation);
         Ok(Box::new(target.map_err(Failure::failed)?))

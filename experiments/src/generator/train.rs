@@ -1,17 +1,17 @@
 //! The run: its records, one step of the generator, and what checkpoints keep.
 
 use std::collections::BTreeMap;
-use std::f64::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
 use data::LabelledImages;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
-use lab::checkpoint::{Checkpoint, GeneratorState};
+use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
@@ -20,6 +20,7 @@ use lab::session::{
     Wording, bounded, releaser,
 };
 use model::latent::ImageShape;
+use private_training::{RngState, cosine};
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
@@ -67,8 +68,8 @@ pub struct Generate {
 
 #[derive(Serialize, Deserialize)]
 struct State {
-    public: GeneratorState,
-    non_private: GeneratorState,
+    public: RngState,
+    non_private: RngState,
 }
 
 /// The records of a run.
@@ -343,8 +344,8 @@ impl Experiment for Generate {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let progress = session.step as f64 / self.settings.steps as f64;
-        let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
+        let decay = cosine(session.step, self.settings.steps, 0.0);
+        let rate = self.settings.learning_rate * decay;
         let each = self.each();
         let made = self.model.make(each, &mut self.public);
         let (cotangent, distance) = self.gradient(&made.values(), session)?;
@@ -367,10 +368,10 @@ impl Experiment for Generate {
 }
 
 impl RunState for Generate {
-    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let state = State {
-            public: GeneratorState::of(&self.public),
-            non_private: GeneratorState::of(&self.non_private),
+            public: RngState::of(&self.public),
+            non_private: RngState::of(&self.non_private),
         };
         let mut files = self.model.files();
         let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
@@ -378,11 +379,17 @@ impl RunState for Generate {
         Ok(files)
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
         let state: State = checkpoint.json(STATE)?;
         self.model.restore(checkpoint)?;
-        self.public = state.public.generator()?;
-        self.non_private = state.non_private.generator()?;
+        self.public = state
+            .public
+            .generator()
+            .map_err(|e| checkpoint.damaged(&e))?;
+        self.non_private = state
+            .non_private
+            .generator()
+            .map_err(|e| checkpoint.damaged(&e))?;
         Ok(())
     }
 

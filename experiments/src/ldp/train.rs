@@ -1,19 +1,20 @@
 //! The run: its records, one step of the generator, and what checkpoints keep.
 
 use std::collections::BTreeMap;
-use std::f64::consts::PI;
 
 use data::privatised::NoiseSeed;
 use data::stream::RecordStream;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
-use lab::checkpoint::{Checkpoint, GeneratorState};
+use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
     Wording, bounded, name_of, releaser,
 };
+use private_training::{RngState, cosine};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ pub(crate) struct Learned {
 
 #[derive(Serialize, Deserialize)]
 struct State {
-    public: GeneratorState,
+    public: RngState,
     unconverged: u64,
 }
 
@@ -280,8 +281,8 @@ impl Experiment for Ldp {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let progress = session.step as f64 / self.settings.steps as f64;
-        let rate = self.settings.learning_rate * 0.5 * (1.0 + (PI * progress).cos());
+        let decay = cosine(session.step, self.settings.steps, 0.0);
+        let rate = self.settings.learning_rate * decay;
         let points = self.each() * self.model.groups();
         let made = self.model.make(self.each(), &mut self.public);
         let made = self.law.laid_out(made.rows, self.each());
@@ -315,9 +316,9 @@ impl Experiment for Ldp {
 }
 
 impl RunState for Ldp {
-    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let state = State {
-            public: GeneratorState::of(&self.public),
+            public: RngState::of(&self.public),
             unconverged: self.unconverged,
         };
         let mut files = self.model.files();
@@ -326,10 +327,13 @@ impl RunState for Ldp {
         Ok(files)
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
         let state: State = checkpoint.json(STATE)?;
         self.model.restore(checkpoint)?;
-        self.public = state.public.generator()?;
+        self.public = state
+            .public
+            .generator()
+            .map_err(|e| checkpoint.damaged(&e))?;
         self.unconverged = state.unconverged;
         Ok(())
     }

@@ -72,7 +72,7 @@ impl Swae {
         let mut groups = Vec::new();
         // Of the same classes, where the weights started from such.
         let model = match start::labelled(&self.settings)? {
-            true => Some(self.training.averaged_weights()?),
+            true => Some(self.training.averaged().map_err(Failure::failed)?),
             false => None,
         };
         for (&class, &count) in classes.iter().zip(&counts) {
@@ -128,13 +128,13 @@ impl Swae {
         queries: &[MarginalQuery],
         session: &mut Session,
     ) -> Result<Released, Failure> {
-        if let Some(released) = stored(&mut self.training.releaser, MARGINALS, session)? {
+        if let Some(released) = stored(self.training.releaser(), MARGINALS, session)? {
             return Ok(released);
         }
         let latents = self.private_latents(session)?;
         let latents: Vec<&[f32]> = classes.iter().map(|&class| &latents[class][..]).collect();
         let values = counted(queries, &latents)?;
-        let releaser = &mut self.training.releaser;
+        let releaser = self.training.releaser();
         release_and_store(releaser, MARGINALS, &values, None, session)
     }
 }

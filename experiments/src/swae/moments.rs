@@ -34,7 +34,7 @@ impl Swae {
     /// The latents of all private records, class by class, by the weights that are scored.
     pub(super) fn private_latents(&mut self, session: &Session) -> Result<&[Vec<f32>], Failure> {
         if self.latents.is_empty() {
-            let model = self.training.averaged_weights()?;
+            let model = self.training.averaged().map_err(Failure::failed)?;
             for class in self.data.train.indices_by_class() {
                 let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
                 for part in class.chunks(500) {
@@ -51,7 +51,7 @@ impl Swae {
     /// The latent moments of each class, released once.
     fn moments(&mut self, session: &mut Session) -> Result<Released, Failure> {
         let (latent, radius) = (self.settings.latent, self.settings.clip_activation);
-        if let Some(released) = stored(&mut self.training.releaser, MOMENTS, session)? {
+        if let Some(released) = stored(self.training.releaser(), MOMENTS, session)? {
             return Ok(released);
         }
         let latents = self.private_latents(session)?;
@@ -60,7 +60,7 @@ impl Swae {
             .map(|latents| class_moments(latents, latent, radius))
             .collect();
         let values = Values::new(&[sums.concat()], moment_sensitivity(radius));
-        let releaser = &mut self.training.releaser;
+        let releaser = self.training.releaser();
         release_and_store(releaser, MOMENTS, &values, None, session)
     }
 }

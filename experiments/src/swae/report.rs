@@ -42,7 +42,7 @@ pub struct Judging {
 ///
 /// [`Failure::Failed`] where a picture cannot be drawn; [`Failure::Interrupted`].
 pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
-    let model = run.training.averaged_weights()?;
+    let model = run.training.averaged().map_err(Failure::failed)?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;
     let judging = &run.judging;

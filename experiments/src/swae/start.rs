@@ -12,11 +12,11 @@ use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::run_folder::RunFolder;
 use lab::session::{Session, load_weights};
-use model::adam::ModuleAdam;
 use model::latent::{TrainingState, TrainingStep};
 use model::swae::{Swae as Network, SwaeConfig};
-use model::weights::{from_host, to_host};
-use private_training::{Clipping, Gradients, Loss, Objective, Penalty, Prior};
+use private_training::adam::ModuleAdam;
+use private_training::weights::{from_host, to_host};
+use private_training::{Clipping, Gradients, Loss, Objective, Penalty, Prior, cosine};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
@@ -249,8 +249,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
         let (gradient, losses) = gradients
             .without_privacy(&network, &batch)
             .map_err(Failure::failed)?;
-        let angle = std::f64::consts::PI * step as f64 / steps as f64;
-        let rate = LEARNING_RATE * (0.55 + 0.45 * angle.cos());
+        let rate = LEARNING_RATE * cosine(step as u64, steps as u64, 0.1);
         network = optimizer.step(rate, network, gradient.into_params_without_privacy());
         let state = || TrainingState {
             done: step + 1,

@@ -11,10 +11,11 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
-    Session, Training, Used, Wording, judge_again,
+    Session, Used, Wording, announcement, judge_again, load_weights, save_weights,
+    start as started, take_step,
 };
 use model::swae::{Swae as Network, SwaeConfig, framework_initialisation};
-use private_training::{Gradients, StepLosses};
+use private_training::{StepLosses, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -74,7 +75,10 @@ impl Experiment for Swae {
             }
             Ok(folder.file("model.bpk").exists())
         };
-        let weights = |folder: &_, run: &mut Self| run.training.load_weights(folder);
+        let weights = |folder: &RunFolder, run: &mut Self| {
+            run.training.network = load_weights(run.training.network.clone(), folder)?;
+            Ok(())
+        };
         Some(judge_again::<Self>(path, arguments, finished, weights))
     }
 
@@ -113,14 +117,14 @@ impl Experiment for Swae {
         if settings.initialisation == Initialisation::Framework {
             network = framework_initialisation(network, &mut public);
         }
-        let mut gradients = Gradients::new(settings.objective()?);
-        *gradients.public() = public;
+        let config = TrainingConfig::new(settings.objective()?)
+            .learning_rate(settings.learning_rate)
+            .average(settings.ema)
+            .public(public);
         let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
         non_private.set_stream(1);
         let (sampler, known) = (batches.sampler.clone(), settings.insecure_noise_seed);
-        let training = Training::new(network, gradients, sampler, plan, known, chosen)?
-            .with_batches(non_private)
-            .with_average(settings.ema)?;
+        let training = started(config, network, sampler, plan, known, non_private, chosen)?;
         let data = Arc::new(data);
         Ok(Self {
             evaluator: Evaluator::new(data.clone(), settings, &chosen.device)?,
@@ -167,7 +171,7 @@ impl Experiment for Swae {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (steps, dims) = (self.settings.steps, [self.settings.latent]);
-        self.training.announcement(steps, &dims)
+        announcement(&mut self.training, steps, &dims)
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
@@ -199,8 +203,7 @@ impl Experiment for Swae {
         let gather = |model: &Network, drawn: &[Vec<usize>]| {
             batches.of(data, &drawn.concat(), model, device)
         };
-        let rate = self.settings.learning_rate;
-        self.losses = self.training.step(rate, &mut session.ledger, gather)?;
+        self.losses = take_step(&mut self.training, &mut session.ledger, gather)?;
         Ok(())
     }
 
@@ -210,7 +213,7 @@ impl Experiment for Swae {
     }
 
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
-        let model = self.training.averaged_weights()?;
+        let model = self.training.averaged().map_err(Failure::failed)?;
         let last = session.step == self.settings.steps;
         let scores = self.evaluator.scores(&model, last)?;
         let (reconstruction, sliced) = (scores.reconstruction, scores.sliced);
@@ -230,7 +233,7 @@ impl Experiment for Swae {
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        self.training.save_weights(&session.folder)?;
+        save_weights(&self.training, &session.folder)?;
         let origin = self.origin(session)?;
         report::report(self, session, &origin)
     }

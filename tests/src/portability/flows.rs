@@ -4,10 +4,10 @@
 use burn::module::Module;
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use model::adam::ModuleAdam;
 use model::generator::Generator;
 use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
-use model::weights;
+use private_training::adam::ModuleAdam;
+use private_training::weights;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};

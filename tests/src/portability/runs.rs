@@ -3,7 +3,6 @@
 use burn::module::Module;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
-use burn::optim::SgdConfig;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
@@ -13,15 +12,12 @@ use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
-use model::adam::ModuleAdam;
-use model::ema::Ema;
+use dp_core::sampling::{BatchSampler, Draw, FixedSizeSampler, GroupSampler};
 use model::layers::linear;
 use model::swae::SwaeConfig;
-use model::weights;
 use private_training::{
-    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, PrivateTraining,
-    Training,
+    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Optimizer, Penalty, Prior,
+    Training, TrainingConfig, weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -79,10 +75,11 @@ impl Network<2> for Scorer {
 }
 
 /// Ten steps with known noise, and a ledger in a folder that goes with it.
-fn start(
-    training: Training,
+fn start<M: Module>(
+    config: TrainingConfig,
+    network: M,
     sampler: impl Into<BatchSampler>,
-) -> (PrivateTraining, tempfile::TempDir) {
+) -> (Training<M>, Ledger, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).expect("a ledger");
     // So little that the gradient is what the weights follow.
@@ -92,8 +89,8 @@ fn start(
     };
     let releaser = plan.check().expect("a plan");
     let releaser = releaser.releaser(NoiseSource::insecure(3));
-    let training = training.start_with_noise(releaser, ledger);
-    (training.expect("a training"), folder)
+    let training = config.start_with_noise(network, releaser);
+    (training.expect("a training"), ledger, folder)
 }
 
 fn objective(alpha: f64, loss: Loss, penalty: Penalty) -> Objective {
@@ -127,75 +124,73 @@ pub fn autoencoder(
         latent: 3,
         classes: 0,
     };
-    let mut model = config.init(&mut public, device);
+    let model = config.init(&mut public, device);
     let before = weights::to_host(&model);
     let loss = Loss::binary_cross_entropy_with_logits();
     let objective = objective(alpha, loss, Penalty::to(Prior::UniformBall).slices(9));
-    let training = Training::new(objective).engine(engine).public(public);
+    let config = TrainingConfig::new(objective).engine(engine).public(public);
     let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
-    let (mut training, _folder) = start(training, sampler);
-    let mut adam = ModuleAdam::default();
-    let mut average = Ema::new(0.5).expect("an average");
+    let (mut training, mut ledger, _folder) = start(config.average(0.5), model, sampler);
     while let Some(step) = training.next_step().expect("a step") {
         let pixels = glyphs.gather(&step.records()).expect("pixels");
         let images = upload(pixels, glyphs.image_size(), device);
-        let released = step.gradient(&model, images.clone(), images);
-        let released = released.expect("a release");
-        model = adam.step(1e-3, model, released.into_params());
-        average.update(&model);
+        let batch = Batch::new(images.clone(), images, &[6]).expect("a batch");
+        step.update(&batch, &mut ledger).expect("an update");
         after();
     }
-    assert_eq!(training.ledger().releases(), STEPS as u64);
-    change(&before, &average.apply(model).expect("weights"))
+    assert_eq!(ledger.releases(), STEPS as u64);
+    change(&before, &training.averaged().expect("weights"))
 }
 
 /// The same for a fair scorer by plain descent.
 pub fn fair(alpha: f64, device: &Device, engine: Engine, mut after: impl FnMut()) -> Vec<f64> {
     let mut public = ChaCha20Rng::seed_from_u64(4);
-    let mut scorer = Scorer::new(&mut public, device);
+    let scorer = Scorer::new(&mut public, device);
     let before = weights::to_host(&scorer);
     let penalty = Penalty::between_groups().slices(1);
     let objective = objective(alpha, Loss::binary_cross_entropy(), penalty);
-    let training = Training::new(objective).engine(engine).public(public);
+    let config = TrainingConfig::new(objective)
+        .optimizer(Optimizer::sgd())
+        .learning_rate(0.5)
+        .engine(engine)
+        .public(public);
     // All records at each step.
     let sampler = GroupSampler::new(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
-    let (mut training, _folder) = start(training, sampler.expect("a sampler"));
+    let (mut training, mut ledger, _folder) = start(config, scorer, sampler.expect("a sampler"));
     while let Some(step) = training.next_step().expect("a step") {
-        let at = step.draw().step().expect("a planned draw") as usize;
+        let at = step.draw().and_then(Draw::step).expect("a planned draw") as usize;
         let inputs = wave((14 + at) * Scorer::FEATURES)[at * Scorer::FEATURES..].to_vec();
         let inputs = upload(inputs, Scorer::FEATURES, device);
         let targets = upload((0..14).map(|i| (i % 2) as f32).collect(), 1, device);
-        let released = step.gradient(&scorer, inputs, targets);
-        let gradients = released.expect("a release").into_params();
-        let sgd = &mut SgdConfig::new().init();
-        scorer = sgd.step(0.5, scorer.train(), gradients).valid();
+        let batch = Batch::new(inputs, targets, &[5, 9]).expect("a batch");
+        step.update(&batch, &mut ledger).expect("an update");
         after();
     }
-    assert_eq!(training.ledger().releases(), STEPS as u64);
-    change(&before, &scorer)
+    assert_eq!(ledger.releases(), STEPS as u64);
+    change(&before, &training.network)
 }
 
 /// The same for a classifier of burn's own layers by burn's Adam.
 fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
-    let mut network = Small::new(3, 4, device);
+    let network = Small::new(3, 4, device);
     let before = weights::to_host(&network);
     let penalty = Penalty::to(Prior::StandardGaussian).slices(6);
     let objective = objective(alpha, Loss::cross_entropy(), penalty);
-    let training = Training::new(objective)
+    let config = TrainingConfig::new(objective)
         .engine(engine)
         .optimizer(AdamConfig::new().init())
         .learning_rate(1e-2);
     let sampler = FixedSizeSampler::new(20, 8).expect("a sampler");
-    let (mut training, _folder) = start(training, sampler);
+    let (mut training, mut ledger, _folder) = start(config, network, sampler);
     let [c, h, w] = Small::IMAGE;
     let images = upload(wave(20 * c * h * w), c * h * w, device).reshape([20, c, h, w]);
     let labels = small::labels(20, 4, device);
     while let Some(step) = training.next_step().expect("a step") {
-        let moved = step.update_from(&network, &images, &labels);
-        network = moved.expect("an update");
+        let moved = step.update_from(&images, &labels, &mut ledger);
+        moved.expect("an update");
     }
-    assert_eq!(training.ledger().releases(), STEPS as u64);
-    change(&before, &network)
+    assert_eq!(ledger.releases(), STEPS as u64);
+    change(&before, &training.network)
 }
 
 const ALPHA: f64 = 0.1;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
 use model::swae::{Swae, SwaeConfig};
-use model::weights::to_host;
 use private_training::penalty::{Between, Matching, Pair, Target};
+use private_training::weights::to_host;
 use private_training::{
     Batch, Clipping, GroupSizes, Loss, Network, Objective, Penalty, Prior, StepObjective,
 };

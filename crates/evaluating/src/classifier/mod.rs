@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::per_sample::HostStack;
-use model::{ModelError, weights};
+use private_training::{TrainingError, weights};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -134,11 +134,11 @@ impl Classifier {
             trunk: network
                 .trunk()
                 .and_then(|stack| stack.host())
-                .map_err(ModelError::from)?,
+                .map_err(TrainingError::from)?,
             head: network
                 .head()
                 .and_then(|stack| stack.host())
-                .map_err(ModelError::from)?,
+                .map_err(TrainingError::from)?,
         })
     }
 

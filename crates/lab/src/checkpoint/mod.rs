@@ -7,7 +7,6 @@
 //! since the last checkpoint, and no other. It is readable by its owner alone, and deleted when the run
 //! is done.
 
-mod generator;
 mod identity;
 mod restored;
 #[cfg(test)]
@@ -21,7 +20,6 @@ use std::path::{Path, PathBuf};
 use dp_core::mechanism::{NoiseSource, NoiseState};
 use serde::{Deserialize, Serialize};
 
-pub use generator::GeneratorState;
 pub use identity::Identity;
 pub use reporting::checksum::hex;
 pub use restored::Checkpoint;
@@ -31,7 +29,7 @@ use crate::diagnostic::Failure;
 use restored::StoredNoise;
 
 /// The form of the manifest; another number is refused.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// How many checkpoints are kept: the last one, and one before it in case that one is damaged.
 const KEPT: usize = 2;
 const MANIFEST: &str = "manifest.json";

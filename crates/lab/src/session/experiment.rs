@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use serde::Serialize;
@@ -77,19 +78,19 @@ impl Fingerprint {
 
 /// What the steps of a run change and the next step depends on.
 pub trait RunState {
-    /// The files of a checkpoint.
+    /// The files of a checkpoint, beside the run's ledger.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    fn files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
+    fn files(&mut self, ledger: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
     /// Takes the place of what a checkpoint holds.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a file that is missing or damaged.
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure>;
+    fn restore(&mut self, checkpoint: &Checkpoint, ledger: &Ledger) -> Result<(), Failure>;
 
     /// What draws and adds noise; none without privacy.
     fn releaser(&mut self) -> Option<&mut Releaser>;

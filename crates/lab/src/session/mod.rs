@@ -30,7 +30,10 @@ pub use flags::{
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use stored::Released;
-pub use training::{Training, floats_of_bytes, floats_to_bytes, load_weights, releaser};
+pub use training::{
+    announcement, batches_of, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser,
+    save_weights, start, take_step,
+};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
 use crate::backend::Chosen;

@@ -72,7 +72,7 @@ impl Session {
             }
             return Ok(());
         };
-        state.restore(&checkpoint)?;
+        state.restore(&checkpoint, &self.ledger)?;
         if let Some(releaser) = state.releaser() {
             let before = releaser.at_step(checkpoint.step);
             before.map_err(|e| checkpoint.damaged(&e))?;
@@ -90,7 +90,7 @@ impl Session {
         let own = State {
             seconds: self.seconds,
         };
-        let mut files = state.files()?;
+        let mut files = state.files(&self.ledger)?;
         let own = serde_json::to_vec_pretty(&own).map_err(Failure::failed)?;
         files.insert(STATE.to_string(), own);
         let noise = state.releaser().map(|releaser| releaser.noise().state());

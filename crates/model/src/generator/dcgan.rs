@@ -9,8 +9,8 @@ use rand::Rng;
 
 use super::check_side;
 use super::moments::Moments;
-use crate::ModelError;
 use crate::layers::{Window, conv_transpose2d};
+use private_training::TrainingError;
 
 /// Channels of the maps of a photograph, from the code to the picture.
 const PHOTOGRAPH: [usize; 6] = [32, 512, 256, 128, 64, 3];
@@ -46,13 +46,13 @@ impl Dcgan {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] for a side that is no multiple of 4.
+    /// [`TrainingError::OutOfRange`] for a side that is no multiple of 4.
     pub fn grey(
         inputs: usize,
         side: usize,
         rng: &mut impl Rng,
         device: &Device,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         check_side(side)?;
         let [many, some] = GREY;
         Ok(Self::of(&[inputs, many, some, 1], side / 4, rng, device))

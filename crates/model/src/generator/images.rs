@@ -11,8 +11,8 @@ use rand::Rng;
 
 use super::check_side;
 use super::moments::Moments;
-use crate::ModelError;
 use crate::layers::{Window, conv2d, double, linear};
+use private_training::TrainingError;
 
 /// Width of the first layer.
 const WIDTH: usize = 200;
@@ -42,13 +42,13 @@ impl ImageGenerator {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] for a side that is no multiple of 4.
+    /// [`TrainingError::OutOfRange`] for a side that is no multiple of 4.
     pub fn new(
         inputs: usize,
         side: usize,
         rng: &mut impl Rng,
         device: &Device,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         check_side(side)?;
         let [many, some, one] = CHANNELS;
         let maps = many * (side / 4) * (side / 4);

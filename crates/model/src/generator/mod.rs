@@ -12,14 +12,14 @@ pub use dcgan::Dcgan;
 pub use images::ImageGenerator;
 pub use points::Generator;
 
-use crate::ModelError;
+use private_training::TrainingError;
 
 /// Refuses a side that two doublings do not reach.
-fn check_side(side: usize) -> Result<(), ModelError> {
+fn check_side(side: usize) -> Result<(), TrainingError> {
     if side > 0 && side.is_multiple_of(4) {
         return Ok(());
     }
-    Err(ModelError::OutOfRange {
+    Err(TrainingError::OutOfRange {
         name: "side of a generated image",
         value: side as f64,
         bound: "a multiple of 4".into(),

@@ -9,9 +9,9 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 use super::host::HostSpace;
-use crate::ModelError;
-use crate::adam::ModuleAdam;
-use crate::weights::{from_host, to_host};
+use private_training::adam::ModuleAdam;
+use private_training::weights::{from_host, to_host};
+use private_training::{TrainingError, cosine};
 
 /// Channels and side of square images, `[n, channels, side, side]` with values in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -130,7 +130,7 @@ pub struct TrainingStep {
 pub struct TrainingState {
     /// Steps done.
     pub done: usize,
-    /// The weights, as [`crate::weights::to_host`] gives them.
+    /// The weights, as [`private_training::weights::to_host`] gives them.
     pub weights: Vec<f32>,
     /// The optimizer, as [`ModuleAdam::to_bytes`] gives it.
     pub optimizer: Vec<u8>,
@@ -147,7 +147,7 @@ impl Training {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] without images, epochs or a batch; a state that does not fit `space`;
+    /// [`TrainingError::OutOfRange`] without images, epochs or a batch; a state that does not fit `space`;
     /// whatever `gather` and `each` say.
     pub fn run<M, E>(
         &self,
@@ -160,7 +160,7 @@ impl Training {
     ) -> Result<M, E>
     where
         M: LatentSpace + Module,
-        E: From<ModelError>,
+        E: From<TrainingError>,
     {
         for (name, value) in [
             ("public images", count),
@@ -168,7 +168,7 @@ impl Training {
             ("batch", self.batch),
         ] {
             if value == 0 {
-                return Err(E::from(ModelError::OutOfRange {
+                return Err(E::from(TrainingError::OutOfRange {
                     name,
                     value: 0.0,
                     bound: "at least 1".into(),
@@ -194,8 +194,7 @@ impl Training {
                     continue;
                 }
                 let images = gather(indices)?;
-                let angle = std::f64::consts::PI * (done - 1) as f64 / steps as f64;
-                let rate = self.learning_rate * (0.55 + 0.45 * angle.cos());
+                let rate = self.learning_rate * cosine(done as u64 - 1, steps as u64, 0.1);
                 let (gradients, loss) = gradient(&space, images, &device)?;
                 space = optimizer.step(rate, space.valid(), gradients).train();
                 let state = || TrainingState {
@@ -216,7 +215,7 @@ fn gradient<M: LatentSpace + Module>(
     space: &M,
     images: Vec<f32>,
     device: &Device,
-) -> Result<(GradientsParams, f64), ModelError> {
+) -> Result<(GradientsParams, f64), TrainingError> {
     if let Some(host) = on_cpu(&space.valid(), device) {
         let (flat, loss) = host.gradient(&images);
         let gradient = ParameterGradient::from_host(host.slots, &flat, device)?;

@@ -12,7 +12,7 @@ use swd::UniformBall;
 
 use super::cells::Cell;
 use super::shrinkage::denoised;
-use crate::ModelError;
+use private_training::TrainingError;
 
 /// The smallest standard deviation of a class's latent Gaussian in any direction.
 const DEVIATION_FLOOR: f64 = 0.02;
@@ -136,14 +136,14 @@ impl ClassLatents {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] where the lengths differ.
+    /// [`TrainingError::Shape`] where the lengths differ.
     pub fn from_released(
         released: &[f64],
         sizes: &[usize],
         latent: usize,
         radius: f64,
         deviation: f64,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, TrainingError> {
         let each = length(latent);
         check_released(released, each * sizes.len())?;
         let classes = released
@@ -165,14 +165,14 @@ impl ClassLatents {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] where the lengths differ.
+    /// [`TrainingError::Shape`] where the lengths differ.
     pub fn from_labelled(
         released: &[f64],
         classes: usize,
         latent: usize,
         radius: f64,
         deviation: f64,
-    ) -> Result<(Self, Vec<f64>), ModelError> {
+    ) -> Result<(Self, Vec<f64>), TrainingError> {
         let each = 1 + length(latent);
         check_released(released, each * classes)?;
         let size = |sums: &[f64]| sums[0] / count_weight(radius);
@@ -194,14 +194,14 @@ impl ClassLatents {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] where the lengths differ.
+    /// [`TrainingError::Shape`] where the lengths differ.
     pub fn from_cells(
         released: &[f64],
         cells: &[Cell],
         latent: usize,
         radius: f64,
         deviation: f64,
-    ) -> Result<(Self, Vec<f64>), ModelError> {
+    ) -> Result<(Self, Vec<f64>), TrainingError> {
         let each = 1 + length(latent);
         check_released(released, each * cells.len())?;
         let size = |sums: &[f64]| sums[0] / count_weight(Cell::BALL);
@@ -227,7 +227,7 @@ impl ClassLatents {
     /// # Errors
     ///
     /// Passes on what [`UniformBall`] refuses.
-    pub fn prior(sizes: &[usize], latent: usize, radius: f64) -> Result<Self, ModelError> {
+    pub fn prior(sizes: &[usize], latent: usize, radius: f64) -> Result<Self, TrainingError> {
         let mut classes = Vec::with_capacity(sizes.len());
         for &size in sizes {
             let distribution = LatentDistribution::Prior(UniformBall::new(latent)?);
@@ -328,11 +328,11 @@ fn root_psd(matrix: DMatrix<f64>) -> DMatrix<f64> {
     &eigen.eigenvectors * DMatrix::from_diagonal(&values) * eigen.eigenvectors.transpose()
 }
 
-fn check_released(released: &[f64], expected: usize) -> Result<(), ModelError> {
+fn check_released(released: &[f64], expected: usize) -> Result<(), TrainingError> {
     if released.len() == expected {
         return Ok(());
     }
-    Err(ModelError::Shape {
+    Err(TrainingError::Shape {
         what: "released class moments",
         expected,
         found: released.len(),

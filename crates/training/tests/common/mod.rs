@@ -9,11 +9,12 @@ use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::BatchSampler;
-use private_training::{Forward, Layers, Network, PrivateTraining, Training};
+use private_training::{Forward, Layers, Network, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -116,14 +117,16 @@ impl Network<4> for Small {
 }
 
 /// A training with noise that is known, in a folder of its own.
-pub(super) fn training(
-    training: Training,
+pub(super) fn training<M: Module>(
+    config: TrainingConfig,
+    network: &M,
     plan: TrainingPlan,
     folder: &tempfile::TempDir,
-) -> PrivateTraining {
-    let ledger = dp_core::ledger::Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+) -> (Training<M>, Ledger) {
+    let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
     let releaser = plan.check().unwrap().releaser(NoiseSource::insecure(3));
-    training.start_with_noise(releaser, ledger).unwrap()
+    let training = config.start_with_noise(network.clone(), releaser);
+    (training.unwrap(), ledger)
 }
 
 /// A plan of ten steps.

@@ -54,11 +54,11 @@ impl Flow {
         name: &str,
         radius: f64,
     ) -> Result<ClassLatents, Failure> {
-        let released = match stored(&mut self.releaser, name, session)? {
+        let released = match stored(self.releaser.as_mut(), name, session)? {
             Some(released) => released,
             None => {
                 let values = measured(&self.groups, self.settings.sizes_released(), radius);
-                release_and_store(&mut self.releaser, name, &values, None, session)?
+                release_and_store(self.releaser.as_mut(), name, &values, None, session)?
             }
         };
         self.gaussians(&released, radius)

@@ -4,8 +4,8 @@
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::Failure;
 use lab::session::Session;
-use model::adam::ModuleAdam;
 use model::generator::Generator;
+use private_training::adam::ModuleAdam;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};

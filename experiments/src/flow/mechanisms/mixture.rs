@@ -107,12 +107,12 @@ impl Flow {
         let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
         let cut = self.cut(&classes);
-        let released = match stored(&mut self.releaser, RELEASE, session)? {
+        let released = match stored(self.releaser.as_mut(), RELEASE, session)? {
             Some(released) => cut.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?,
             None => {
                 let values = cut.measure(&self.groups.latents, d);
                 let centres = Some(cut.centres());
-                release_and_store(&mut self.releaser, RELEASE, &values, centres, session)?
+                release_and_store(self.releaser.as_mut(), RELEASE, &values, centres, session)?
             }
         };
         let (values, noise) = (&released.groups[0], released.deviation);

@@ -15,9 +15,9 @@ use burn::tensor::Device;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
-use model::adam::ModuleAdam;
 use model::generator::Generator;
-use model::weights::{from_host, to_host};
+use private_training::adam::ModuleAdam;
+use private_training::weights::{from_host, to_host};
 use swd::{Particles, Slices};
 
 use crate::objective::Frame;

@@ -44,7 +44,7 @@ impl Flow {
         }
         let values = Values::of(&values);
         let released = release_step(
-            &mut self.releaser,
+            self.releaser.as_mut(),
             draw,
             &sizes,
             values,

@@ -127,10 +127,10 @@ impl Flow {
         session: &mut Session,
         measure: impl FnOnce(&[Vec<f32>]) -> Result<Vec<SensitiveVector>, Failure>,
     ) -> Result<Released, Failure> {
-        if let Some(released) = stored(&mut self.releaser, RELEASE, session)? {
+        if let Some(released) = stored(self.releaser.as_mut(), RELEASE, session)? {
             return Ok(released);
         }
         let values = Values::of(&measure(&self.groups.latents)?);
-        release_and_store(&mut self.releaser, RELEASE, &values, None, session)
+        release_and_store(self.releaser.as_mut(), RELEASE, &values, None, session)
     }
 }

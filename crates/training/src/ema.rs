@@ -5,7 +5,7 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::{ModelError, weights};
+use crate::{TrainingError, weights};
 
 /// `e <- decay e + (1 - decay) w` after each step, with the bias of the start removed, in `f32` where the
 /// weights live.
@@ -29,10 +29,10 @@ impl Ema {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OutOfRange`] otherwise.
-    pub fn new(decay: f64) -> Result<Self, ModelError> {
+    /// [`TrainingError::OutOfRange`] otherwise.
+    pub fn new(decay: f64) -> Result<Self, TrainingError> {
         if !(0.0..1.0).contains(&decay) {
-            return Err(ModelError::OutOfRange {
+            return Err(TrainingError::OutOfRange {
                 name: "decay of an average",
                 value: decay,
                 bound: "at least 0 and below 1".into(),
@@ -76,9 +76,9 @@ impl Ema {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] for bytes of another length than it writes.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        let refused = || ModelError::Shape {
+    /// [`TrainingError::Shape`] for bytes of another length than it writes.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), TrainingError> {
+        let refused = || TrainingError::Shape {
             what: "bytes of an average",
             expected: bytes.len().next_multiple_of(4).max(8),
             found: bytes.len(),
@@ -97,8 +97,8 @@ impl Ema {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] for a module of another size.
-    pub fn apply<M: Module>(&self, module: M) -> Result<M, ModelError> {
+    /// [`TrainingError::Shape`] for a module of another size.
+    pub fn apply<M: Module>(&self, module: M) -> Result<M, TrainingError> {
         if self.steps == 0 {
             return Ok(module);
         }
@@ -108,7 +108,7 @@ impl Ema {
                 let found = module.num_params();
                 let expected = parts.iter().map(|part| part.dims()[0]).sum();
                 if found != expected {
-                    return Err(ModelError::Shape {
+                    return Err(TrainingError::Shape {
                         what: "weights of a module",
                         expected,
                         found,
@@ -179,18 +179,15 @@ impl ModuleMapper for Unbiased {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
+    use burn::nn::LinearConfig;
 
     use super::*;
-    use crate::layers::linear;
 
     /// As where a run is killed after its last checkpoint: nothing is taken in before it is applied.
     #[test]
     fn an_average_that_was_read_back_is_the_same_to_the_last_bit() {
         let device = Device::flex();
-        let mut rng = ChaCha20Rng::seed_from_u64(8);
-        let mut linear = || linear(50, 20, 1.0, &mut rng, &device);
+        let linear = || LinearConfig::new(50, 20).init(&device);
         let (mut live, mut read) = (Ema::new(0.9).unwrap(), Ema::new(0.9).unwrap());
         for _ in 0..7 {
             live.update(&linear());

@@ -3,7 +3,7 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 
-use crate::ModelError;
+use crate::TrainingError;
 
 struct Collect(Vec<f32>);
 
@@ -37,11 +37,11 @@ pub fn to_host<M: Module>(module: &M) -> Vec<f32> {
 ///
 /// # Errors
 ///
-/// [`ModelError::Shape`] where the number of weights differs.
-pub fn from_host<M: Module>(module: M, flat: &[f32]) -> Result<M, ModelError> {
+/// [`TrainingError::Shape`] where the number of weights differs.
+pub fn from_host<M: Module>(module: M, flat: &[f32]) -> Result<M, TrainingError> {
     let expected = module.num_params();
     if expected != flat.len() {
-        return Err(ModelError::Shape {
+        return Err(TrainingError::Shape {
             what: "weights of a module",
             expected,
             found: flat.len(),

@@ -8,7 +8,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::{Adam, AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::ModelError;
+use crate::TrainingError;
 
 /// Adam for all parameters of a module, with burn's defaults.
 pub struct ModuleAdam {
@@ -112,8 +112,8 @@ impl ModuleAdam {
     ///
     /// # Errors
     ///
-    /// [`ModelError::Shape`] where the bytes end early.
-    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, ModelError> {
+    /// [`TrainingError::Shape`] where the bytes end early.
+    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, TrainingError> {
         let mut reader = Reader { rest: bytes };
         let mut states = Vec::new();
         while !reader.rest.is_empty() {
@@ -142,12 +142,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], ModelError> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], TrainingError> {
         let found = self.rest.len();
         let (head, rest) = self
             .rest
             .split_at_checked(length)
-            .ok_or(ModelError::Shape {
+            .ok_or(TrainingError::Shape {
                 what: "bytes of an optimizer",
                 expected: length,
                 found,
@@ -156,13 +156,13 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    fn number(&mut self) -> Result<u64, ModelError> {
+    fn number(&mut self) -> Result<u64, TrainingError> {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(self.take(8)?);
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn vector(&mut self) -> Result<Vec<f32>, ModelError> {
+    fn vector(&mut self) -> Result<Vec<f32>, TrainingError> {
         let length = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let bytes = self.take(length.saturating_mul(4))?;
         let (values, _) = bytes.as_chunks::<4>();

@@ -1,0 +1,120 @@
+//! What moves the weights along a released gradient.
+
+use burn::module::Module;
+use burn::optim::lr_scheduler::LrScheduler;
+use burn::optim::{GradientsParams, ModuleOptimizer, SgdConfig};
+use burn::tensor::Device;
+
+use crate::TrainingError;
+use crate::adam::ModuleAdam;
+
+/// An optimizer: Adam with burn's defaults, or any of burn's.
+///
+/// A [`crate::Checkpoint`] holds the state of [`Optimizer::adam`] and of [`Optimizer::sgd`], which has none. burn
+/// loads the records of its own optimizers onto the default device; a training by another one starts it anew where it
+/// resumes.
+pub struct Optimizer(Kind);
+
+enum Kind {
+    Adam(ModuleAdam),
+    Burn(ModuleOptimizer),
+}
+
+impl Optimizer {
+    /// Adam (Kingma and Ba 2015, arXiv 1412.6980) with burn's defaults.
+    pub fn adam() -> Self {
+        Self(Kind::Adam(ModuleAdam::default()))
+    }
+
+    /// Gradient descent without momentum.
+    pub fn sgd() -> Self {
+        SgdConfig::new().init().into()
+    }
+
+    /// The module after a step.
+    pub(crate) fn step<M: Module>(&mut self, rate: f64, module: M, by: GradientsParams) -> M {
+        let tracked = module.devices().iter().any(Device::is_autodiff);
+        match &mut self.0 {
+            Kind::Adam(adam) if tracked => adam.step(rate, module.valid(), by).train(),
+            Kind::Adam(adam) => adam.step(rate, module, by),
+            // burn's optimizers take modules that autodiff tracks, and no others.
+            Kind::Burn(optimizer) if tracked => optimizer.step(rate, module, by),
+            Kind::Burn(optimizer) => optimizer.step(rate, module.train(), by).valid(),
+        }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match &self.0 {
+            Kind::Adam(adam) => adam.to_bytes(),
+            Kind::Burn(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn restore(&mut self, bytes: &[u8], device: &Device) -> Result<(), TrainingError> {
+        if let Kind::Adam(adam) = &mut self.0 {
+            *adam = ModuleAdam::from_bytes(bytes, device)?;
+        }
+        Ok(())
+    }
+}
+
+impl<O: Into<ModuleOptimizer>> From<O> for Optimizer {
+    fn from(optimizer: O) -> Self {
+        Self(Kind::Burn(optimizer.into()))
+    }
+}
+
+/// The learning rate of each step.
+pub struct Schedule(Rates);
+
+enum Rates {
+    Of(Box<dyn Fn(u64) -> f64 + Send>),
+    Burn(Box<dyn LrScheduler>),
+}
+
+impl Schedule {
+    /// `rate(t)` for the step after `t` steps.
+    pub fn new(rate: impl Fn(u64) -> f64 + Send + 'static) -> Self {
+        Self(Rates::Of(Box::new(rate)))
+    }
+
+    /// One of burn's schedules.
+    pub fn burn(schedule: impl LrScheduler + 'static) -> Self {
+        Self(Rates::Burn(Box::new(schedule)))
+    }
+
+    /// The rate of the step after `step` steps; each is asked for once and in turn.
+    pub(crate) fn next(&mut self, step: u64) -> f64 {
+        match &mut self.0 {
+            Rates::Of(rate) => rate(step),
+            Rates::Burn(schedule) => schedule.step(),
+        }
+    }
+
+    /// Goes to where it is after `steps` steps.
+    pub(crate) fn skip(&mut self, steps: u64) {
+        if let Rates::Burn(schedule) = &mut self.0 {
+            for _ in 0..steps {
+                schedule.step();
+            }
+        }
+    }
+}
+
+impl From<f64> for Schedule {
+    fn from(rate: f64) -> Self {
+        Self::new(move |_| rate)
+    }
+}
+
+/// The factor of a cosine decay from 1 to `floor` after `step` of `steps`: `floor + (1 - floor) (1 + cos(pi step /
+/// steps)) / 2` (Loshchilov and Hutter 2017, arXiv 1608.03983, equation 5).
+///
+/// ```
+/// assert_eq!(private_training::cosine(0, 10, 0.1), 1.0);
+/// assert!((private_training::cosine(10, 10, 0.1) - 0.1).abs() < 1e-12);
+/// ```
+pub fn cosine(step: u64, steps: u64, floor: f64) -> f64 {
+    let phase = std::f64::consts::PI * step as f64 / steps as f64;
+    floor + (1.0 - floor) * 0.5 * (1.0 + phase.cos())
+}
