@@ -1,6 +1,7 @@
 //! What a private step reads back from a GPU: its losses and whether its gradient is finite, no more.
 //!
-//! wgpu logs every buffer that is mapped to be read, with its size.
+//! wgpu logs every buffer that is mapped to be read, with its size. A program of its own: what other tests read would be
+//! counted too, and a process has one logger.
 
 use std::sync::Mutex;
 

@@ -17,9 +17,11 @@ mod clipping;
 mod flows;
 mod reference;
 pub mod runs;
-#[path = "../../../crates/training/tests/common/mod.rs"]
+#[allow(dead_code)] // The tests there use more of it.
+#[path = "../../../crates/training/tests/it/common/mod.rs"]
 mod small;
-#[path = "../../../crates/dp-core/tests/stacks/mod.rs"]
+#[allow(dead_code)]
+#[path = "../../../crates/dp-core/tests/it/stacks.rs"]
 mod stacks;
 mod steps;
 mod test_device;

@@ -1,10 +1,10 @@
-//! What tests share: what they say where something that they need is not on this machine, and what they
-//! expect of messages.
+//! What tests share: what they say where something that they need is not on this machine, what they
+//! expect of messages, and how far numbers are from others.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The folder of published data files; where there is none the running test is skipped.
@@ -34,19 +34,11 @@ pub fn skipped(need: &str, why: &str) {
         !needed.split_whitespace().any(|word| word == need),
         "SLIVER_NEED names {need}, and this machine has none: {why}"
     );
-    // Tests of different binaries may have the same name.
-    let binary = std::env::current_exe().ok();
-    let binary = binary
-        .as_deref()
-        .and_then(Path::file_stem)
-        .unwrap_or_default();
-    let (binary, _) = binary
-        .to_str()
-        .and_then(|b| b.rsplit_once('-'))
-        .unwrap_or_default();
+    // Tests of different packages may have the same name; cargo tells which one runs.
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    let line = format!("{binary}::{test}: no {need}: {why}\n");
+    let line = format!("{package}::{test}: no {need}: {why}\n");
     print!("skipped {line}");
     let Some(file) = std::env::var_os("SLIVER_SKIPPED").filter(|name| !name.is_empty()) else {
         return;
@@ -94,4 +86,26 @@ pub fn says(message: &(impl Display + ?Sized), words: &[&str]) {
     for word in words {
         assert!(message.contains(word), "no '{word}' in: {message}");
     }
+}
+
+/// The Euclidean distance of two vectors of one length.
+pub fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+/// `|found - expected| / |expected|`, Euclidean; `|found|` where the other is 0.
+///
+/// # Panics
+///
+/// Where they are of different lengths.
+#[track_caller]
+pub fn relative_error<T: Copy + Into<f64>>(found: &[T], expected: &[T]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let pairs = found.iter().zip(expected);
+    let difference: f64 = pairs.map(|(&a, &b)| (a.into() - b.into()).powi(2)).sum();
+    let size: f64 = expected.iter().map(|&b| b.into().powi(2)).sum();
+    let size = if size == 0.0 { 1.0 } else { size };
+    (difference / size).sqrt()
 }

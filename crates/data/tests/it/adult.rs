@@ -1,0 +1,233 @@
+//! Adult: the schema that is shipped, and the published files against a plain second reading of them
+//! where `SLIVER_DATA` names a folder that holds them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use data::{DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
+use test_support::{data_folder, says};
+
+use crate::published::offline;
+
+const LINES: &str = "|1x3 Cross validator
+25, Private, 226802, 11th, 7, Never-married, Machine-op-inspct, Own-child, Black, Male, 0, 0, 40, United-States, <=50K.
+38, ?, 89814, HS-grad, 9, Married-civ-spouse, ?, Husband, White, Female, 0, 0, 50, United-States, >50K.
+
+";
+
+#[test]
+fn the_quirks_of_the_files_are_read() {
+    let read = |schema: &Schema| schema.decode("adult.test", LINES.as_bytes()).unwrap();
+    let schema = adult::schema("sex").unwrap();
+    let both = read(&schema).table;
+    assert_eq!((both.len(), both.width()), (2, 105));
+    assert_eq!(both.groups(), [1, 0]);
+    let classes = Labels::Classes {
+        count: 2,
+        values: vec![0, 1],
+    };
+    assert_eq!(both.labels(), &classes);
+    let feature = |index: usize, name: &str| {
+        let place = both.names().iter().position(|known| known == name).unwrap();
+        both.row(index).unwrap()[place]
+    };
+    assert_eq!(feature(0, "age"), 8.0 / 73.0);
+    assert_eq!(feature(0, "education-num"), 0.4);
+    assert_eq!(
+        (
+            feature(0, "workclass=Private"),
+            feature(1, "workclass=Private")
+        ),
+        (1.0, 0.0)
+    );
+    assert_eq!(
+        (feature(0, "workclass=?"), feature(1, "workclass=?")),
+        (0.0, 1.0)
+    );
+    assert!(
+        !both
+            .names()
+            .iter()
+            .any(|name| name.starts_with("sex") || name.contains("fnlwgt"))
+    );
+
+    let by_race = read(&adult::schema("race").unwrap()).table;
+    assert_eq!((by_race.groups(), by_race.width()), (&[0, 1][..], 102));
+    assert!(by_race.names().contains(&"sex=Female".to_string()));
+
+    let dropped = schema
+        .with_missing(Missing::Drop)
+        .decode("adult.test", LINES.as_bytes());
+    let message = dropped.unwrap_err().to_string();
+    assert!(
+        message.contains("column sex: group 0 is empty"),
+        "{message}"
+    );
+    let message = adult::schema("age").unwrap_err().to_string();
+    assert!(
+        message.contains("'age'") && message.contains("race, sex"),
+        "{message}"
+    );
+}
+
+#[test]
+fn faults_are_named() {
+    let schema = adult::schema("sex").unwrap();
+    for (from, to, words) in [
+        (
+            "Own-child",
+            "Child",
+            "line 2, column relationship: expected one of",
+        ),
+        ("<=50K.", "50K", "line 2, column income: expected one of"),
+        ("Female", "?", "line 3, column sex: expected a value"),
+        (
+            ", 50, ",
+            ", fifty, ",
+            "line 3, column hours-per-week: expected a number from 1 to 99",
+        ),
+        ("HS-grad, ", "", "line 3: 14 fields, expected 15"),
+    ] {
+        let text = LINES.replacen(from, to, 1);
+        let error = schema.decode("adult.test", text.as_bytes()).unwrap_err();
+        says(&error, &[words]);
+    }
+}
+
+#[test]
+fn the_shipped_schema_is_the_one_that_loads() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/schemas/adult.toml");
+    let shipped = Schema::read(&path).unwrap();
+    assert_eq!(
+        shipped.feature_names(),
+        adult::schema("sex").unwrap().feature_names()
+    );
+    let Some(folder) = data_folder() else {
+        return;
+    };
+    let loaded = adult::load("sex", Missing::Level, &offline()).unwrap();
+    for (file, table) in [("adult.data", &loaded.train), ("adult.test", &loaded.test)] {
+        let read = shipped.read_csv(&folder.join("adult").join(file)).unwrap();
+        assert_eq!((&read.table, read.dropped), (table, 0));
+    }
+}
+
+/// Counts: the README of the data, the repository's documentation (30162 and 15060 records without
+/// missing values), and `cut | sort | uniq -c` of the files.
+#[test]
+fn the_published_files_are_what_they_are_known_to_be() {
+    if data_folder().is_none() {
+        return;
+    }
+    let classes = |table: &GroupedTable| {
+        let cells = table.indices_by_group_and_class().unwrap();
+        [
+            cells[0].len() + cells[2].len(),
+            cells[1].len() + cells[3].len(),
+        ]
+    };
+    let all = adult::load("sex", Missing::Level, &offline()).unwrap();
+    assert_eq!((all.train.len(), all.test.len()), (32_561, 16_281));
+    assert_eq!(
+        (classes(&all.train), classes(&all.test)),
+        ([24_720, 7_841], [12_435, 3_846])
+    );
+    assert_eq!(all.train.group_sizes(), [10_771, 21_790]);
+    assert_eq!(all.test.group_sizes(), [5_421, 10_860]);
+    let race = adult::load("race", Missing::Level, &offline()).unwrap();
+    assert_eq!(race.train.group_sizes(), [4_745, 27_816]);
+    let whole = adult::load("sex", Missing::Drop, &offline()).unwrap();
+    assert_eq!((whole.train.len(), whole.test.len()), (30_162, 15_060));
+    assert_eq!(whole.train.width(), 102);
+    let refused = adult::load("sex", Missing::Refuse, &offline())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("adult/adult.data, line 15, column native-country: expected a value"),
+        "{refused}"
+    );
+
+    let few = LoadOptions {
+        train: Some(100),
+        test: Some(50),
+        ..offline()
+    };
+    let few = adult::load("sex", Missing::Level, &few).unwrap();
+    assert_eq!((few.train.len(), few.test.len()), (100, 50));
+    assert_eq!(few.train.features(), &all.train.features()[..100 * 105]);
+    let many = LoadOptions {
+        train: Some(32_562),
+        ..offline()
+    };
+    let error = adult::load("sex", Missing::Level, &many).unwrap_err();
+    assert!(
+        matches!(error, DataError::Records { max: 32_561, .. }),
+        "{error}"
+    );
+}
+
+/// The files again, by splitting lines at ", ", with the levels of `adult.names`.
+#[test]
+fn a_plain_reading_gives_the_same() {
+    let Some(folder) = data_folder().map(|folder| folder.join("adult")) else {
+        return;
+    };
+    let names = fs::read_to_string(folder.join("adult.names")).unwrap();
+    let columns: Vec<(&str, Vec<&str>)> = names
+        .lines()
+        .filter(|line| !line.starts_with('|'))
+        .filter_map(|line| line.strip_suffix('.')?.split_once(": "))
+        .map(|(name, levels)| (name, levels.split(", ").collect()))
+        .collect();
+    assert_eq!(columns.len(), 14);
+    let ranges = HashMap::from([
+        ("age", (17.0, 90.0)),
+        ("education-num", (1.0, 16.0)),
+        ("capital-gain", (0.0, 99_999.0)),
+        ("capital-loss", (0.0, 5_000.0)),
+        ("hours-per-week", (1.0, 99.0)),
+    ]);
+    for (file, sensitive, one) in [
+        ("adult.data", "sex", "Male"),
+        ("adult.test", "sex", "Male"),
+        ("adult.test", "race", "White"),
+    ] {
+        let read = adult::schema(sensitive)
+            .unwrap()
+            .read_csv(&folder.join(file))
+            .unwrap()
+            .table;
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        let lines = text.lines().filter(|line| line.contains(", "));
+        let (mut features, mut groups, mut classes) = (Vec::new(), Vec::new(), Vec::new());
+        for line in lines {
+            let fields: Vec<&str> = line.trim_end_matches('.').split(", ").collect();
+            for ((name, levels), field) in columns.iter().zip(&fields) {
+                if *name == sensitive {
+                    groups.push(u8::from(*field == one));
+                } else if let Some((min, max)) = ranges.get(name) {
+                    let number: f64 = field.parse().unwrap();
+                    features.push(((number - min) / (max - min)) as f32);
+                } else if *name != "fnlwgt" {
+                    features.extend(
+                        levels
+                            .iter()
+                            .map(|level| f32::from(u8::from(level == field))),
+                    );
+                    if ["workclass", "occupation", "native-country"].contains(name) {
+                        features.push(f32::from(u8::from(*field == "?")));
+                    }
+                }
+            }
+            classes.push(usize::from(fields[14] == ">50K"));
+        }
+        assert!(features == read.features(), "{file} by {sensitive}");
+        assert_eq!(groups, read.groups());
+        let classes = Labels::Classes {
+            count: 2,
+            values: classes,
+        };
+        assert_eq!(&classes, read.labels());
+    }
+}

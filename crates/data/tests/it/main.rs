@@ -1,0 +1,24 @@
+//! What the readers of data give, and what they refuse.
+
+mod adult;
+mod biased;
+mod dataset;
+mod drawn;
+mod export;
+mod features;
+mod fetch;
+mod folder;
+mod gaussians;
+mod glyphs;
+mod idx;
+mod images;
+mod npy;
+mod privatised;
+mod published;
+mod reshape;
+mod rows;
+mod schema;
+mod split;
+mod stream;
+mod table;
+mod usps;

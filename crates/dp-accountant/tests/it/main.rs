@@ -1,0 +1,9 @@
+//! What privacy costs: accountants, samplers, plans and audits.
+
+mod accounting_extremes;
+mod accounting_golden;
+mod accounting_properties;
+mod audit;
+mod discrete_gaussian;
+mod plan_spent;
+mod samplers;

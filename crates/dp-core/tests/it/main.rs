@@ -1,0 +1,6 @@
+//! The noise, the plans and the layers of private steps.
+
+mod layers;
+mod noise;
+mod plan;
+mod stacks;

@@ -1,0 +1,3 @@
+//! The scores of generated samples.
+
+mod evaluate;

@@ -1,0 +1,4 @@
+//! The architectures, and the private step of the autoencoder.
+
+mod latent;
+mod swae_gradient;

@@ -1,0 +1,18 @@
+//! POT's values, and numbers out of tensors.
+
+use burn::tensor::Tensor;
+use serde_json::Value;
+
+/// What POT gives by this name.
+pub(crate) fn pot(name: &str) -> Value {
+    let all: Value = serde_json::from_str(include_str!("../data/pot.json")).unwrap();
+    all[name].clone()
+}
+
+pub(crate) fn floats(value: &Value) -> Vec<f64> {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+    tensor.try_into_vec_as::<f64>().unwrap()
+}

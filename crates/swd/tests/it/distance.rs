@@ -1,0 +1,300 @@
+//! The differentiable distance against its definition, finite differences and the metric's laws.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance};
+use swd::transport::tensor::{sliced_w2_squared, transport_residual, w2_squared};
+use swd::{Cells, Slices, SwdError};
+
+use crate::common::numbers;
+
+fn matrix(values: &[f32], columns: usize, device: &Device) -> Tensor<2> {
+    let shape = [values.len() / columns, columns];
+    Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
+}
+
+fn distance(x: &[f32], y: &[f32], slices: &Slices) -> f64 {
+    let device = Device::flex();
+    let d = slices.dim();
+    let (x, y) = (matrix(x, d, &device), matrix(y, d, &device));
+    numbers(sliced_w2_squared(x, y, slices.tensor(&device)).unwrap())[0]
+}
+
+/// `SW_2^2` by proposition 3.1 of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, a double loop over `R_ij`, in
+/// `f64`.
+fn distance_reference(x: &[f64], y: &[f64], slices: &Slices) -> f64 {
+    let d = slices.dim();
+    let mut sum = 0.0;
+    for l in 0..slices.count() {
+        let project = |points: &[f64]| {
+            let mut values: Vec<f64> = points
+                .chunks(d)
+                .map(|x| x.iter().zip(slices.direction(l)).map(|(x, t)| x * t).sum())
+                .collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (u, v) = (project(x), project(y));
+        let (n, m) = (u.len() as f64, v.len() as f64);
+        for (i, u) in u.iter().enumerate() {
+            for (j, v) in v.iter().enumerate() {
+                let low = (i as f64 / n).max(j as f64 / m);
+                let high = ((i + 1) as f64 / n).min((j + 1) as f64 / m);
+                sum += (high - low).max(0.0) * (u - v).powi(2);
+            }
+        }
+    }
+    sum / slices.count() as f64
+}
+
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&x| f64::from(x)).collect()
+}
+
+fn random(count: usize, ties: bool, rng: &mut ChaCha20Rng) -> Vec<f32> {
+    (0..count)
+        .map(|_| {
+            let x: f32 = rng.random_range(-1.5..1.5);
+            if ties { (x * 2.0).round() / 2.0 } else { x }
+        })
+        .collect()
+}
+
+/// Equal, smaller, larger, dividing and not dividing sample sizes.
+const SIZES: [(usize, usize); 8] = [
+    (1, 1),
+    (12, 12),
+    (4, 12),
+    (12, 4),
+    (5, 12),
+    (12, 7),
+    (1, 9),
+    (33, 20),
+];
+
+#[test]
+fn distance_is_that_of_the_definition() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    for (n, m) in SIZES {
+        for (d, k) in [(1, 3), (2, 5), (6, 9)] {
+            for ties in [false, true] {
+                let slices = Slices::iid(d, k, &mut rng).unwrap();
+                let x = random(n * d, ties, &mut rng);
+                let y = random(m * d, ties, &mut rng);
+                let value = distance(&x, &y, &slices);
+                let expected = distance_reference(&wide(&x), &wide(&y), &slices);
+                assert!((value - expected).abs() <= 2e-6 * (1.0 + expected));
+                // The host path reports the same distance.
+                let cells = Cells::of_sample(&y, &slices, n).unwrap();
+                let (_, host) = sliced_cotangents_and_distance(&x, &slices, &cells).unwrap();
+                assert!((host - expected).abs() <= 1e-12 * (1.0 + expected));
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_are_the_cotangents_and_the_finite_differences() {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let device = Device::flex().autodiff();
+    for (n, m) in SIZES {
+        let (d, k) = (3, 4);
+        let slices = Slices::iid(d, k, &mut rng).unwrap();
+        let x = random(n * d, false, &mut rng);
+        let y = random(m * d, false, &mut rng);
+        let x_tensor = matrix(&x, d, &device).require_grad();
+        let y_tensor = matrix(&y, d, &device).require_grad();
+        let theta = slices.tensor(&device);
+        let value = sliced_w2_squared(x_tensor.clone(), y_tensor.clone(), theta).unwrap();
+        let gradients = value.backward();
+        let in_x = numbers(x_tensor.grad(&gradients).unwrap());
+        let in_y = numbers(y_tensor.grad(&gradients).unwrap());
+
+        let of_y = Cells::of_sample(&y, &slices, n).unwrap();
+        let of_x = Cells::of_sample(&x, &slices, m).unwrap();
+        let c_x = wide(&sliced_cotangents(&x, &slices, &of_y).unwrap());
+        let c_y = wide(&sliced_cotangents(&y, &slices, &of_x).unwrap());
+        for (a, b) in in_x.iter().chain(&in_y).zip(c_x.iter().chain(&c_y)) {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+
+        // Central differences of the definition, which is quadratic between crossings.
+        let (x, y) = (wide(&x), wide(&y));
+        let slope = |index: usize, of_x: bool| {
+            let h = 1e-6;
+            let at = |step: f64| {
+                let (mut x, mut y) = (x.clone(), y.clone());
+                let moved = if of_x { &mut x } else { &mut y };
+                moved[index] += step;
+                distance_reference(&x, &y, &slices)
+            };
+            (at(h) - at(-h)) / (2.0 * h)
+        };
+        for (gradient, of_x) in [(&in_x, true), (&in_y, false)] {
+            for (index, gradient) in gradient.iter().enumerate() {
+                let slope = slope(index, of_x);
+                assert!((slope - gradient).abs() < 1e-4, "{slope} {gradient}");
+            }
+        }
+    }
+}
+
+/// Ties in the projections themselves, where host and device must break them alike: coordinates
+/// are halves and the slices axes, so that projections are exact.
+#[test]
+fn ties_are_broken_by_index_on_both_paths() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let device = Device::flex().autodiff();
+    for (n, m) in SIZES {
+        let axes = [0.0, 1.0, -1.0, 0.0];
+        let slices = Slices::from_directions(2, &axes).unwrap();
+        let x = random(n * 2, true, &mut rng);
+        let y = random(m * 2, false, &mut rng);
+        let x_tensor = matrix(&x, 2, &device).require_grad();
+        let value = sliced_w2_squared(
+            x_tensor.clone(),
+            matrix(&y, 2, &device),
+            slices.tensor(&device),
+        );
+        let gradients = value.unwrap().backward();
+        let gradient = numbers(x_tensor.grad(&gradients).unwrap());
+        let cells = Cells::of_sample(&y, &slices, n).unwrap();
+        let expected = wide(&sliced_cotangents(&x, &slices, &cells).unwrap());
+        for (a, b) in gradient.iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+
+        // The residuals on the device, summed as the cotangents are.
+        let projected = matrix(&x, 2, &device).matmul(slices.tensor(&device));
+        let residual = transport_residual(projected, cells.tensor(&device)).unwrap();
+        let cotangents = residual.matmul(slices.tensor(&device).transpose()) / n as f32;
+        for (a, b) in numbers(cotangents).iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn shared_cells_serve_every_slice() {
+    let device = Device::flex();
+    let projected = matrix(&[0.5, 3.0, -1.0, 2.0, 0.5, 1.0], 2, &device);
+    let cells = Cells::shared(vec![-1.0, 0.0, 1.0], 0.0).unwrap();
+    let residual = transport_residual(projected, cells.tensor(&device)).unwrap();
+    assert_eq!(numbers(residual), [0.5, 2.0, 0.0, 2.0, -0.5, 2.0]);
+}
+
+#[test]
+fn one_dimension_needs_no_slices() {
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let device = Device::flex().autodiff();
+    let line = Slices::from_directions(1, &[1.0]).unwrap();
+    for (n, m) in SIZES {
+        let (u, v) = (random(n, true, &mut rng), random(m, true, &mut rng));
+        let tensor = |values: &[f32]| Tensor::<1>::from_floats(values, &device);
+        let u_tensor = tensor(&u).require_grad();
+        let value = w2_squared(u_tensor.clone(), tensor(&v)).unwrap();
+        let expected = distance_reference(&wide(&u), &wide(&v), &line);
+        assert!((numbers(value.clone())[0] - expected).abs() < 1e-5);
+        let gradient = numbers(u_tensor.grad(&value.backward()).unwrap());
+        let cells = Cells::of_sample(&v, &line, n).unwrap();
+        let cotangents = wide(&sliced_cotangents(&u, &line, &cells).unwrap());
+        for (a, b) in gradient.iter().zip(&cotangents) {
+            assert!((a - b).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let device = Device::flex();
+    let slices = matrix(&[1.0, 0.0, 0.0, 1.0], 2, &device);
+    let good = matrix(&[0.0, 1.0, 2.0, 3.0], 2, &device);
+    let three = matrix(&[0.0, 1.0, 2.0], 3, &device);
+    let nan = matrix(&[0.0, 1.0, 2.0, f32::NAN], 2, &device);
+    assert!(sliced_w2_squared(good.clone(), three.clone(), slices.clone()).is_err());
+    assert!(sliced_w2_squared(three.clone(), three.clone(), slices.clone()).is_err());
+    assert!(matches!(
+        sliced_w2_squared(good.clone(), nan, slices.clone()),
+        Err(SwdError::NotANumber { index: 1, .. })
+    ));
+    assert!(transport_residual(good.clone(), three).is_err());
+    assert!(transport_residual(slices, good).is_ok());
+}
+
+/// Points and slices for the laws: two samples and a seed for the slices.
+fn samples() -> impl Strategy<Value = (Vec<f32>, Vec<f32>, u64)> {
+    let sample = |most| {
+        prop::collection::vec(prop_oneof![3 => -2.0_f32..2.0, 1 => Just(0.5_f32)], 2..most)
+            .prop_map(|values| values[..values.len() / 2 * 2].to_vec())
+    };
+    (sample(30), sample(30), any::<u64>())
+}
+
+fn slices_for(seed: u64) -> Slices {
+    Slices::tight(2, 5, &mut ChaCha20Rng::seed_from_u64(seed)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn it_is_symmetric_and_not_negative((x, y, seed) in samples()) {
+        let slices = slices_for(seed);
+        let (there, back) = (distance(&x, &y, &slices), distance(&y, &x, &slices));
+        prop_assert!(there >= 0.0);
+        prop_assert!((there - back).abs() <= 1e-6 * (1.0 + there));
+    }
+
+    #[test]
+    fn it_vanishes_between_equal_multisets((x, _, seed) in samples(), turn in 0_usize..30) {
+        let slices = slices_for(seed);
+        let mut y = x.clone();
+        y.rotate_left(turn % (x.len() / 2) * 2);
+        prop_assert_eq!(distance(&x, &y, &slices), 0.0);
+        // A repeated sample is the same measure.
+        prop_assert!(distance(&x, &y.repeat(3), &slices) < 1e-10);
+    }
+
+    #[test]
+    fn it_does_not_see_the_order((x, y, seed) in samples(), turn in 0_usize..30) {
+        let slices = slices_for(seed);
+        let mut turned = x.clone();
+        turned.rotate_left(turn % (x.len() / 2) * 2);
+        let (one, other) = (distance(&x, &y, &slices), distance(&turned, &y, &slices));
+        prop_assert!((one - other).abs() <= 1e-6 * (1.0 + one));
+    }
+
+    /// `SW(x, z) <= SW(x, y) + SW(y, z)` for the root.
+    #[test]
+    fn its_root_obeys_the_triangle((x, y, seed) in samples(), z in prop::collection::vec(-2.0_f32..2.0, 8)) {
+        let slices = slices_for(seed);
+        let root = |a: &[f32], b: &[f32]| distance(a, b, &slices).sqrt();
+        prop_assert!(root(&x, &z) <= root(&x, &y) + root(&y, &z) + 1e-5);
+    }
+
+    /// Moving `x` by `a` adds `mean_l [2 <theta_l, a> <theta_l, mean x - mean y> + <theta_l, a>^2]`.
+    #[test]
+    fn translations_follow_their_formula(
+        (x, y, seed) in samples(),
+        a in prop::collection::vec(-2.0_f32..2.0, 2),
+    ) {
+        let slices = slices_for(seed);
+        let moved: Vec<f32> = x.chunks(2).flat_map(|x| [x[0] + a[0], x[1] + a[1]]).collect();
+        let mean = |points: &[f32], axis: usize| {
+            let sum: f64 = points.chunks(2).map(|x| f64::from(x[axis])).sum();
+            sum / (points.len() / 2) as f64
+        };
+        let mut expected = distance(&x, &y, &slices);
+        for l in 0..slices.count() {
+            let t = slices.direction(l);
+            let along = |point: [f64; 2]| t[0] * point[0] + t[1] * point[1];
+            let step = along([f64::from(a[0]), f64::from(a[1])]);
+            let apart = along([mean(&x, 0) - mean(&y, 0), mean(&x, 1) - mean(&y, 1)]);
+            expected += (2.0 * step * apart + step * step) / slices.count() as f64;
+        }
+        let value = distance(&moved, &y, &slices);
+        prop_assert!((value - expected).abs() <= 1e-5 * (1.0 + expected));
+    }
+}

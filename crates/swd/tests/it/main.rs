@@ -1,0 +1,9 @@
+//! The distances, and the sensitivity of their gradients.
+
+mod adversarial;
+mod common;
+mod denoising;
+mod distance;
+mod losses;
+mod reference;
+mod sinkhorn;

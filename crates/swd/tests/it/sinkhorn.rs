@@ -1,0 +1,281 @@
+//! Entropic transport: beside POT, in its limits, and what it is for.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal};
+use swd::sinkhorn::{Cost, Memory, Sinkhorn};
+
+use crate::common::{floats, pot};
+
+const COSTS: [Cost; 2] = [Cost::Manhattan, Cost::SquaredEuclidean];
+
+fn normal(count: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
+    let draw = |_| Distribution::<f64>::sample(&StandardNormal, rng) as f32;
+    (0..count).map(draw).collect()
+}
+
+#[test]
+fn values_and_plans_are_those_of_pot() {
+    let [x, y] = ["x", "y"].map(|name| {
+        let points = floats(&pot(name)).into_iter().map(|x| x as f32);
+        points.collect::<Vec<_>>()
+    });
+    for (name, case) in pot("sinkhorn").as_object().unwrap() {
+        let cost = COSTS[usize::from(name.starts_with("squared"))];
+        let lambda = case["lambda"].as_f64().unwrap();
+        let sinkhorn = Sinkhorn::new(cost, lambda).unwrap();
+        let sinkhorn = sinkhorn.iterations(1_000_000).tolerance(1e-12);
+        for memory in [Memory::Dense, Memory::Lazy] {
+            let found = sinkhorn.memory(memory).solve(&x, &y, 5).unwrap();
+            assert!(found.converged(), "{name}");
+            let close = |found: f64, expected: &str| {
+                let expected = case[expected].as_f64().unwrap();
+                let relative = (found - expected).abs() / expected.abs().max(lambda);
+                assert!(relative < 1e-5, "{name}: {found} for {expected}");
+            };
+            close(found.transport_cost(), "linear");
+            close(found.value(), "value");
+            // POT's entropy is that of the plan alone, without its marginals.
+            let pairs = (x.len() * y.len()) as f64 / 25.0;
+            close(found.value() - lambda * pairs.ln(), "entropy");
+            for (found, expected) in found.plan().iter().zip(floats(&case["plan"])) {
+                assert!(
+                    (found - expected).abs() < 1e-7,
+                    "{name}: {found} for {expected}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn plans_couple_and_the_gradient_is_the_slope_of_the_value(
+        seed in any::<u64>(), n in 1_usize..9, m in 1_usize..9, d in 1_usize..7, wide in any::<bool>(),
+    ) {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (x, y) = (normal(n * d, &mut rng), normal(m * d, &mut rng));
+        for cost in COSTS {
+            let lambda = if wide { 30.0 } else { d as f64 };
+            let sinkhorn = Sinkhorn::new(cost, lambda).unwrap();
+            let sinkhorn = sinkhorn.iterations(20_000).tolerance(1e-10);
+            let found = sinkhorn.solve(&x, &y, d).unwrap();
+            prop_assert!(found.converged());
+            let plan = found.plan();
+            for row in plan.chunks(m) {
+                prop_assert!((row.iter().sum::<f64>() * n as f64 - 1.0).abs() < 1e-8);
+            }
+            for j in 0..m {
+                let column: f64 = plan.iter().skip(j).step_by(m).sum();
+                prop_assert!((column * m as f64 - 1.0).abs() < 1e-8);
+            }
+            // The value is between the mean cost of no coupling and that of any: the independent one costs no entropy.
+            prop_assert!(found.entropic_cost() > -1e-9 * lambda);
+            let lazy = sinkhorn.memory(Memory::Lazy).solve(&x, &y, d).unwrap();
+            prop_assert_eq!(lazy.value(), found.value());
+            let swapped = sinkhorn.solve(&y, &x, d).unwrap();
+            prop_assert!((swapped.value() - found.value()).abs() < 1e-7 * (1.0 + lambda));
+
+            let gradients = [found.gradient(), swapped.gradient_y()];
+            for place in [seed as usize % (n * d), (seed >> 20) as usize % (n * d)] {
+                let ends = [-1.0, 1.0].map(|sign| {
+                    let mut moved = x.clone();
+                    moved[place] += sign * 2.0_f32.powi(-10);
+                    let value = sinkhorn.solve(&moved, &y, d).unwrap().value();
+                    (f64::from(moved[place]), value)
+                });
+                let slope = (ends[1].1 - ends[0].1) / (ends[1].0 - ends[0].0);
+                for gradient in &gradients {
+                    let gradient = f64::from(gradient[place]);
+                    // An absolute cost has a bend where coordinates meet.
+                    let near = cost == Cost::Manhattan
+                        && y.iter().skip(place % d).step_by(d).any(|y| (y - x[place]).abs() < 1e-3);
+                    prop_assert!(near || (slope - gradient).abs() < 2e-3, "{slope} for {gradient}");
+                }
+            }
+            let divergence = sinkhorn.divergence(&x, &y, d).unwrap();
+            prop_assert!(divergence.value > -1e-7 * (1.0 + lambda));
+            let same = sinkhorn.divergence(&x, &x, d).unwrap();
+            prop_assert!(same.value.abs() < 1e-7 * (1.0 + lambda));
+            prop_assert!(same.gradient.iter().all(|g| g.abs() < 1e-6));
+        }
+    }
+
+    /// From a thousandth of the median cost to a million times of it, and for points of any size.
+    #[test]
+    fn no_regularisation_breaks_it(
+        seed in any::<u64>(), factor in -3.0_f64..6.0, size in -15.0_f64..15.0, cost in 0_usize..2,
+    ) {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let size = 10.0_f64.powf(size) as f32;
+        let mut draw = || normal(40, &mut rng).into_iter().map(|x| x * size).collect::<Vec<_>>();
+        let (x, y) = (draw(), draw());
+        let typical = f64::from(size).powi(cost as i32 + 1) * 4.0;
+        let sinkhorn = Sinkhorn::new(COSTS[cost], typical * 10.0_f64.powf(factor)).unwrap();
+        let found = sinkhorn.solve(&x, &y, 4).unwrap();
+        prop_assert!(found.value().is_finite() && found.plan().iter().all(|p| p.is_finite()));
+        prop_assert!(found.gradient().iter().all(|g| g.is_finite()));
+        prop_assert!(!found.converged() || found.marginal_error() <= 1e-9);
+        // Never above the cost of the independent coupling.
+        let loose = Sinkhorn::new(COSTS[cost], typical * 1e9).unwrap();
+        let mean = loose.solve(&x, &y, 4).unwrap().transport_cost();
+        prop_assert!(found.value() <= mean * (1.0 + 1e-6));
+    }
+}
+
+/// The spread of one-dimensional points that minimise a loss to noisy records, found by descent on a scale.
+fn fitted_scale(sinkhorn: &Sinkhorn, shape: &[f32], noisy: &[f32]) -> f64 {
+    let mut scale = 1.2_f64;
+    for _ in 0..30 {
+        let points: Vec<f32> = shape.iter().map(|x| x * scale as f32).collect();
+        let found = sinkhorn.solve(&points, noisy, 1).unwrap();
+        let slope = found.gradient().into_iter().zip(shape);
+        let slope: f64 = slope.map(|(g, x)| f64::from(g * x)).sum();
+        scale -= 0.3 * slope;
+    }
+    scale
+}
+
+/// A standard Gaussian of 900 records under Gaussian noise of variance 1: the entropic loss finds the clean scale,
+/// the plain one the noisy scale sqrt 2.
+///
+/// The scale of 900 noisy values of variance 2 is off by `sqrt(2) / sqrt(2 n) = 0.033` (one standard deviation), that of
+/// a clean one found from them by `sqrt(2)` times that: 0.2 is beyond four of them, a false alarm below 1e-4.
+#[test]
+fn gaussian_noise_is_taken_away() {
+    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let n = 900;
+    let (clean, noise) = (normal(n, &mut rng), normal(n, &mut rng));
+    let noisy: Vec<f32> = clean.iter().zip(&noise).map(|(x, e)| x + e).collect();
+    let quantiles = quantiles_of_gaussian(100);
+    let entropic = Sinkhorn::denoising(Cost::SquaredEuclidean, 1.0).unwrap();
+    let found = fitted_scale(&entropic.iterations(60), &quantiles, &noisy);
+    assert!((found - 1.0).abs() < 0.2, "{found}");
+    let plain = Sinkhorn::new(Cost::SquaredEuclidean, 0.02).unwrap();
+    let found = fitted_scale(&plain.iterations(60), &quantiles, &noisy);
+    assert!((found - 2.0_f64.sqrt()).abs() < 0.2, "{found}");
+}
+
+/// Two dimensions with a correlation of 0.8: the covariance of the points that minimise the entropic loss is that of
+/// the clean records, `[1, 0.8]`, and that of the plain loss that of the noisy ones, `[2, 0.8]`. False alarm below 1e-4
+/// likewise: each entry is a mean of 800 products with a variance of at most 8, of which 0.4 is four standard deviations.
+#[test]
+fn the_clean_covariance_is_found() {
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let n = 800;
+    let pairs = |rng: &mut ChaCha20Rng| {
+        let draws = normal(2 * n, rng);
+        let pair = |z: &[f32]| [z[0], 0.8 * z[0] + 0.6 * z[1]];
+        draws.chunks(2).flat_map(pair).collect::<Vec<f32>>()
+    };
+    let (mut points, clean) = (pairs(&mut rng), pairs(&mut rng));
+    points.truncate(400 * 2);
+    let noisy: Vec<f32> = clean
+        .iter()
+        .zip(normal(2 * n, &mut rng))
+        .map(|(x, e)| x + e)
+        .collect();
+    for (lambda, expected) in [(2.0, [1.0, 0.8]), (0.1, [2.0, 0.8])] {
+        let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, lambda)
+            .unwrap()
+            .iterations(100);
+        let mut moved = points.clone();
+        for _ in 0..15 {
+            let gradient = sinkhorn.solve(&moved, &noisy, 2).unwrap().gradient();
+            // A whole step of a point's own gradient, which is 1/n of the loss.
+            let step = 0.4 * (moved.len() / 2) as f32;
+            moved
+                .iter_mut()
+                .zip(gradient)
+                .for_each(|(x, g)| *x -= step * g);
+        }
+        let mean = |of: fn(&[f32]) -> f32| moved.chunks(2).map(of).sum::<f32>() / 400.0;
+        let found = [mean(|p| p[0] * p[0]), mean(|p| p[0] * p[1])];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                (found - expected).abs() < 0.4,
+                "{lambda}: {found} for {expected}"
+            );
+        }
+    }
+}
+
+/// Laplace noise and absolute costs: the mean absolute deviation that is found is the clean one.
+///
+/// Records are Laplace of scale 1, noise too, so the noisy ones have a mean absolute deviation of 1.5, which 1500 of
+/// them tell to 0.035; 0.2 as above.
+#[test]
+fn laplace_noise_is_taken_away() {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let mut laplace = || {
+        let size: f64 = Exp1.sample(&mut rng);
+        (if rng.random() { size } else { -size }) as f32
+    };
+    let noisy: Vec<f32> = (0..1500).map(|_| laplace() + laplace()).collect();
+    let quantiles: Vec<f32> = (0..100)
+        .map(|i| (f64::from(i) + 0.5) / 100.0)
+        .map(|p| if p < 0.5 { (2.0 * p).ln() } else { -(2.0 - 2.0 * p).ln() } as f32)
+        .collect();
+    let entropic = Sinkhorn::denoising(Cost::Manhattan, 1.0).unwrap();
+    let found = fitted_scale(&entropic.iterations(60), &quantiles, &noisy);
+    assert!((found - 1.0).abs() < 0.2, "{found}");
+    let plain = Sinkhorn::new(Cost::Manhattan, 0.02).unwrap();
+    let found = fitted_scale(&plain.iterations(60), &quantiles, &noisy);
+    assert!(found > 1.3, "{found}");
+}
+
+fn quantiles_of_gaussian(n: usize) -> Vec<f32> {
+    use swd::StandardGaussian;
+    let cells = StandardGaussian::new(1).unwrap().cells(n).unwrap();
+    cells.row(0).iter().map(|&x| x as f32).collect()
+}
+
+#[test]
+fn as_a_loss_it_moves_tensors() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let (x, y) = (normal(12, &mut rng), normal(15, &mut rng));
+    let device = Device::flex().autodiff();
+    let points = |values: &[f32]| {
+        let data = TensorData::new(values.to_vec(), [values.len() / 3, 3]);
+        Tensor::<2>::from_data(data, &device)
+    };
+    let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, 1.0).unwrap();
+    let made = points(&x).require_grad();
+    let found = sinkhorn.forward(made.clone() * 1.0, points(&y)).unwrap();
+    let host = sinkhorn.solve(&x, &y, 3).unwrap();
+    assert!((f64::from(found.loss.clone().into_scalar::<f32>()) - host.value()).abs() < 1e-5);
+    let gradients = found.loss.backward();
+    let gradient = made.grad(&gradients).unwrap().into_data();
+    for (found, expected) in gradient.iter::<f32>().zip(host.gradient()) {
+        assert!((found - expected).abs() < 1e-6);
+    }
+    let narrow = Tensor::<2>::zeros([4, 2], &device);
+    assert!(sinkhorn.forward(made, narrow).is_err());
+}
+
+#[test]
+fn bad_input_is_refused() {
+    for lambda in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(Sinkhorn::new(Cost::Manhattan, lambda).is_err());
+        assert!(Sinkhorn::denoising(Cost::SquaredEuclidean, lambda).is_err());
+    }
+    let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, 1.0).unwrap();
+    assert!(sinkhorn.solve(&[], &[1.0], 1).is_err());
+    assert!(sinkhorn.solve(&[1.0; 3], &[1.0; 2], 2).is_err());
+    assert!(sinkhorn.solve(&[f32::NAN], &[1.0], 1).is_err());
+    assert!(sinkhorn.solve(&[1.0], &[f32::INFINITY], 1).is_err());
+    assert!(sinkhorn.iterations(0).solve(&[1.0], &[1.0], 1).is_err());
+    assert!(
+        sinkhorn
+            .tolerance(f64::NAN)
+            .solve(&[1.0], &[1.0], 1)
+            .is_err()
+    );
+    // A quotient beyond f64: an error, never "converged" with something that is no number.
+    let tiny = Sinkhorn::new(Cost::SquaredEuclidean, 1e-300).unwrap();
+    assert!(tiny.solve(&[1e30, -1e30], &[-1e30, 5e29], 1).is_err());
+}

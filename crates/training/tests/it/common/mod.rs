@@ -1,0 +1,134 @@
+//! Networks and records that the tests share.
+
+pub(super) mod networks;
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::nn::conv::{Conv2d, Conv2dConfig};
+use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::NoiseSource;
+use dp_core::per_sample::nn::Chain;
+use dp_core::plan::TrainingPlan;
+use dp_core::sampling::BatchSampler;
+use private_training::{Forward, Layers, Network, Training, TrainingConfig};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+pub(super) fn generator(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+pub(super) fn uniform<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
+    let mut rng = generator(seed);
+    let count = shape.iter().product();
+    let values: Vec<f32> = (0..count).map(|_| rng.random_range(-1.0..1.0)).collect();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+struct Drawn {
+    rng: ChaCha20Rng,
+    reach: f32,
+}
+
+impl ModuleMapper for Drawn {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|old| {
+            let shape = old.dims();
+            let count: usize = shape.iter().product();
+            // Linear layers of burn are [d_in, d_out], convolutions [c_out, c_in, k]; a bias follows its weight.
+            match D {
+                1 => {}
+                2 => self.reach = (shape[0] as f32).sqrt().recip(),
+                _ => self.reach = ((count / shape[0]) as f32).sqrt().recip(),
+            }
+            let values: Vec<f32> = (0..count)
+                .map(|_| self.rng.random_range(-self.reach..self.reach))
+                .collect();
+            Tensor::from_data(TensorData::new(values, shape), &old.device())
+        })
+    }
+}
+
+/// `module` with weights of `seed`, the same on every device: burn draws them from one generator of the process,
+/// which tests that run beside each other share.
+fn drawn<M: Module>(module: M, seed: u64) -> M {
+    let rng = generator(seed);
+    module.map(&mut Drawn { rng, reach: 1.0 })
+}
+
+/// Class numbers of records.
+pub(super) fn labels(n: usize, classes: usize, device: &Device) -> Tensor<2> {
+    let values: Vec<f32> = (0..n).map(|i| (i % classes) as f32).collect();
+    Tensor::from_data(TensorData::new(values, [n, 1]), device)
+}
+
+/// A network of burn's own layers, with an inner activation that can be penalised.
+#[derive(Module, Debug)]
+pub(super) struct Small {
+    pub conv: Conv2d,
+    pub pool: MaxPool2d,
+    pub inner: Linear,
+    pub last: Linear,
+}
+
+impl Small {
+    pub(super) const IMAGE: [usize; 3] = [1, 6, 6];
+
+    pub(super) fn new(latent: usize, outputs: usize, device: &Device) -> Self {
+        let network = Self {
+            conv: Conv2dConfig::new([1, 2], [3, 3]).init(device),
+            pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
+            inner: LinearConfig::new(8, latent).init(device),
+            last: LinearConfig::new(latent, outputs).init(device),
+        };
+        drawn(network, 7)
+    }
+
+    pub(super) fn chain(&self) -> Chain<'_> {
+        Chain::image(Self::IMAGE)
+            .conv2d(&self.conv)
+            .relu()
+            .max_pool2d(&self.pool)
+            .flatten()
+            .linear(&self.inner)
+            .tap()
+            .relu()
+            .linear(&self.last)
+    }
+}
+
+impl Network<4> for Small {
+    fn forward(&self, images: Tensor<4>) -> Forward {
+        let seen = burn::tensor::activation::relu(self.conv.forward(images));
+        let latent = self.inner.forward(self.pool.forward(seen).flatten(1, 3));
+        let output = self
+            .last
+            .forward(burn::tensor::activation::relu(latent.clone()));
+        Forward::tapped(output, latent)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Layers::chain(self.chain())
+    }
+}
+
+/// A training with noise that is known, in a folder of its own.
+pub(super) fn training<M: Module>(
+    config: TrainingConfig,
+    network: &M,
+    plan: TrainingPlan,
+    folder: &tempfile::TempDir,
+) -> (Training<M>, Ledger) {
+    let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let releaser = plan.check().unwrap().releaser(NoiseSource::insecure(3));
+    let training = config.start_with_noise(network.clone(), releaser);
+    (training.unwrap(), ledger)
+}
+
+/// A plan of ten steps.
+pub(super) fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
+    TrainingPlan::within(2.0, 1e-4, 10, sampler)
+}

@@ -1,0 +1,155 @@
+//! Two engines, one answer: layers against one record at a time through autodiff.
+
+use burn::tensor::Device;
+use private_training::penalty::Pair;
+use private_training::{
+    Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
+};
+use test_support::relative_error;
+
+use crate::common::{Small, generator, labels, uniform};
+
+fn cotangent_loss() -> Loss {
+    Loss::new(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
+}
+
+/// Objectives of every kind, with bounds that bind for some records and not for others.
+fn objectives() -> Vec<(&'static str, Objective)> {
+    let clipping = Clipping::new(0.3, 0.8);
+    let entropy = || Loss::cross_entropy().clip(0.5);
+    vec![
+        ("a loss", Objective::of([entropy()])),
+        (
+            "two losses, one of them on a group",
+            Objective::of([
+                entropy(),
+                cotangent_loss().weight(0.3).clip(0.2).only_groups(&[1]),
+            ]),
+        ),
+        (
+            "a prior",
+            Objective::of([entropy().weight(0.5)])
+                .penalty(Penalty::to(Prior::UniformBall).clip(clipping).weight(0.5)),
+        ),
+        (
+            "two penalties",
+            Objective::of([entropy()])
+                .penalty(Penalty::to(Prior::StandardGaussian).clip(clipping))
+                .penalty(
+                    Penalty::between_groups()
+                        .slices(4)
+                        .clip(Clipping::new(1.0, 0.1)),
+                ),
+        ),
+        (
+            "a penalty alone",
+            Objective::default().penalty(
+                Penalty::between(vec![Pair {
+                    groups: [1, 0],
+                    weight: 0.7,
+                }])
+                .slices(3)
+                .clip(clipping),
+            ),
+        ),
+    ]
+}
+
+fn drawn(objective: &mut Objective, sizes: &[usize]) -> StepObjective {
+    let sizes = GroupSizes::Fixed(sizes.to_vec());
+    objective.draw(&[3], sizes, &mut generator(1)).unwrap()
+}
+
+#[test]
+fn layers_and_single_records_give_the_same_clipped_gradient() {
+    for device in [Device::flex(), Device::flex().autodiff()] {
+        let network = Small::new(3, 4, &device);
+        let inner = device.clone().without_autodiff();
+        let [c, h, w] = Small::IMAGE;
+        let (sizes, n) = ([5, 6], 11);
+        let batch = Batch::new(
+            uniform([n, c, h, w], 2, &inner),
+            labels(n, 4, &inner),
+            &sizes,
+        )
+        .unwrap();
+        for (name, mut objective) in objectives() {
+            let step = drawn(&mut objective, &sizes);
+            let bounded = |engine| {
+                let (gradient, losses) = step
+                    .clipped_gradient(&network, &batch, engine, &device)
+                    .unwrap();
+                (gradient.before_noise(), losses)
+            };
+            let (slow, slow_losses) = bounded(Engine::Alone);
+            for engine in [
+                Engine::Tensor { chunk: 4 },
+                Engine::Tensor { chunk: 100 },
+                Engine::Host { chunk: 8 },
+            ] {
+                let (fast, losses) = bounded(engine);
+                // Tightened bounds differ by 2^-16.
+                let error = relative_error(&fast, &slow);
+                assert!(error < 1e-4, "{name}, {engine:?}: {error}");
+                let pairs = losses.losses.iter().chain(&losses.penalties);
+                let others = slow_losses.losses.iter().chain(&slow_losses.penalties);
+                for (a, b) in pairs.zip(others) {
+                    assert!((a - b).abs() < 1e-4 * b.abs().max(1e-3), "{name}: {a} {b}");
+                }
+            }
+            let plain = |engine| {
+                let (gradient, _) = step
+                    .gradient_without_privacy(&network, &batch, engine, &device)
+                    .unwrap();
+                gradient.to_host()
+            };
+            let slow = plain(Engine::Alone);
+            for engine in [Engine::Tensor { chunk: 4 }, Engine::Host { chunk: 8 }] {
+                let error = relative_error(&plain(engine), &slow);
+                assert!(error < 1e-5, "{name} without clipping, {engine:?}: {error}");
+            }
+        }
+    }
+}
+
+/// The worst case of a sum: all records pull one way. What is rounded on the way to the sum over `n` of them stays
+/// within what the sensitivity has for it, and would not if they were added one after the other in `f32`.
+#[test]
+fn sums_over_records_are_off_by_no_more_than_the_sensitivity_has_for_them() {
+    let n = 20_000;
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let [c, h, w] = Small::IMAGE;
+    let (image, class) = (uniform([1, c, h, w], 5, &device), labels(1, 4, &device));
+    let clip = 0.1;
+    let mut objective = Objective::of([Loss::cross_entropy().clip(clip)]);
+    let mean_of = |objective: &mut Objective, records: usize, engine: Engine| {
+        let step = drawn(objective, &[records]);
+        let images = image.clone().repeat_dim(0, records);
+        let classes = class.clone().repeat_dim(0, records);
+        let batch = Batch::new(images, classes, &[records]).unwrap();
+        let clipped = step.clipped_gradient(&network, &batch, engine, &device);
+        let sensitivity = step.sensitivity(engine).unwrap().l2_upper();
+        (clipped.unwrap().0.before_noise(), sensitivity)
+    };
+    let far = |a: &[f32], b: &[f32]| {
+        let squares = a.iter().zip(b).map(|(&a, &b)| f64::from(a - b).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    for engine in [Engine::Host { chunk: 16 }, Engine::Tensor { chunk: 128 }] {
+        let (one, _) = mean_of(&mut objective, 1, engine);
+        let (mean, sensitivity) = mean_of(&mut objective, n, engine);
+        // Two data sets share what is declared beyond exact arithmetic; a record's own part is rounded too.
+        let own = 4.0 * f64::from(f32::EPSILON) * clip;
+        let allowed = (sensitivity - 2.0 * clip / n as f64) / 2.0 + own;
+        let off = far(&mean, &one);
+        assert!(off <= allowed, "{engine:?}: {off:e} over {allowed:e}");
+        let one_by_one = |&part: &f32| {
+            let part = part / n as f32;
+            (0..n).fold(0.0_f32, |sum, _| sum + part)
+        };
+        let naive: Vec<f32> = one.iter().map(one_by_one).collect();
+        let off = far(&naive, &one);
+        assert!(off > allowed, "{off:e} is no more than {allowed:e}");
+    }
+}

@@ -1,0 +1,229 @@
+//! Bad input through the door: an error in words, nothing released, nothing in the ledger.
+
+use burn::module::Module;
+use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
+use burn::tensor::{Device, Tensor};
+use dp_core::ledger::Ledger;
+use dp_core::per_sample::nn::Chain;
+use dp_core::sampling::{FixedSizeSampler, GroupSampler, PoissonSampler};
+use private_training::{
+    Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, TrainingConfig, TrainingError,
+};
+
+use crate::common::{Small, generator, labels, plan, training, uniform};
+
+fn fixed() -> FixedSizeSampler {
+    FixedSizeSampler::new(100, 10).unwrap()
+}
+
+fn cross_entropy() -> TrainingConfig {
+    TrainingConfig::new(Objective::of([Loss::cross_entropy()]))
+}
+
+/// What one step says of these inputs and targets, having left nothing.
+fn refusal<const D: usize>(
+    with: TrainingConfig,
+    network: &impl Network<D>,
+    inputs: Tensor<D>,
+    targets: Tensor<2>,
+) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut training, mut ledger) = training(with, network, plan(fixed()), &folder);
+    let step = training.next_step().unwrap().unwrap();
+    let batch = Batch::new(inputs, targets, &[10]);
+    let released = batch.and_then(|batch| step.release(network, &batch, &mut ledger));
+    let error = released.map(drop).unwrap_err();
+    assert_eq!(ledger.releases(), 0, "{error}");
+    assert_eq!(training.step(), 0, "{error}");
+    assert_eq!(training.epsilon_spent(&ledger).unwrap(), 0.0);
+    error.to_string()
+}
+
+#[test]
+fn batches_that_were_not_drawn_are_refused_with_both_numbers() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let message = refusal(
+        cross_entropy(),
+        &network,
+        uniform([50, 1, 6, 6], 0, &device),
+        labels(50, 4, &device),
+    );
+    assert_eq!(message, "records of a batch: expected 10, found 50");
+    let message = refusal(
+        cross_entropy(),
+        &network,
+        uniform([10, 1, 6, 6], 0, &device),
+        labels(9, 4, &device),
+    );
+    assert_eq!(message, "targets of a batch: expected 10, found 9");
+}
+
+#[test]
+fn labels_outside_of_the_classes_are_refused() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let images = || uniform([10, 1, 6, 6], 0, &device);
+    let message = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
+    assert_eq!(
+        message,
+        "a label is 4: with 4 outputs it must be a whole number from 0 to 3"
+    );
+    let halves = labels(10, 4, &device) + 0.5;
+    let message = refusal(cross_entropy(), &network, images(), halves);
+    assert!(message.starts_with("a label is 0.5"), "{message}");
+}
+
+#[test]
+fn what_mixes_records_is_refused() {
+    #[derive(Module, Debug)]
+    struct Normalised {
+        linear: Linear,
+        norm: BatchNorm,
+    }
+    impl Network<2> for Normalised {
+        fn forward(&self, inputs: Tensor<2>) -> Forward {
+            Forward::of(self.norm.forward(self.linear.forward(inputs)))
+        }
+    }
+    let device = Device::flex();
+    let network = Normalised {
+        linear: LinearConfig::new(3, 4).init(&device),
+        norm: BatchNormConfig::new(4).init(&device),
+    };
+    let inputs = uniform([10, 3], 0, &device);
+    let message = refusal(cross_entropy(), &network, inputs, labels(10, 4, &device));
+    assert!(
+        message.contains("norm") && message.contains("batch"),
+        "{message}"
+    );
+}
+
+#[test]
+fn layers_that_are_not_the_network_are_refused() {
+    #[derive(Module, Debug)]
+    struct Wrong {
+        small: Small,
+    }
+    impl Network<4> for Wrong {
+        fn forward(&self, images: Tensor<4>) -> Forward {
+            self.small.forward(images)
+        }
+        fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+            Layers::chain(self.small.chain().sigmoid())
+        }
+    }
+    let device = Device::flex();
+    let message = refusal(
+        cross_entropy(),
+        &Wrong {
+            small: Small::new(3, 4, &device),
+        },
+        uniform([10, 1, 6, 6], 0, &device),
+        labels(10, 4, &device),
+    );
+    assert!(
+        message.contains("layers and its forward pass differ"),
+        "{message}"
+    );
+}
+
+#[test]
+fn layers_that_share_or_forget_a_parameter_are_refused() {
+    #[derive(Module, Debug)]
+    struct Tied {
+        square: Linear,
+        forgets: bool,
+    }
+    impl Network<2> for Tied {
+        fn forward(&self, rows: Tensor<2>) -> Forward {
+            let inner = self.square.forward(rows);
+            Forward::tapped(self.square.forward(inner.clone()), inner)
+        }
+        fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+            let one = || Chain::features(4).linear(&self.square).build();
+            if self.forgets {
+                let none = Chain::features(4).tanh();
+                return Layers::chain(none);
+            }
+            Ok(Some(Layers::tapped(one()?, one()?)))
+        }
+    }
+    let device = Device::flex();
+    for (forgets, why) in [
+        (false, "stands in two layers"),
+        (true, "in its layers: expected 2, found 0"),
+    ] {
+        let network = Tied {
+            square: LinearConfig::new(4, 4).init(&device),
+            forgets,
+        };
+        let rows = uniform([10, 4], 0, &device);
+        let message = refusal(cross_entropy(), &network, rows, labels(10, 4, &device));
+        assert!(message.contains(why), "{message}");
+    }
+}
+
+#[test]
+fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
+    let refused = |objective: Objective, plan: dp_core::plan::TrainingPlan| {
+        let network = Small::new(3, 4, &Device::flex());
+        let started = TrainingConfig::new(objective).start(network, plan.check().unwrap());
+        started.err().unwrap().to_string()
+    };
+    let clipped = |norm| Objective::of([Loss::cross_entropy().clip(norm)]);
+    for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let message = refused(clipped(norm), plan(fixed()));
+        assert!(
+            message.contains("clipping norm C") && message.contains("positive"),
+            "{message}"
+        );
+    }
+    let message = refused(Objective::default(), plan(fixed()));
+    assert!(message.contains("at least 1"), "{message}");
+    let poisson = PoissonSampler::new(100, 0.1).unwrap();
+    let prior = clipped(1.0).penalty(Penalty::to(Prior::UniformBall));
+    let message = refused(prior, plan(poisson));
+    assert!(message.contains("Poisson"), "{message}");
+    let group = Objective::of([Loss::squared_error().only_groups(&[2])]);
+    let groups = vec![(0..50).collect(), (50..100).collect()];
+    let groups = GroupSampler::new(groups, &[5, 5]).unwrap();
+    let message = refused(group, plan(groups));
+    assert!(
+        message.contains("below the number of groups, 2"),
+        "{message}"
+    );
+}
+
+#[test]
+fn records_that_are_not_finite_count_for_nothing() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let folder = tempfile::tempdir().unwrap();
+    let (mut training, mut ledger) = training(cross_entropy(), &network, plan(fixed()), &folder);
+    let bad = uniform([10, 1, 6, 6], 0, &device) / 0.0;
+    let step = training.next_step().unwrap().unwrap();
+    let batch = Batch::new(bad, labels(10, 4, &device), &[10]).unwrap();
+    let (released, _) = step.release(&network, &batch, &mut ledger).unwrap();
+    assert!(released.gradient().to_host().iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn a_training_without_a_plan_releases_nothing() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let training = cross_entropy().start_without_privacy(network.clone(), fixed(), generator(1));
+    let mut training = training.unwrap();
+    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let step = training.next_step().unwrap().unwrap();
+    let batch = step.select(&images, &targets).unwrap();
+    let refused = step.release(&network, &batch, &mut ledger);
+    assert!(matches!(refused, Err(TrainingError::WithoutPlan)));
+    let step = training.next_step().unwrap().unwrap();
+    let losses = step.update_from(&images, &targets, &mut ledger).unwrap();
+    assert!(losses.unwrap().losses[0] > 0.0);
+    assert_eq!((training.step(), ledger.releases()), (1, 0));
+    assert!(training.epsilon_spent(&ledger).is_err());
+}

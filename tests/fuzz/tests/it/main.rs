@@ -1,0 +1,3 @@
+//! Parsers of damaged files.
+
+mod bounded;
