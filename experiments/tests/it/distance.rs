@@ -1,16 +1,15 @@
 //! `distance` as a person runs it: through the binary, on files.
 
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use data::npy::{self, NpyArray};
 use dp_core::ledger::Ledger;
-use program::{folder, json, lines, text};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
+
+use crate::program::{folder, json, lines, text};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
 fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBuf {

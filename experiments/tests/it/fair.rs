@@ -1,13 +1,12 @@
 //! `fair` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{SCHEMA, folder, json, lines, metrics, refuses, text, whole_and_killed};
+
+use crate::program::{SCHEMA, folder, json, lines, metrics, refuses, text, whole_and_killed};
 
 fn fair(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));

@@ -1,7 +1,5 @@
 //! `privatise` as a person runs it: through the binary, on every kind of input, and on everything that can be wrong.
 
-mod program;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,8 +8,9 @@ use data::npy::{self, NpyArray};
 use data::privatised::{Header, Labels, NoiseSeed, Privatised, Transform, beside};
 use data::transform::Dct;
 use data::{Glyphs, LabelledImages, idx};
-use program::{SCHEMA, text};
 use test_support::{data_folder, says};
+
+use crate::program::{SCHEMA, text};
 
 /// Noise of a millionth of the radius: a record comes out as it is, where nothing else happens to it.
 const CLEAR: &str = "--mechanism laplace --epsilon 2e6 --radius 1000 --insecure-noise-seed 1";

@@ -1,16 +1,15 @@
 //! `adapt` as a person runs it: through the binary, in a folder of its own, on features that are made here.
 
-mod program;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use data::{NpyArray, npy};
 use dp_core::ledger::Entries;
-use program::{folder, json, killed_after, lines, metrics, text};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::program::{folder, json, killed_after, lines, metrics, text};
 
 const WIDTH: usize = 12;
 const CLASSES: usize = 3;

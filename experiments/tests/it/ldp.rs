@@ -1,12 +1,11 @@
 //! `ldp` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::ledger::Entries;
-use program::{folder, json, metrics, refuses, text, whole_and_killed};
+
+use crate::program::{folder, json, metrics, refuses, text, whole_and_killed};
 
 fn ldp(out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ldp"));

@@ -1,14 +1,12 @@
 //! Runs that are stopped, killed and damaged, through the binary.
-#![cfg(unix)]
-
-mod program;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use program::{folder, killed_after, last_checkpoint, lines, metrics, stopped_after, text};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::program::{folder, killed_after, last_checkpoint, lines, metrics, stopped_after, text};
 
 const STEPS: usize = 40;
 

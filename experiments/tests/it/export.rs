@@ -1,7 +1,5 @@
 //! Samples to take away, through the binaries: at the end of a run, from its folder, and in Python.
 
-mod program;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +8,8 @@ use data::idx::{read_images, read_labels};
 use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
 use lab::checkpoint::hex;
 use lab::session::{name_of_path, splits_folder};
-use program::{json, text};
+
+use crate::program::{json, text};
 
 /// A folder with a cache, runs and exports of its own.
 struct Home(tempfile::TempDir);

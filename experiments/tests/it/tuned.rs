@@ -1,7 +1,5 @@
 //! `swae` from public weights and with private marginals as its sampler, through the binaries.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -9,7 +7,8 @@ use dp_core::accounting::{
     Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
 };
 use dp_core::ledger::Ledger;
-use program::{folder, json, lines, refuses, stopped_after, text};
+
+use crate::program::{folder, json, lines, refuses, stopped_after, text};
 
 /// A run of seconds: 300 glyphs, 6 steps, 60 particles.
 fn command(out: &Path, more: &[&str]) -> Command {

@@ -1,11 +1,9 @@
 //! Records that are public in one run and private in another, through the binaries and one cache.
 
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::{SCHEMA, json, text};
+use crate::program::{SCHEMA, json, text};
 
 /// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
 /// in `run.json`, in its promise and on its page.

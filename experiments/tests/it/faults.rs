@@ -1,15 +1,12 @@
 //! What disks do to a run: files that are cut or have a bit turned, a disk that is full, a folder that is read-only.
 //! Each run either says so and keeps what it had, or ends with the samples of a run that nothing befell.
-#![cfg(unix)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-use program::{folder, last_checkpoint, lines, stopped_after, text};
+use crate::program::{folder, last_checkpoint, lines, stopped_after, text};
 
 const STEPS: usize = 12;
 /// Where the run is stopped: behind the checkpoints of steps 3, 6 and 8.
@@ -272,7 +269,7 @@ fn a_clock_that_jumps_changes_nothing() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert_eq!(lines(&out), STEPS);
         assert!(samples(&out) == whole, "other samples");
-        let seconds = program::json(&out.join("run.json"))["training_seconds"].as_f64();
+        let seconds = crate::program::json(&out.join("run.json"))["training_seconds"].as_f64();
         assert!((0.0..3600.0).contains(&seconds.expect("a number")));
     }
 }

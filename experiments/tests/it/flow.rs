@@ -1,7 +1,5 @@
 //! `flow` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,7 +7,10 @@ use std::sync::Once;
 
 use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
-use program::{folder, json, killed_after, last_checkpoint, lines, refuses, stopped_after, text};
+
+use crate::program::{
+    folder, json, killed_after, last_checkpoint, lines, refuses, stopped_after, text,
+};
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
 /// is left over from another version of the program.

@@ -1,5 +1,4 @@
 //! What tests of the binaries need of a program's run: its folder, its text, its JSON.
-#![allow(dead_code)] // each test needs some of it
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

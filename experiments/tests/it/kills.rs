@@ -1,16 +1,14 @@
 //! Two hundred kills over all experiments that go step by step, each after one to three more steps and before the next
 //! checkpoint: the run that they leave is that of a run without them, and the ledger counts what was made again.
-#![cfg(unix)]
-
-mod program;
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use program::{folder, killed_after, lines, text};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::program::{folder, killed_after, lines, text};
 
 /// Whether a step that is made again is released again.
 #[derive(Clone, Copy, PartialEq)]
@@ -51,7 +49,7 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
         ));
     }
     if run.join("metrics.jsonl").exists() {
-        let lines = program::metrics(run).0;
+        let lines = crate::program::metrics(run).0;
         made.push(("metrics.jsonl", serde_json::to_vec(&lines).expect("JSON")));
     }
     made

@@ -1,12 +1,11 @@
 //! `generator` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::ledger::Entries;
-use program::{folder, json, killed_after, metrics, refuses, text};
+
+use crate::program::{folder, json, killed_after, metrics, refuses, text};
 
 fn generator(out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_generator"));

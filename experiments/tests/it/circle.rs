@@ -1,15 +1,14 @@
 //! `circle` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::Ledger;
 use private_training::penalty::ToSample;
-use program::{folder, json, lines, metrics, text, whole_and_killed};
 use tools::figures::{Arguments, run};
+
+use crate::program::{folder, json, lines, metrics, text, whole_and_killed};
 
 use clap::Parser as _;
 
@@ -140,7 +139,7 @@ fn what_was_released_once_is_not_released_again() {
     let (_keep, stopped) = folder();
     let mut command = circle(&settings);
     command.arg("--run").arg(&stopped);
-    program::stopped_after(&mut command, 9);
+    crate::program::stopped_after(&mut command, 9);
     assert!(small(&stopped, &settings).status.success());
     assert_eq!((lines(&whole), lines(&stopped)), (1, 1));
     assert_eq!(metrics(&whole).0, metrics(&stopped).0);

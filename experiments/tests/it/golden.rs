@@ -2,15 +2,14 @@
 //!
 //! `SLIVER_BLESS=1 just test -p experiments golden` writes `golden.json` anew, for a change that means to move one.
 
-mod program;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use program::{json, text};
 use serde_json::Value;
+
+use crate::program::{json, text};
 
 /// A run: its name, its program, its flags.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -229,7 +228,7 @@ fn small_runs_write_what_they_wrote() {
         assert!(output.status.success(), "{name}: {}", text(&output.stderr));
         found.insert((*name).to_owned(), numbers(&out));
     }
-    let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden.json"));
+    let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden.json"));
     if std::env::var_os("SLIVER_BLESS").is_some() {
         let text = serde_json::to_string_pretty(&found).expect("JSON");
         std::fs::write(golden, text + "\n").expect("written");

@@ -1,13 +1,12 @@
 //! `swae` as a person runs it: through the binary, in a folder of its own.
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::Ledger;
-use program::{folder, json, text};
+
+use crate::program::{folder, json, text};
 
 fn swae(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_swae"))

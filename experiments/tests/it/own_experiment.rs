@@ -1,17 +1,17 @@
 //! The example of an experiment of one's own, as a person runs it.
 
 #[allow(dead_code)] // its main
-#[path = "../examples/own_experiment.rs"]
-mod own_experiment;
-mod program;
+#[path = "../../examples/own_experiment.rs"]
+mod example;
 
 use std::path::Path;
 
 use clap::Parser;
 use lab::diagnostic::Failure;
 use lab::session::{Arguments, run};
-use own_experiment::{Flags, Regression};
-use program::{folder, json, lines};
+
+use self::example::{Flags, Regression};
+use crate::program::{folder, json, lines};
 
 fn own(arguments: &[&str], out: &Path) -> Result<(), Failure> {
     let out = out.to_str().expect("UTF-8");

@@ -1,0 +1,29 @@
+//! The experiments as a person runs them, through their binaries.
+
+mod adapt;
+mod audit;
+mod circle;
+mod cost;
+mod distance;
+mod export;
+mod fair;
+#[cfg(unix)]
+mod faults;
+mod figures;
+mod flow;
+mod generator;
+mod golden;
+#[cfg(unix)]
+mod kills;
+mod ldp;
+mod local_contract;
+mod own_experiment;
+mod privatise;
+mod program;
+mod report;
+#[cfg(unix)]
+mod resume;
+mod swae;
+mod sweep;
+mod tuned;
+mod uses;
