@@ -14,7 +14,7 @@ use tools::figures::{Arguments, run};
 use clap::Parser as _;
 
 fn circle(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_circle"));
+    let mut command = program::sliver("circle");
     command.args(["--backend", "flex", "--records", "2000", "--batch", "200"]);
     command.args(arguments);
     command

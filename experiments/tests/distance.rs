@@ -3,7 +3,7 @@
 mod program;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use data::npy::{self, NpyArray};
 use dp_core::ledger::Ledger;
@@ -30,7 +30,7 @@ fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBu
 }
 
 fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_distance"));
+    let mut command = program::sliver("distance");
     command
         .arg("--backend")
         .arg("flex")

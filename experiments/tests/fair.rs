@@ -10,7 +10,7 @@ use dp_core::ledger::{Entries, Ledger};
 use program::{SCHEMA, folder, json, lines, metrics, refuses, text, whole_and_killed};
 
 fn fair(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
+    let mut command = program::sliver("fair");
     command.args(["--backend", "flex"]).args(arguments);
     command
 }

@@ -23,7 +23,7 @@ fn cache() -> PathBuf {
 }
 
 fn flow(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    let mut command = program::sliver("flow");
     command
         .args(["--backend", "flex", "--cache-dir"])
         .arg(cache())
@@ -187,7 +187,7 @@ fn all_records_are_private_where_none_of_them_is_public() {
     for (part, warned) in [(&[][..], false), (&["--private-part", "half"], true)] {
         let keep = tempfile::tempdir().expect("a folder");
         let out = keep.path().join("run");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        let mut command = program::sliver("flow");
         command.args([
             "--backend",
             "flex",
@@ -325,7 +325,7 @@ fn public_records_alone_are_the_baseline_of_the_scores() {
 fn cosines_learn_from_nothing() {
     let keep = tempfile::tempdir().expect("a folder");
     let (out, cache) = (keep.path().join("run"), keep.path().join("cache"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    let mut command = program::sliver("flow");
     command.args(["--backend", "flex", "--public", "cosines"]);
     command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
     command.args(["--cells", "2", "--cache-dir"]);
@@ -798,7 +798,7 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let (keep, out) = folder();
     let cache = keep.path().join("cache");
     let mine = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        let mut command = program::sliver("flow");
         command.args(["--backend", "flex", "--quick-scores", "--cache-dir"]);
         command.arg(&cache).args(arguments).arg(&out);
         command
@@ -860,7 +860,7 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let cache = cache.to_str().expect("UTF-8");
     let out = out.to_str().expect("UTF-8");
     let start = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_flow"))
+        program::sliver("flow")
             .args(["--backend", "flex", "--cache-dir", cache])
             .args(arguments)
             .stdout(Stdio::piped())

@@ -7,7 +7,6 @@ mod program;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use program::{json, text};
 use serde_json::Value;
@@ -213,8 +212,7 @@ fn small_runs_write_what_they_wrote() {
     let mut found = BTreeMap::new();
     for (name, program, flags) in RUNS {
         let out = place.join(name);
-        let binary = Path::new(env!("CARGO_BIN_EXE_swae")).with_file_name(program);
-        let mut command = Command::new(binary);
+        let mut command = program::sliver(program);
         command.args(["--backend", "flex"]).current_dir(place);
         match *program {
             "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),

@@ -80,7 +80,7 @@ impl Place {
     }
 
     fn run_as(&self, name: &str, input: &Path, flags: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_privatise"));
+        let mut command = program::sliver("privatise");
         command.arg("--input").arg(input);
         command.arg("--out").arg(self.out.join(name));
         command.args(flags.split_whitespace());
@@ -524,7 +524,7 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     // What a file promises, against what is asked of it.
     place.privatise(&plain, GAUSSIAN);
     let show = |flags: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_privatise"));
+        let mut command = program::sliver("privatise");
         command
             .arg("--show")
             .arg(place.out.join("noisy.safetensors"));
@@ -712,8 +712,8 @@ fn memory_does_not_grow_with_the_data() {
         .expect("a file");
     file.set_len(128 + rows * 784).expect("a length");
     let command = format!(
-        "ulimit -v 300000; exec {} --input {} --out {} {LAPLACE} --shape 1x28x28 --transform dct --keep 1",
-        env!("CARGO_BIN_EXE_privatise"),
+        "ulimit -v 300000; exec {} privatise --input {} --out {} {LAPLACE} --shape 1x28x28 --transform dct --keep 1",
+        env!("CARGO_BIN_EXE_sliver"),
         input.display(),
         place.out.join("noisy.safetensors").display()
     );
