@@ -8,53 +8,53 @@ default:
 
 # Train the private autoencoder: `just run-swae`, `just run-swae mnist --preset paper`.
 run-swae dataset="glyphs" *flags="":
-    cargo run --release --locked --bin swae -- --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- swae --dataset {{dataset}} {{flags}}
 
 # Generate by a private flow: `just run-flow`, `just run-flow mnist --mechanism resampled --epsilon 10`.
 run-flow dataset="glyphs" *flags="":
-    cargo run --release --locked --bin flow -- --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- flow --dataset {{dataset}} {{flags}}
 
 # Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
 # mnist --release projections`.
 run-generator dataset="glyphs" *flags="":
-    cargo run --release --locked --bin generator -- --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- generator --dataset {{dataset}} {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
 export run *flags:
-    @cargo run --release --locked --quiet --bin export -- {{run}} {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- export {{run}} {{flags}}
 
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
-    cargo run --release --locked --bin fair -- --task {{task}} {{flags}}
+    cargo run --release --locked --bin sliver -- fair --task {{task}} {{flags}}
 
 # Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
 # `just run-ldp glyphs --input PRIVATISED.safetensors`.
 run-ldp dataset="glyphs" *flags="":
-    cargo run --release --locked --bin ldp -- --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- ldp --dataset {{dataset}} {{flags}}
 
 # Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
-    cargo run --release --locked --bin circle -- --method {{method}} {{flags}}
+    cargo run --release --locked --bin sliver -- circle --method {{method}} {{flags}}
 
 # The private distance between two files (idx, CSV, NPY, image folders), and a test on it:
 # `just distance A.npy B.npy --radius 3 --epsilon 1 --test`; `just distance-figures` has no private data.
 distance a b *flags="":
-    cargo run --release --locked --bin distance -- --a {{a}} --b {{b}} {{flags}}
+    cargo run --release --locked --bin sliver -- distance --a {{a}} --b {{b}} {{flags}}
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
 distance-figures out="runs/figures/distance" *flags="":
-    cargo run --release --locked --bin distance -- --figure {{out}} {{flags}}
-    cargo run --release --locked --bin distance -- --power {{out}} {{flags}}
+    cargo run --release --locked --bin sliver -- distance --figure {{out}} {{flags}}
+    cargo run --release --locked --bin sliver -- distance --power {{out}} {{flags}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).
 privatise input out *flags="":
-    cargo run --release --locked --bin privatise -- --input {{input}} --out {{out}} {{flags}}
+    cargo run --release --locked --bin sliver -- privatise --input {{input}} --out {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
 # --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
 run-adapt source="mnist" target="usps" *flags="":
-    cargo run --release --locked --bin adapt -- --source {{source}} --target {{target}} {{flags}}
+    cargo run --release --locked --bin sliver -- adapt --source {{source}} --target {{target}} {{flags}}
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
@@ -62,11 +62,11 @@ run-adapt source="mnist" target="usps" *flags="":
 figures experiment="fair" *flags="":
     for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
-    @"$CARGO_TARGET_DIR"/release/figures {{experiment}} {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- figures {{experiment}} {{flags}}
 
 # Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
 report *flags:
-    @cargo run --release --locked --quiet -p tools --bin report -- {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- report {{flags}}
 
 # Ask the accountants; no tensors are compiled for it: `just account epsilon --records 60000 --batch 600 ...`.
 account *flags:
@@ -75,16 +75,15 @@ account *flags:
 # Attack a release with all estimators, and fail where its claim is violated: `just audit --epsilon 4`, `just audit
 # --epsilon 4 --sabotage half-noise`.
 audit *flags="":
-    @cargo run --release --locked --quiet --bin audit -- {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- audit {{flags}}
 
 # Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
 devices *flags="":
-    @cargo run --release --locked --quiet --bin devices {{flags}}
+    @cargo run --release --locked --quiet --bin sliver {{flags}} -- devices
 
 # Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
 sweep file *flags:
-    @cargo build --release --locked --quiet --bins
-    @"$CARGO_TARGET_DIR"/release/sweep {{file}} {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- sweep {{file}} {{flags}}
 
 # All tests; what is skipped for want of data, a browser or a GPU is counted at the end.
 test *filter:
@@ -146,7 +145,7 @@ docs:
 
 # Tables of costs: `just bench-table --only clipping`, `just bench-table --backend wgpu --only device`.
 bench-table *flags="":
-    @cargo run --release --locked --quiet --bin cost -- {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- cost {{flags}}
 
 # A GPU of any maker: the portability suite, then the tables of costs and a run with the preset `paper`, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
@@ -157,10 +156,10 @@ gpu-check backend="wgpu":
     # A part that fails is counted, and the next one still runs: a card is not always at hand.
     failed=""
     part() { echo; echo "== $*"; "$@" || failed+=" [$*]"; }
-    bin() { part cargo run --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin "$@"; }
-    bin devices
+    sliver() { part cargo run --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver -- "$@"; }
+    sliver devices
     part just portability "{{ if backend == "wgpu" { "" } else { backend } }}"
-    bin cost -- --backend {{backend}} --only step --only device --only clipping
+    sliver cost --backend {{backend}} --only step --only device --only clipping
     if python3 -c "import torch" 2>/dev/null; then part python3 benches/python/sort.py; else echo "no torch: benches/python/sort.py is left out"; fi
-    bin swae -- --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
+    sliver swae --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
     if [ -n "$failed" ]; then echo "failed:$failed" >&2; exit 1; fi

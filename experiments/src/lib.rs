@@ -1,9 +1,10 @@
-//! The experiments; each binary is a thin main over one module here.
+//! The experiments, each a subcommand of [`program`].
 
 pub mod adapt;
 pub mod audit;
 pub mod circle;
 pub mod cost;
+mod devices;
 pub mod distance;
 pub mod export;
 pub mod fair;
@@ -16,6 +17,7 @@ mod objective;
 mod particles;
 mod pictures;
 pub mod privatise;
+pub mod program;
 mod records;
 mod release;
 mod scores;

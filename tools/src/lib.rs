@@ -1,4 +1,5 @@
-//! Binaries that read and plan, and need no tensors: `account`, `report`, `figures`, `sweep`.
+//! What reads and plans, and needs no tensors: the subcommands `account`, `report`, `figures` and `sweep`. The first is a
+//! program of its own too.
 
 #![forbid(unsafe_code)]
 

@@ -79,11 +79,7 @@ pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] where it cannot be written.
-pub fn create(
-    path: &Path,
-    settings: &impl Serialize,
-    command: &str,
-) -> Result<(RunFolder, Ledger), Failure> {
+pub fn create(path: &Path, settings: &impl Serialize) -> Result<(RunFolder, Ledger), Failure> {
     let folder = RunFolder::create(path)?;
     let path = folder.file(LEDGER);
     // Empty where it is there: the folder holds no run.
@@ -93,7 +89,7 @@ pub fn create(
         Ledger::create(&path)
     };
     let ledger = ledger.map_err(Failure::failed)?;
-    folder.note_command(command)?;
+    folder.note_command()?;
     let text = toml::to_string_pretty(settings).map_err(Failure::failed)?;
     folder.write("config.toml", text.as_bytes())?;
     Ok((folder, ledger))
@@ -200,8 +196,7 @@ mod tests {
     #[test]
     fn a_ledger_that_lost_a_release_is_refused_and_left_alone() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, mut new) =
-            create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        let (folder, mut new) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
         for _ in 0..3 {
             new.append(&release()).unwrap();
         }
@@ -232,7 +227,7 @@ mod tests {
     fn a_run_that_is_done_keeps_no_key() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        let (folder, _) = create(&path, &serde_json::json!({}), "run").unwrap();
+        let (folder, _) = create(&path, &serde_json::json!({})).unwrap();
         folder.write("run.json", b"{}").unwrap();
         drop(folder);
         let key = path.join("checkpoints/step-000000004/noise.json");
@@ -257,8 +252,7 @@ mod tests {
     #[test]
     fn every_file_that_tells_of_releases_is_asked() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, mut new) =
-            create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        let (folder, mut new) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
         for _ in 0..3 {
             new.append(&release()).unwrap();
         }
@@ -295,7 +289,7 @@ mod tests {
     #[test]
     fn a_private_run_needs_a_ledger_whatever_it_has_made() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, _) = create(&place.path().join("run"), &serde_json::json!({}), "run").unwrap();
+        let (folder, _) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
         fs::remove_file(folder.file(LEDGER)).unwrap();
         let refusal = ledger(&folder, true, []).err().unwrap().to_string();
         assert!(refusal.contains("the ledger is missing"), "{refusal}");

@@ -1,5 +1,7 @@
 //! Commands as a shell reads them.
 
+use std::path::PathBuf;
+
 /// `program` and `arguments` as one line that a POSIX shell splits into the same words.
 pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a str>) -> String {
     let mut line = program.to_string();
@@ -10,13 +12,13 @@ pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a s
     line
 }
 
-/// The command that started this process: `program` with this process's own arguments.
-pub fn this_command(program: &str) -> String {
-    let arguments: Vec<String> = std::env::args_os()
-        .skip(1)
-        .map(|a| a.to_string_lossy().into_owned())
-        .collect();
-    command_line(program, arguments.iter().map(String::as_str))
+/// The command that started this process: the name of the program, wherever it lies, and its arguments.
+pub fn this_command() -> String {
+    let mut words = std::env::args_os();
+    let path = PathBuf::from(words.next().unwrap_or_default());
+    let program = path.file_stem().unwrap_or_default().to_string_lossy();
+    let arguments: Vec<String> = words.map(|a| a.to_string_lossy().into_owned()).collect();
+    command_line(&program, arguments.iter().map(String::as_str))
 }
 
 fn quoted(argument: &str) -> String {

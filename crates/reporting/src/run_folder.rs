@@ -159,15 +159,15 @@ impl RunFolder {
     /// # Errors
     ///
     /// As [`RunFolder::write`].
-    pub fn note_command(&self, program: &str) -> Result<(), Failure> {
-        let command = crate::command::this_command(program) + "\n";
+    pub fn note_command(&self) -> Result<(), Failure> {
+        let command = crate::command::this_command() + "\n";
         self.write(COMMAND, command.as_bytes()).map(|_| ())
     }
 
     /// The command that started the run; this process's own where none was noted.
-    pub fn command(&self, program: &str) -> String {
+    pub fn command(&self) -> String {
         fs::read_to_string(self.file(COMMAND)).map_or_else(
-            |_| crate::command::this_command(program),
+            |_| crate::command::this_command(),
             |text| text.trim_end().to_string(),
         )
     }

@@ -21,8 +21,8 @@ pub(super) struct Findings {
     rows: Vec<Row>,
     /// Epsilon and delta of the claim, all along its curve.
     curve: Vec<(f64, f64)>,
-    /// Where its page goes, if one is wanted.
-    folder: Option<RunFolder>,
+    /// Where its page goes.
+    folder: RunFolder,
 }
 
 pub(super) fn name<T: ValueEnum>(value: &T) -> String {
@@ -35,14 +35,15 @@ impl Findings {
     ///
     /// [`Failure::BadInput`] for a folder that exists: before an attack, and not after it.
     pub(super) fn new(arguments: &Arguments) -> Result<Self, Failure> {
-        let folder = arguments.out.as_deref().map(RunFolder::create);
+        let folder = arguments.out.clone();
+        let folder = folder.unwrap_or_else(|| arguments.default_folder());
         Ok(Self {
             epsilon: arguments.epsilon,
             delta: arguments.delta,
             false_alarm: arguments.false_alarm,
             rows: Vec::new(),
             curve: Vec::new(),
-            folder: folder.transpose()?,
+            folder: RunFolder::create(&folder)?,
         })
     }
 
@@ -164,7 +165,7 @@ impl Findings {
         });
     }
 
-    /// The end of an audit: its page, where one is wanted, and its verdict.
+    /// The end of an audit: its page and its verdict.
     pub(super) fn verdict(self, arguments: &Arguments) -> Result<(), Failure> {
         let rate = upper(self.false_alarm);
         let mut violated: Vec<&str> = Vec::new();
@@ -182,11 +183,8 @@ impl Findings {
         };
         println!("\nverdict    at a false-alarm rate of at most {rate}\n           {verdict}");
         // A claim that is violated says so whether or not its page can be written.
-        let page = match &self.folder {
-            None => Ok(()),
-            Some(folder) => write(folder, arguments, &verdict, &self.rows, &self.curve)
-                .map(|page| println!("page       {}", page.display())),
-        };
+        let page = write(&self.folder, arguments, &verdict, &self.rows, &self.curve)
+            .map(|page| println!("page       {}", page.display()));
         if let (Err(failure), false) = (&page, violated.is_empty()) {
             eprintln!("no page: {failure}");
         }

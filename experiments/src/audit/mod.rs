@@ -28,7 +28,7 @@ pub use target::{Mechanism, Sabotage};
 
 /// Attack a mechanism of this workspace, and hold what is proved against what is claimed.
 #[derive(Debug, Parser)]
-#[command(name = "audit", version)]
+#[command(name = "audit")]
 pub struct Arguments {
     /// What is attacked.
     #[arg(long, value_enum, default_value_t = Mechanism::Gaussian)]
@@ -83,7 +83,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Where the page goes if nothing else was said.
-    pub fn default_folder(&self) -> PathBuf {
+    fn default_folder(&self) -> PathBuf {
         let sabotage = self.sabotage.map(|s| format!("-{}", findings::name(&s)));
         let (mechanism, sabotage) = (
             findings::name(&self.mechanism),

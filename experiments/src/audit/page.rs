@@ -47,7 +47,7 @@ pub(super) fn write(
     rows: &[Row],
     curve: &[(f64, f64)],
 ) -> Result<PathBuf, Failure> {
-    folder.note_command("audit")?;
+    folder.note_command()?;
     let settings = json!({
         "mechanism": name(&arguments.mechanism),
         "epsilon": arguments.epsilon,
@@ -109,7 +109,7 @@ pub(super) fn write(
         device: "the host".into(),
         settings: settings.as_object().cloned().unwrap_or_default(),
         privacy: promise(arguments),
-        command: Some(folder.command("audit")),
+        command: Some(folder.command()),
         figures,
         metrics,
         warnings,

@@ -23,7 +23,7 @@ use private_training::{Batch, Engine, Network, StepObjective, TrainingError};
 
 /// Print tables of costs.
 #[derive(Debug, Parser)]
-#[command(name = "cost", version)]
+#[command(name = "cost")]
 pub struct Arguments {
     /// Where networks compute.
     #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Flex))]

@@ -15,5 +15,5 @@ mod report;
 mod run;
 mod settings;
 
-pub use run::{Distance, last_line};
+pub use run::Distance;
 pub use settings::{Flags, Settings};

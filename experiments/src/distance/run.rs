@@ -1,7 +1,6 @@
 //! The run: its files, and the one release.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
 use data::Rows;
 use data::split::{Records, Use};
@@ -10,6 +9,9 @@ use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::report::RunRecord;
+use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
     Session, Used, Wording, name_of_path, refused_plan, releaser,
@@ -31,14 +33,6 @@ const LEAST: usize = 4;
 /// A radius that holds nothing back, where nothing is private.
 const EVERYWHERE: f64 = 1e30;
 
-/// What was found, as JSON, once a run with `--json` is done.
-static LAST_LINE: OnceLock<String> = OnceLock::new();
-
-/// The last line of a run with `--json`.
-pub fn last_line() -> Option<&'static str> {
-    LAST_LINE.get().map(String::as_str)
-}
-
 /// The distance between two files.
 pub struct Distance {
     pub(super) settings: Settings,
@@ -51,7 +45,6 @@ pub struct Distance {
     pub(super) directions: Directions,
     pub(super) sides: Vec<Side>,
     pub(super) deviation: f64,
-    json: bool,
 }
 
 fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
@@ -160,11 +153,7 @@ impl Experiment for Distance {
         }
     }
 
-    fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
-        _: &Chosen,
-    ) -> Result<Self, Failure> {
+    fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
         let [a, b] = [("a", &settings.a), ("b", &settings.b)];
         let files = [
             read(a.0, a.1, settings.side)?,
@@ -207,7 +196,6 @@ impl Experiment for Distance {
             files,
             sides: Vec::new(),
             deviation: 0.0,
-            json: arguments.own.json,
         })
     }
 
@@ -315,12 +303,19 @@ impl Experiment for Distance {
     }
 
     fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {
-        let report = report::report(self)?;
-        if self.json {
-            let line = serde_json::to_string(&report.test).map_err(Failure::failed)?;
-            // Once a process: a run reports once.
-            let _ = LAST_LINE.set(line);
+        report::report(self)
+    }
+
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        _: &Interrupt,
+    ) -> Result<(), Failure> {
+        // For a program that reads what this one found.
+        if let (true, Some(run)) = (arguments.own.json, RunRecord::read(folder.path())?.run) {
+            let line = serde_json::to_string(&run.test).map_err(Failure::failed)?;
+            println!("{line}");
         }
-        Ok(report)
+        Ok(())
     }
 }

@@ -20,6 +20,7 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::pictures::channels_last;
 
+pub(crate) use request::{Arguments, run};
 pub use request::{ExportFlags, ExportRequest};
 pub use source::{Source, bytes, damaged};
 

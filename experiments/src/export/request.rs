@@ -25,6 +25,32 @@ pub struct ExportFlags {
     pub request: ExportRequest,
 }
 
+/// Write samples of a finished run of swae, flow or generator to a new folder
+///
+/// A card says what is promised of them. No data is read but what the run's folder keeps, and nothing is spent.
+#[derive(Debug, clap::Parser)]
+#[command(name = "export")]
+pub(crate) struct Arguments {
+    /// The folder of the run.
+    run: PathBuf,
+    /// The folder to create.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    request: ExportRequest,
+}
+
+/// The export of a finished run from its folder alone.
+///
+/// # Errors
+///
+/// As [`super::export`].
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let folder = RunFolder::open(&arguments.run)?;
+    super::export(&folder, &arguments.out, &arguments.request, &interrupt)
+}
+
 /// What an export writes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExportRequest {

@@ -182,7 +182,7 @@ fn finish(
             "Nothing private is read: the points are drawn by the program. The noise is that of \
                   the published figure, not one that is calibrated for a budget."
                 .into(),
-        command: Some(this_command("cargo run --release --locked --bin flow --")),
+        command: Some(this_command()),
         figures: vec![FigureFile::new(
             "toy.svg",
             "Particles after 1, 10 and 200 steps (columns) for sigma 0, 0.5 and 1 (rows), over level \

@@ -16,7 +16,7 @@ use super::{Recipe, calibrated};
 
 /// Gives noise to each record of a data set by itself, once, and writes what may leave with what was promised.
 #[derive(Debug, Parser)]
-#[command(name = "privatise", version)]
+#[command(name = "privatise")]
 pub struct Arguments {
     #[command(flatten)]
     pub(super) source: Source,

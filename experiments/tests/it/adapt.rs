@@ -9,7 +9,7 @@ use dp_core::ledger::Entries;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, json, killed_after, lines, metrics, text};
+use crate::program::{folder, json, killed_after, lines, metrics, sliver, text};
 
 const WIDTH: usize = 12;
 const CLASSES: usize = 3;
@@ -71,7 +71,7 @@ fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
         ["--slices", "4"],
     ];
     let own = own.iter().filter(|pair| !more.contains(&pair[0])).flatten();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+    let mut command = sliver("adapt");
     command.args(["--backend", "flex"]).args(own);
     command
         .arg("--source")
@@ -195,7 +195,7 @@ fn a_killed_run_ends_the_same() {
             .args(["--checkpoint-every", "1", "--run"])
             .arg(&other);
         killed_after(&mut killed, &other, step);
-        let mut resumed = Command::new(env!("CARGO_BIN_EXE_adapt"));
+        let mut resumed = sliver("adapt");
         resumed
             .arg("--backend")
             .arg("flex")
@@ -266,7 +266,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
     ] {
         let mut command = adapt(keep.path(), &files, &more);
         if more.contains(&"--target") {
-            command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+            command = sliver("adapt");
             command.arg("--source").arg(&files[0]).args(&more);
         }
         let output = run(&mut command, &out);
@@ -284,7 +284,7 @@ fn a_damaged_usps_file_is_refused() {
     let usps = keep.path().join("usps");
     std::fs::create_dir_all(&usps).expect("a folder");
     std::fs::write(usps.join("zip.train.gz"), b"\x1f\x8bcut").expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_adapt"));
+    let mut command = sliver("adapt");
     command.args([
         "--backend",
         "flex",

@@ -1,7 +1,8 @@
 //! `audit` as a person runs it: a true claim, planted bugs, bad input.
 
+use crate::program::sliver;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// With noise of a known seed, and a page in a folder that goes again. The false-alarm rate of each run is that of
 /// `--false-alarm`, 1 in 100.
@@ -11,7 +12,7 @@ fn audit(flags: &str) -> Output {
 }
 
 fn audit_in(folder: &Path, flags: &str) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_audit"))
+    let output = sliver("audit")
         .args(flags.split_whitespace())
         .args(["--insecure-noise-seed", "11"])
         .current_dir(folder)

@@ -8,12 +8,12 @@ use dp_core::ledger::Ledger;
 use private_training::penalty::ToSample;
 use tools::figures::{Arguments, run};
 
-use crate::program::{folder, json, lines, metrics, text, whole_and_killed};
+use crate::program::{folder, json, lines, metrics, sliver, text, whole_and_killed};
 
 use clap::Parser as _;
 
 fn circle(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_circle"));
+    let mut command = sliver("circle");
     command.args(["--backend", "flex", "--records", "2000", "--batch", "200"]);
     command.args(arguments);
     command

@@ -1,10 +1,9 @@
 //! `cost` and `devices` as a person runs them.
 
-use std::process::Command;
-
+use crate::program::sliver;
 #[test]
 fn a_table_is_printed_for_the_device_that_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_cost"))
+    let output = sliver("cost")
         .args(["--backend", "flex", "--only", "device"])
         .args(["--most-keys", "60000", "--repeat", "1"])
         .output()
@@ -20,7 +19,7 @@ fn a_table_is_printed_for_the_device_that_is_named() {
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_cost"))
+    let output = sliver("cost")
         .args(["--backend", "flex:7"])
         .output()
         .expect("the binary starts");

@@ -1,7 +1,7 @@
 //! `distance` as a person runs it: through the binary, on files.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use data::npy::{self, NpyArray};
 use dp_core::ledger::Ledger;
@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{folder, json, lines, text};
+use crate::program::{folder, json, lines, sliver, text};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
 fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBuf {
@@ -29,7 +29,7 @@ fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBu
 }
 
 fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_distance"));
+    let mut command = sliver("distance");
     command
         .arg("--backend")
         .arg("flex")

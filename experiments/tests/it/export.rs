@@ -9,7 +9,7 @@ use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
 use lab::checkpoint::hex;
 use lab::session::{name_of_path, splits_folder};
 
-use crate::program::{json, text};
+use crate::program::{json, sliver, text};
 
 /// A folder with a cache, runs and exports of its own.
 struct Home(tempfile::TempDir);
@@ -25,11 +25,6 @@ impl Home {
 
     /// A run of seconds with noise from a known seed.
     fn command(&self, experiment: &str, run: &str, more: &[&str]) -> Command {
-        let binary = match experiment {
-            "swae" => env!("CARGO_BIN_EXE_swae"),
-            "flow" => env!("CARGO_BIN_EXE_flow"),
-            _ => env!("CARGO_BIN_EXE_generator"),
-        };
         let own: &[&str] = match experiment {
             "swae" => &["--batch", "40", "--steps", "3", "--slices", "12"],
             "flow" if more.contains(&"cosines") => &["--latent", "4"],
@@ -54,7 +49,7 @@ impl Home {
                 "4",
             ],
         };
-        let mut command = Command::new(binary);
+        let mut command = sliver(experiment);
         command
             .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
             .args(["--insecure-noise-seed", "5", "--scored", "100"])
@@ -69,7 +64,7 @@ impl Home {
     }
 
     fn export(&self, run: &str, to: &str, more: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_export"));
+        let mut command = sliver("export");
         command.arg(run).args(["--out", to]).args(more);
         command.current_dir(self.0.path());
         // Nothing of the system leads to data either.
@@ -420,7 +415,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
         .get_args()
         .map(std::ffi::OsStr::to_os_string)
         .collect();
-    again = Command::new(env!("CARGO_BIN_EXE_swae"));
+    again = Command::new(again.get_program());
     again.args(out.iter().map(|a| {
         if a == "--out" {
             "--run".into()

@@ -6,10 +6,12 @@ use std::process::{Command, Output};
 use dp_core::accounting::{Accountant, Event, FdpAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
-use crate::program::{SCHEMA, folder, json, lines, metrics, refuses, text, whole_and_killed};
+use crate::program::{
+    SCHEMA, folder, json, lines, metrics, refuses, sliver, text, whole_and_killed,
+};
 
 fn fair(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fair"));
+    let mut command = sliver("fair");
     command.args(["--backend", "flex"]).args(arguments);
     command
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-use crate::program::{folder, last_checkpoint, lines, stopped_after, text};
+use crate::program::{folder, last_checkpoint, lines, sliver, stopped_after, text};
 
 const STEPS: usize = 12;
 /// Where the run is stopped: behind the checkpoints of steps 3, 6 and 8.
@@ -14,7 +14,7 @@ const STOPPED: usize = 8;
 
 /// A run whose noise is known, so that it can be repeated.
 fn start(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command
         .args([
             "--backend",
@@ -48,7 +48,7 @@ fn start(out: &Path) -> Command {
 }
 
 fn resume(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command
         .args([
             "--backend",
@@ -191,9 +191,9 @@ fn on_a_small_disk(size: &str, stopped: &Path, whole: &[u8]) -> Option<bool> {
     let (_keep, mounted) = folder();
     fs::create_dir_all(&mounted).expect("a folder");
     let (_copied, copied) = folder();
-    let script = "cp -r \"$2\" \"$1/run\" || exit 98; \"$4\" --backend flex --checkpoint-every 3 --quick-scores \
+    let script = "cp -r \"$2\" \"$1/run\" || exit 98; \"$4\" swae --backend flex --checkpoint-every 3 --quick-scores \
                   --resume \"$1/run\"; code=$?; cp -r \"$1/run\" \"$3\"; exit $code";
-    let binary = Path::new(env!("CARGO_BIN_EXE_swae"));
+    let binary = Path::new(env!("CARGO_BIN_EXE_sliver"));
     let output = with_tmpfs(size, &mounted, script, &[stopped, &copied, binary])?;
     let message = text(&output.stderr);
     if output.status.code() == Some(98) {
@@ -238,10 +238,10 @@ fn a_folder_that_cannot_be_written_is_named() {
     let (_mounted, mounted) = folder();
     fs::create_dir_all(&mounted).expect("a folder");
     let script = "cp -r \"$2\" \"$1/run\"; mount -o remount,ro none \"$1\" || exit 99; \
-                  \"$3\" --backend flex --resume \"$1/run\"; code=$?; \
-                  \"$3\" --backend flex --records 60 --batch 6 --steps 2 --delta 1e-3 --epsilon 5 --out \"$1/new\"; \
+                  \"$3\" swae --backend flex --resume \"$1/run\"; code=$?; \
+                  \"$3\" swae --backend flex --records 60 --batch 6 --steps 2 --delta 1e-3 --epsilon 5 --out \"$1/new\"; \
                   exit $((code * 10 + $?))";
-    let binary = Path::new(env!("CARGO_BIN_EXE_swae"));
+    let binary = Path::new(env!("CARGO_BIN_EXE_sliver"));
     let Some(output) = with_tmpfs("100m", &mounted, script, &[&stopped, binary]) else {
         return test_support::skipped("namespaces", "unshare cannot mount here");
     };

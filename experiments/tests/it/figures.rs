@@ -1,7 +1,6 @@
 //! Figures over runs of `fair`.
 
-use std::process::Command;
-
+use crate::program::sliver;
 use clap::Parser as _;
 use tools::figures::{Arguments, run};
 
@@ -12,7 +11,7 @@ fn runs_become_figures() {
     for budget in [&["--epsilon", "3"][..], &["--no-privacy"]] {
         for alpha in ["0", "0.5"] {
             for seed in ["0", "1"] {
-                let output = Command::new(env!("CARGO_BIN_EXE_fair"))
+                let output = sliver("fair")
                     .args(["--backend", "flex", "--records", "400", "--steps", "10"])
                     .args(["--alpha", alpha, "--seed", seed])
                     .args(["--insecure-noise-seed", seed, "--out"])
@@ -41,4 +40,17 @@ fn runs_become_figures() {
     let page = std::fs::read_to_string(out.join("figures.html")).expect("a page");
     assert!(page.contains("What privacy adds to the objective of the same seed, alpha 0.5"));
     assert!(page.contains("image/svg+xml") && !page.contains("image/png"));
+}
+
+#[test]
+fn a_folder_without_runs_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let output = sliver("figures")
+        .current_dir(root.path())
+        .args(["fair", "--runs", "nowhere", "--out", "figures"])
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("--runs nowhere"), "{message}");
 }

@@ -9,7 +9,7 @@ use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
-    folder, json, killed_after, last_checkpoint, lines, refuses, stopped_after, text,
+    folder, json, killed_after, last_checkpoint, lines, refuses, sliver, stopped_after, text,
 };
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
@@ -24,7 +24,7 @@ fn cache() -> PathBuf {
 }
 
 fn flow(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    let mut command = sliver("flow");
     command
         .args(["--backend", "flex", "--cache-dir"])
         .arg(cache())
@@ -184,7 +184,7 @@ fn all_records_are_private_where_none_of_them_is_public() {
     for (part, warned) in [(&[][..], false), (&["--private-part", "half"], true)] {
         let keep = tempfile::tempdir().expect("a folder");
         let out = keep.path().join("run");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        let mut command = sliver("flow");
         command.args([
             "--backend",
             "flex",
@@ -322,7 +322,7 @@ fn public_records_alone_are_the_baseline_of_the_scores() {
 fn cosines_learn_from_nothing() {
     let keep = tempfile::tempdir().expect("a folder");
     let (out, cache) = (keep.path().join("run"), keep.path().join("cache"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+    let mut command = sliver("flow");
     command.args(["--backend", "flex", "--public", "cosines"]);
     command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
     command.args(["--cells", "2", "--cache-dir"]);
@@ -682,7 +682,7 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let (keep, out) = folder();
     let cache = keep.path().join("cache");
     let mine = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flow"));
+        let mut command = sliver("flow");
         command.args(["--backend", "flex", "--quick-scores", "--cache-dir"]);
         command.arg(&cache).args(arguments).arg(&out);
         command
@@ -744,7 +744,7 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let cache = cache.to_str().expect("UTF-8");
     let out = out.to_str().expect("UTF-8");
     let start = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_flow"))
+        sliver("flow")
             .args(["--backend", "flex", "--cache-dir", cache])
             .args(arguments)
             .stdout(Stdio::piped())

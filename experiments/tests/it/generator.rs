@@ -5,10 +5,10 @@ use std::process::{Command, Output};
 
 use dp_core::ledger::Entries;
 
-use crate::program::{folder, json, killed_after, metrics, refuses, text};
+use crate::program::{folder, json, killed_after, metrics, refuses, sliver, text};
 
 fn generator(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_generator"));
+    let mut command = sliver("generator");
     command
         .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
         .args(["--scored", "100"])
@@ -108,7 +108,7 @@ fn photographs_come_without_classes() {
 #[test]
 fn bad_input_is_refused_before_anything_is_written() {
     let run = |out: &Path, flags: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_generator"));
+        let mut command = sliver("generator");
         command.args(["--backend", "flex", "--records", "300"]);
         let output = command.args(flags).arg("--out").arg(out).output();
         output.expect("the binary starts")

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{json, text};
+use crate::program::{json, sliver, text};
 
 /// A run: its name, its program, its flags.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -208,8 +207,7 @@ fn small_runs_write_what_they_wrote() {
     let mut found = BTreeMap::new();
     for (name, program, flags) in RUNS {
         let out = place.join(name);
-        let binary = Path::new(env!("CARGO_BIN_EXE_swae")).with_file_name(program);
-        let mut command = Command::new(binary);
+        let mut command = sliver(program);
         command.args(["--backend", "flex"]).current_dir(place);
         match *program {
             "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),

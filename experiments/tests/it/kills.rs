@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, killed_after, lines, text};
+use crate::program::{folder, killed_after, lines, sliver, text};
 
 /// Whether a step that is made again is released again.
 #[derive(Clone, Copy, PartialEq)]
@@ -55,12 +54,12 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
     made
 }
 
-/// Kills `program` so many times, and holds what it leaves against a run that nobody killed.
-fn survives(kills: usize, program: &str, steps: usize, kind: Steps, flags: &[&str]) {
+/// Kills `experiment` so many times, and holds what it leaves against a run that nobody killed.
+fn survives(kills: usize, experiment: &str, steps: usize, kind: Steps, flags: &[&str]) {
     let (keep, whole) = folder();
     let killed = keep.path().join("killed");
     let command = |out: &Path| {
-        let mut command = Command::new(program);
+        let mut command = sliver(experiment);
         command.args(COMMON).args(flags).arg("--run").arg(out);
         command
     };
@@ -97,21 +96,21 @@ fn survives(kills: usize, program: &str, steps: usize, kind: Steps, flags: &[&st
 fn thirty_kills_of_an_autoencoder() {
     let flags = "--records 200 --batch 20 --steps 80 --delta 1e-3 --slices 8 --epsilon 5 --ema 0.9 --quick-scores";
     let flags: Vec<&str> = flags.split(' ').collect();
-    survives(30, env!("CARGO_BIN_EXE_swae"), 80, Steps::Release, &flags);
+    survives(30, "swae", 80, Steps::Release, &flags);
 }
 
 #[test]
 fn thirty_kills_of_fair_learning() {
     let flags = "--records 600 --task representation --steps 80 --ema 0.9";
     let flags: Vec<&str> = flags.split(' ').collect();
-    survives(30, env!("CARGO_BIN_EXE_fair"), 80, Steps::Release, &flags);
+    survives(30, "fair", 80, Steps::Release, &flags);
 }
 
 #[test]
 fn thirty_kills_of_a_circle() {
     let flags = "--records 2000 --batch 200 --steps 80";
     let flags: Vec<&str> = flags.split(' ').collect();
-    survives(30, env!("CARGO_BIN_EXE_circle"), 80, Steps::Release, &flags);
+    survives(30, "circle", 80, Steps::Release, &flags);
 }
 
 /// With what an experiment keeps from run to run in a folder of its own.
@@ -128,7 +127,7 @@ fn thirty_kills_of_a_flow() {
     let flags = "--records 400 --public-records 200 --public-epochs 1 --delta 1e-4 --quick-scores --mechanism resampled \
                  --slices 8 --steps 80";
     with_cache(flags, |flags| {
-        survives(30, env!("CARGO_BIN_EXE_flow"), 80, Steps::Release, flags);
+        survives(30, "flow", 80, Steps::Release, flags);
     });
 }
 
@@ -137,13 +136,7 @@ fn thirty_kills_of_a_generator() {
     let flags = "--release projections --records 300 --steps 80 --points 40 --slices-per-step 8 --batch 20 --delta 1e-4 \
                  --quick-scores --scored 100";
     with_cache(flags, |flags| {
-        survives(
-            30,
-            env!("CARGO_BIN_EXE_generator"),
-            80,
-            Steps::Release,
-            flags,
-        );
+        survives(30, "generator", 80, Steps::Release, flags);
     });
 }
 
@@ -151,7 +144,7 @@ fn thirty_kills_of_a_generator() {
 fn thirty_kills_of_learning_from_privatised_records() {
     let flags = "--loss sliced --records 300 --steps 80 --batch 40 --slices 12 --keep 30 --quick-scores --scored 100";
     with_cache(flags, |flags| {
-        survives(30, env!("CARGO_BIN_EXE_ldp"), 80, Steps::Compute, flags);
+        survives(30, "ldp", 80, Steps::Compute, flags);
     });
 }
 
@@ -178,6 +171,6 @@ fn twenty_kills_of_an_adaptation() {
          --bottleneck 4 --slices 4 --ema 0.5 --source {source} --target {target}"
     );
     with_cache(&flags, |flags| {
-        survives(20, env!("CARGO_BIN_EXE_adapt"), 60, Steps::Release, flags);
+        survives(20, "adapt", 60, Steps::Release, flags);
     });
 }

@@ -5,10 +5,10 @@ use std::process::{Command, Output};
 
 use dp_core::ledger::Entries;
 
-use crate::program::{folder, json, metrics, refuses, text, whole_and_killed};
+use crate::program::{folder, json, metrics, refuses, sliver, text, whole_and_killed};
 
 fn ldp(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ldp"));
+    let mut command = sliver("ldp");
     command
         .args(["--backend", "flex", "--quick-scores", "--scored", "100"])
         .arg("--cache-dir")
@@ -110,7 +110,7 @@ fn points_are_denoised() {
 fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let (keep, out) = folder();
     let file = keep.path().join("private.safetensors");
-    let privatised = Command::new(env!("CARGO_BIN_EXE_privatise"))
+    let privatised = sliver("privatise")
         .args([
             "--input",
             "glyphs",

@@ -18,11 +18,14 @@ mod kills;
 mod ldp;
 mod local_contract;
 mod own_experiment;
+mod pages;
+mod pipe;
 mod privatise;
 mod program;
 mod report;
 #[cfg(unix)]
 mod resume;
+mod subcommands;
 mod swae;
 mod sweep;
 mod tuned;

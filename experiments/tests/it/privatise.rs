@@ -10,7 +10,7 @@ use data::transform::Dct;
 use data::{Glyphs, LabelledImages, idx};
 use test_support::{data_folder, says};
 
-use crate::program::{SCHEMA, text};
+use crate::program::{SCHEMA, sliver, text};
 
 /// Noise of a millionth of the radius: a record comes out as it is, where nothing else happens to it.
 const CLEAR: &str = "--mechanism laplace --epsilon 2e6 --radius 1000 --insecure-noise-seed 1";
@@ -79,7 +79,7 @@ impl Place {
     }
 
     fn run_as(&self, name: &str, input: &Path, flags: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_privatise"));
+        let mut command = sliver("privatise");
         command.arg("--input").arg(input);
         command.arg("--out").arg(self.out.join(name));
         command.args(flags.split_whitespace());
@@ -523,7 +523,7 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     // What a file promises, against what is asked of it.
     place.privatise(&plain, GAUSSIAN);
     let show = |flags: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_privatise"));
+        let mut command = sliver("privatise");
         command
             .arg("--show")
             .arg(place.out.join("noisy.safetensors"));
@@ -711,8 +711,8 @@ fn memory_does_not_grow_with_the_data() {
         .expect("a file");
     file.set_len(128 + rows * 784).expect("a length");
     let command = format!(
-        "ulimit -v 300000; exec {} --input {} --out {} {LAPLACE} --shape 1x28x28 --transform dct --keep 1",
-        env!("CARGO_BIN_EXE_privatise"),
+        "ulimit -v 300000; exec {} privatise --input {} --out {} {LAPLACE} --shape 1x28x28 --transform dct --keep 1",
+        env!("CARGO_BIN_EXE_sliver"),
         input.display(),
         place.out.join("noisy.safetensors").display()
     );

@@ -1,7 +1,14 @@
-//! What tests of the binaries need of a program's run: its folder, its text, its JSON.
+//! What tests of the program need of a run: its command, its folder, its text, its JSON.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// The program with its subcommand.
+pub(crate) fn sliver(subcommand: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
+    command.arg(subcommand);
+    command
+}
 
 /// A temporary folder, kept as long as the first part lives, and the run's own place in it.
 pub(crate) fn folder() -> (tempfile::TempDir, PathBuf) {

@@ -1,7 +1,7 @@
 //! What is reported of runs of `fair` together.
 
+use crate::program::sliver;
 use std::fs;
-use std::process::Command;
 
 use dp_core::accounting::{Accountant, FdpAccountant};
 use dp_core::ledger::Entries;
@@ -13,7 +13,7 @@ fn a_sweep_tells_what_its_runs_spend_together() {
     let root = tempfile::tempdir().expect("a folder");
     let runs = root.path().join("runs");
     let run = |name: &str, more: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_fair"))
+        let output = sliver("fair")
             .args(["--backend", "flex", "--records", "600", "--steps", "12"])
             .args(more)
             .arg("--run")

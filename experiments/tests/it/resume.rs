@@ -6,7 +6,9 @@ use std::process::{Child, Command, Output, Stdio};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, killed_after, last_checkpoint, lines, metrics, stopped_after, text};
+use crate::program::{
+    folder, killed_after, last_checkpoint, lines, metrics, sliver, stopped_after, text,
+};
 
 const STEPS: usize = 40;
 
@@ -16,7 +18,7 @@ fn start(out: &Path, more: &[&str]) -> Command {
 }
 
 fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command
         .args(["--backend", "flex", "--records", "200", "--batch", "20"])
         .args(["--steps", &steps.to_string(), "--delta", "1e-3"])
@@ -35,7 +37,7 @@ fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
 }
 
 fn resume(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command
         .args([
             "--backend",
@@ -243,10 +245,10 @@ fn no_space_is_an_error_that_keeps_what_was_reached() {
     stopped(&out, &[]);
     let reached = lines(&out);
     // Files of at most 100 kB, less than a checkpoint.
-    let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" --backend flex --resume \"$1\" \
+    let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" swae --backend flex --resume \"$1\" \
                   --checkpoint-every 3";
     let failed = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_swae")])
+        .args(["-c", script, env!("CARGO_BIN_EXE_sliver")])
         .arg(&out)
         .output()
         .expect("sh");
@@ -298,7 +300,7 @@ fn refused(mut command: Command, out: &Path, needles: &[&str]) {
 }
 
 fn rescore(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command.args(["--backend", "flex", "--quick-scores", "--rescore"]);
     command.arg(out);
     command

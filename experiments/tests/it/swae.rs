@@ -1,15 +1,15 @@
 //! `swae` as a person runs it: through the binary, in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
 use dp_core::ledger::Ledger;
 
-use crate::program::{folder, json, text};
+use crate::program::{folder, json, sliver, text};
 
 fn swae(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_swae"))
+    sliver("swae")
         .args(["--backend", "flex"])
         .args(arguments)
         .output()
@@ -175,7 +175,7 @@ fn bad_input_is_refused_by_name() {
                 arguments.extend([flag, value]);
             }
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+        let mut command = sliver("swae");
         let output = command
             .args(arguments)
             .args(*flags)
@@ -233,7 +233,7 @@ fn a_corrupt_data_file_is_refused_by_name() {
 #[test]
 fn a_gpu_that_is_not_there_is_refused() {
     let (_keep, out) = folder();
-    let output = Command::new(env!("CARGO_BIN_EXE_swae"))
+    let output = sliver("swae")
         .args(["--backend", "wgpu", "--out", out.to_str().expect("UTF-8")])
         .env("VK_DRIVER_FILES", "/nonexistent")
         .env("VK_ICD_FILENAMES", "/nonexistent")
@@ -251,7 +251,7 @@ fn a_gpu_that_is_not_there_is_refused() {
 /// can fail only where that is installed.
 #[test]
 fn looking_for_devices_reports_no_error_without_a_display() {
-    let output = Command::new(env!("CARGO_BIN_EXE_devices"))
+    let output = sliver("devices")
         .env_remove("XDG_RUNTIME_DIR")
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")

@@ -8,11 +8,11 @@ use dp_core::accounting::{
 };
 use dp_core::ledger::Ledger;
 
-use crate::program::{folder, json, lines, refuses, stopped_after, text};
+use crate::program::{folder, json, lines, refuses, sliver, stopped_after, text};
 
 /// A run of seconds: 300 glyphs, 6 steps, 60 particles.
 fn command(out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut command = sliver("swae");
     command
         .args([
             "--backend",
@@ -117,7 +117,7 @@ fn steps_moments_and_marginals_are_one_promise() {
 
     // Samples to take away are the particles, and the same ones varied anew after that; judging it again changes nothing.
     let export = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_export"));
+        let mut command = sliver("export");
         command
             .arg(&out)
             .args(["--formats", "npz", "--out"])
@@ -127,7 +127,7 @@ fn steps_moments_and_marginals_are_one_promise() {
     let more = export(&["a", "--count", "99"]);
     assert!(more.status.success(), "{}", text(&more.stderr));
     let samples = std::fs::read(out.join("samples.png")).expect("samples");
-    let mut again = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut again = sliver("swae");
     again
         .args(["--backend", "flex", "--quick-scores", "--rescore"])
         .arg(&out);
@@ -158,7 +158,7 @@ fn a_run_that_is_stopped_between_its_releases_ends_like_one_that_is_not() {
     let (_keep, stopped) = folder();
     stopped_after(&mut tuned(&stopped, known), 3);
     let resume = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_swae"));
+        let mut command = sliver("swae");
         command
             .args(["--backend", "flex", "--quick-scores", "--resume"])
             .arg(&stopped);
@@ -196,7 +196,7 @@ fn the_weights_of_a_run_on_drawn_records_are_a_start() {
     let flags = ["--start-from", from, "--seed", "5", "--epsilon", "5"];
     stopped_after(&mut command(&next, &flags), 1);
     std::fs::remove_dir_all(&first).expect("removed");
-    let mut resume = Command::new(env!("CARGO_BIN_EXE_swae"));
+    let mut resume = sliver("swae");
     resume
         .args(["--backend", "flex", "--quick-scores", "--resume"])
         .arg(&next);

@@ -1,15 +1,14 @@
-//! Records that are public in one run and private in another, through the binaries and one cache.
+//! Records that are public in one run and private in another, through the program and one cache.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::program::{SCHEMA, json, text};
+use crate::program::{SCHEMA, json, sliver, text};
 
 /// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
 /// in `run.json`, in its promise and on its page.
-fn warnings(home: &Path, name: &str, binary: &str, arguments: &[&str]) -> Vec<String> {
+fn warnings(home: &Path, name: &str, experiment: &str, arguments: &[&str]) -> Vec<String> {
     let out = home.join(name);
-    let output = Command::new(binary)
+    let output = sliver(experiment)
         .args(["--backend", "flex", "--cache-dir"])
         .arg(home.join("cache"))
         .arg("--out")
@@ -51,7 +50,7 @@ fn swae(home: &Path, name: &str, records: &str) -> Vec<String> {
         "--unconditional",
         "--quick-scores",
     ];
-    warnings(home, name, env!("CARGO_BIN_EXE_swae"), &arguments)
+    warnings(home, name, "swae", &arguments)
 }
 
 /// `flow` splits 60000 glyphs of seed 0; `swae` may take all of them for private.
@@ -70,7 +69,7 @@ fn swae_and_flow_learn_of_each_other() {
             "1",
             "--quick-scores",
         ];
-        warnings(home.path(), name, env!("CARGO_BIN_EXE_flow"), &arguments)
+        warnings(home.path(), name, "flow", &arguments)
     };
     assert!(swae(home.path(), "first", "60000").is_empty());
     let notes = flow("second");
@@ -98,22 +97,17 @@ fn a_refused_run_leaves_no_note() {
     std::fs::create_dir(&taken).expect("a folder");
     std::fs::write(taken.join("mine.txt"), "mine").expect("written");
     let free = home.path().join("free");
-    let (flow, swae, fair) = (
-        env!("CARGO_BIN_EXE_flow"),
-        env!("CARGO_BIN_EXE_swae"),
-        env!("CARGO_BIN_EXE_fair"),
-    );
     let few: &[&str] = &["--records", "400", "--delta", "0.01"];
     let cases: [(&str, &[&str], &Path, &str); 6] = [
-        (flow, &["--records", "400"], &taken, "exists already"),
-        (swae, &["--records", "300"], &taken, "exists already"),
-        (fair, &["--records", "300"], &taken, "exists already"),
-        (flow, few, &free, "delta = 0.01"),
-        (flow, &["--delta", "1"], &free, "--delta 1"),
-        (flow, &["--public", "glyphs"], &free, "--public glyphs"),
+        ("flow", &["--records", "400"], &taken, "exists already"),
+        ("swae", &["--records", "300"], &taken, "exists already"),
+        ("fair", &["--records", "300"], &taken, "exists already"),
+        ("flow", few, &free, "delta = 0.01"),
+        ("flow", &["--delta", "1"], &free, "--delta 1"),
+        ("flow", &["--public", "glyphs"], &free, "--public glyphs"),
     ];
-    for (binary, arguments, out, says) in cases {
-        let output = Command::new(binary)
+    for (experiment, arguments, out, says) in cases {
+        let output = sliver(experiment)
             .args(["--backend", "flex", "--cache-dir"])
             .arg(&cache)
             .arg("--out")
@@ -124,7 +118,7 @@ fn a_refused_run_leaves_no_note() {
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
         assert!(message.contains(says), "{arguments:?}: {message}");
-        assert!(!cache.join("splits").exists(), "{binary} {arguments:?}");
+        assert!(!cache.join("splits").exists(), "{experiment} {arguments:?}");
         assert!(!free.exists());
     }
 }
@@ -154,7 +148,7 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     let schema = path(&schema);
     let fair = |name: &str, more: &[&str]| {
         let arguments = [&["--steps", "3", "--schema", &schema], more].concat();
-        warnings(home.path(), name, env!("CARGO_BIN_EXE_fair"), &arguments)
+        warnings(home.path(), name, "fair", &arguments)
     };
     // Without a promise nothing is private.
     let both = ["--csv", &mine, "--test-csv", &tests];
@@ -176,7 +170,7 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("all public in another"), "{notes:?}");
     // In one run there is no such thing.
-    let output = Command::new(env!("CARGO_BIN_EXE_fair"))
+    let output = sliver("fair")
         .args(["--csv", &mine, "--test-csv", &mine, "--schema", &schema])
         .arg("--out")
         .arg(home.path().join("5"))

@@ -335,7 +335,7 @@ fn snippets_are_compiled() {
     assert!(count > 4, "{count}");
 }
 
-/// Recipes, binaries, examples and files that the commands of a page name are there.
+/// Recipes, programs, examples and files that the commands of a page name are there.
 #[test]
 fn commands_of_pages_can_be_given() {
     let justfile = std::fs::read_to_string(root().join("justfile")).expect("a justfile");
@@ -349,7 +349,8 @@ fn commands_of_pages_can_be_given() {
     let stem = |path: &Path| Some(path.file_stem()?.to_string_lossy().into_owned());
     let kind = |path: &Path| Some(path.parent()?.file_name()?.to_string_lossy().into_owned());
     code.retain(|(path, _)| kind(path).is_some_and(|k| k == "bin" || k == "examples"));
-    let programs: Vec<String> = code.iter().filter_map(|(path, _)| stem(path)).collect();
+    let mut programs: Vec<String> = code.iter().filter_map(|(path, _)| stem(path)).collect();
+    programs.push("sliver".into());
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (page, text) in all("md") {
         for line in blocks(&text, "sh").iter().flat_map(|block| block.lines()) {

@@ -21,7 +21,7 @@ use reporting::run_folder::write_file;
 
 /// Draw the figures of an experiment from its finished runs.
 #[derive(Debug, Parser)]
-#[command(name = "figures", version)]
+#[command(name = "figures")]
 pub struct Arguments {
     /// The experiment.
     #[arg(value_parser = ["fair", "circle", "ldp"])]

@@ -9,7 +9,7 @@ use clap::Parser;
 /// One RUN: its page is rebuilt. Several, or those that --sweep finds: mean and standard deviation of each cell, runs
 /// that differ in their seeds alone.
 #[derive(Debug, Parser)]
-#[command(name = "report", version)]
+#[command(name = "report")]
 pub struct Arguments {
     /// Run folders, such as `runs/swae/glyphs-eps10`.
     #[arg(required_unless_present = "sweep")]

@@ -10,7 +10,7 @@ use super::Sweep;
 
 /// Run a grid of experiments; what is done is skipped, what was killed is resumed.
 #[derive(Debug, Parser)]
-#[command(name = "sweep", version)]
+#[command(name = "sweep")]
 pub struct Arguments {
     /// The sweep, in TOML: `experiment`, `name`, `[fixed]` flags and a `[grid]` of lists of flags.
     pub file: PathBuf,

@@ -12,7 +12,7 @@ pub(super) const HELP: &str = "a sweep has experiment = \"swae\", name = \"...\"
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The binary that runs a cell.
+    /// What a cell is a run of: a subcommand.
     pub experiment: String,
     /// The name of the folder of its runs.
     pub name: String,

@@ -8,15 +8,18 @@ mod runner;
 pub use arguments::Arguments;
 pub use grid::{Cell, Sweep};
 
-use reporting::diagnostic::Failure;
+use std::path::Path;
 
-/// Prints or runs the cells of a sweep.
+use reporting::diagnostic::Failure;
+use runner::Runner;
+
+/// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a file that is no sweep; [`Failure::Failed`] names the cells that
 /// failed, after all others have run.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, program: &Path, experiments: &[&str]) -> Result<(), Failure> {
     let text = std::fs::read_to_string(&arguments.file).map_err(|e| {
         Failure::input(
             format!("{}: {e}", arguments.file.display()),
@@ -27,8 +30,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
     })?;
     let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
+    if !experiments.contains(&sweep.experiment.as_str()) {
+        return Err(Failure::input(
+            format!(
+                "experiment = {:?}: there is none of that name",
+                sweep.experiment
+            ),
+            format!("name one of {}", experiments.join(", ")),
+        ));
+    }
+    let runner = Runner::new(program, &sweep.experiment);
     if arguments.private {
-        return private::run(arguments, &sweep, &folder);
+        return private::run(arguments, &sweep, &runner, &folder);
     }
     let cells = sweep.cells();
     let (done, open): (Vec<Cell>, Vec<Cell>) = cells
@@ -47,16 +60,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "WARNING   coupled: the cells share their noise, which is known; no run is private"
         );
     }
-    let program = runner::program(&sweep.experiment)?;
     if arguments.print {
         for cell in &open {
             let place = folder.join(&cell.name);
-            let (program, place) = (program.to_string_lossy(), place.to_string_lossy());
-            let flags = cell.flags.iter().map(String::as_str);
-            let words = flags.chain(["--run", place.as_ref()]);
-            println!("{}", reporting::report::command_line(&program, words));
+            let more = ["--run", &place.to_string_lossy()];
+            println!("{}", runner.line(cell, &more));
         }
         return Ok(());
     }
-    runner::run(&program, &open, &folder, arguments.workers.get())
+    runner.run(&open, &folder, arguments.workers.get())
 }

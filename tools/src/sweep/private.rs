@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
 use dp_accountant::decimal::upper;
@@ -22,7 +21,8 @@ use reporting::run_folder::write_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Arguments, Cell, Sweep, runner};
+use super::runner::Runner;
+use super::{Arguments, Cell, Sweep};
 
 /// The runs that stay secret, and the one that leaves.
 const PRIVATE: &str = "private";
@@ -78,12 +78,16 @@ struct Promise {
 ///
 /// [`Failure::BadInput`] for cells that promise nothing or read private records for scores, and for a folder of another
 /// selection; [`Failure::Failed`] names runs that failed; [`Failure::Interrupted`]: the same command resumes.
-pub(super) fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    runner: &Runner,
+    folder: &Path,
+) -> Result<(), Failure> {
     let select = arguments.select.as_deref().unwrap_or_default();
     let cells = sweep.cells();
     refuse(sweep, &cells)?;
     let runs = arguments.law.of_mean(arguments.runs).map_err(refused)?;
-    let program = runner::program(&sweep.experiment)?;
     let best = folder.join(BEST);
     if best.exists() {
         println!("released  {}", best.display());
@@ -101,10 +105,8 @@ pub(super) fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result
             .iter()
             .map(|cell| with_epsilon(cell, epsilon))
             .collect();
-        let plans: Result<Vec<Planned>, Failure> = cells
-            .iter()
-            .map(|cell| planned(&program, &cell.flags))
-            .collect();
+        let plans: Result<Vec<Planned>, Failure> =
+            cells.iter().map(|cell| planned(runner, cell)).collect();
         Ok::<_, Failure>((promise(runs, &plans?, arguments.delta)?, cells))
     };
     let epsilon = match (&before, arguments.total_epsilon) {
@@ -152,7 +154,7 @@ pub(super) fn run(arguments: &Arguments, sweep: &Sweep, folder: &Path) -> Result
         .filter(|cell| !secret.join(&cell.name).join("run.json").exists())
         .cloned()
         .collect();
-    runner::run(&program, &open, &secret, arguments.workers.get())?;
+    runner.run(&open, &secret, arguments.workers.get())?;
     let mut mechanisms = promise.events.clone();
     let mut found: Option<(RunRecord, Metric)> = None;
     for (attempt, &cell) in attempts.iter().zip(&drawn.cells) {
@@ -226,22 +228,18 @@ fn with_epsilon(cell: &Cell, epsilon: Option<f64>) -> Cell {
     }
 }
 
-/// What a run with these flags would release.
-fn planned(program: &Path, flags: &[String]) -> Result<Planned, Failure> {
-    let output = Command::new(program)
-        .args(flags)
-        .arg("--plan")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(Failure::failed)?;
+/// What a run of this cell would release.
+fn planned(runner: &Runner, cell: &Cell) -> Result<Planned, Failure> {
+    let output = runner.command(cell).arg("--plan").output();
+    let output = output.map_err(Failure::failed)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
-    let command = command_line(&program.to_string_lossy(), flags.iter().map(String::as_str));
     match last.map(serde_json::from_str) {
         Some(Ok(planned)) if output.status.success() => Ok(planned),
         _ => Err(Failure::input(
             format!(
-                "{command} --plan gives no plan: {}",
+                "{} gives no plan: {}",
+                runner.line(cell, &["--plan"]),
                 String::from_utf8_lossy(&output.stderr).trim()
             ),
             "change the cell so that this command runs",

@@ -1,7 +1,5 @@
-//! The tools as a person runs them, through their binaries.
+//! The tools as a person runs them.
 
 mod account;
-mod figures;
-mod pipe;
-mod report;
+#[cfg(unix)]
 mod sweep;

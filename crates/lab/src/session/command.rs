@@ -7,10 +7,11 @@ use super::{Arguments, Experiment, FlagsOf};
 /// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
 /// those of [`Running`](super::Running) and those that the experiment names.
 pub fn command<E: Experiment>() -> clap::Command {
+    let sentence = E::ABOUT.split(". ").next();
     let command = Arguments::<FlagsOf<E>>::command()
         .name(E::NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(E::ABOUT);
+        .about(sentence.unwrap_or_default().trim_end_matches('.'))
+        .long_about(E::ABOUT);
     let of_process: Vec<_> = command
         .get_groups()
         .filter(|group| {
@@ -28,7 +29,8 @@ pub fn command<E: Experiment>() -> clap::Command {
 }
 
 /// The command line of this process; it ends the process where it is refused.
-pub fn parse<E: Experiment>() -> Arguments<FlagsOf<E>> {
-    let matches = command::<E>().get_matches();
+pub(super) fn parse<E: Experiment>() -> Arguments<FlagsOf<E>> {
+    let command = command::<E>().version(env!("CARGO_PKG_VERSION"));
+    let matches = command.get_matches();
     Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
 }

@@ -127,7 +127,7 @@ pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
 
 /// An experiment: what is learned, and what is shown of it.
 pub trait Experiment: Sized {
-    /// Its name, and that of its binary.
+    /// Its name, and that of its subcommand.
     const NAME: &'static str;
     /// What it does, for `--help`.
     const ABOUT: &'static str;

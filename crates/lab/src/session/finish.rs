@@ -54,7 +54,7 @@ impl Session {
             plan: promise.in_run_file(),
             releases: Some(self.ledger.releases()),
             training_seconds: Some(self.seconds),
-            command: Some(self.folder.command(&super::program::<E>())),
+            command: Some(self.folder.command()),
             figures,
             metrics: report.metrics,
             test: report.test,

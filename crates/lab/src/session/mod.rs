@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use dp_core::ledger::Ledger;
 use serde_json::{Value, json};
 
-pub use command::{command, parse};
+pub use command::command;
 pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState, Settings,
 };
@@ -64,10 +64,10 @@ pub struct Session {
     elsewhere: Vec<String>,
 }
 
-/// The main of an experiment's binary.
+/// The main of a program that is one experiment.
 pub fn main<E: Experiment>() -> std::process::ExitCode {
     crate::backend::quiet_drivers();
-    crate::diagnostic::main(|| run::<E>(&parse::<E>()))
+    crate::diagnostic::main(|| run::<E>(&command::parse::<E>()))
 }
 
 /// Runs an experiment from its command line, or resumes a run of it.
@@ -125,7 +125,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
             let ledger = ledger(&folder, experiment.plan().is_some(), [])?;
             (folder, ledger)
         }
-        None => create(&place, &settings, &program::<E>())?,
+        None => create(&place, &settings)?,
     };
     let mut session = Session {
         folder,
@@ -235,11 +235,6 @@ fn load<E: Experiment>(
 
 fn default_place<E: Experiment>(settings: &E::Settings) -> PathBuf {
     RunFolder::unused(&Path::new("runs").join(E::NAME).join(settings.name()))
-}
-
-/// The program as its user calls it.
-fn program<E: Experiment>() -> String {
-    format!("cargo run --release --locked --bin {} --", E::NAME)
 }
 
 fn promise<'a, E: Experiment>(

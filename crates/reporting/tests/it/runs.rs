@@ -38,7 +38,7 @@ pub(crate) fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
         "training_seconds": 3222.8,
         "steps_per_second": 1.55,
         "test": {"reconstruction": score},
-        "command": "cargo run --release --locked --bin swae -- --dataset glyphs --epsilon 1 --seed 3 \
+        "command": "sliver swae --dataset glyphs --epsilon 1 --seed 3 \
                     --out runs/swae/a-name-that-is-long-enough-to-be-wider-than-a-telephone",
         "figures": [
             {"file": "samples.png", "caption": "Samples <b>bold</b>"},

@@ -1,14 +1,12 @@
-//! `devices`: which backends this build has, and which devices they find here.
+//! Which backends this build has, and which devices they find here.
 
-fn main() -> std::process::ExitCode {
-    lab::backend::quiet_drivers();
-    lab::diagnostic::main(|| {
-        list();
-        Ok(())
-    })
-}
+/// Which backends this build has, and which devices they find here.
+#[derive(Debug, clap::Parser)]
+#[command(name = "devices")]
+pub(crate) struct Arguments {}
 
-fn list() {
+/// Prints them, a line a device.
+pub(crate) fn list() {
     for listed in lab::backend::devices() {
         match listed.devices {
             None => println!(

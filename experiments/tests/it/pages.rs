@@ -1,19 +1,17 @@
-//! `report` as a person runs it: through the binary, on run folders.
+//! `report` as a person runs it: through the program, on run folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::program::{sliver, text};
 
 fn report(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_report"))
+    sliver("report")
         .current_dir(folder)
         .args(arguments)
         .output()
         .expect("the binary starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A run folder in miniature.

@@ -1,0 +1,90 @@
+//! The command line of the program: its help, its mistakes, and what documents show of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::text;
+
+fn sliver(words: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
+    let output = command.args(words).output().expect("the program starts");
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn each_subcommand_has_its_help_and_version() {
+    experiments::program::command().debug_assert();
+    let version = concat!(" ", env!("CARGO_PKG_VERSION"), "\n");
+    let (code, printed, _) = sliver(&["--version"]);
+    assert_eq!((code, &*printed), (Some(0), &*format!("sliver{version}")));
+    let (code, all, _) = sliver(&["--help"]);
+    assert_eq!(code, Some(0));
+    let mut count = 0;
+    for subcommand in experiments::program::command().get_subcommands() {
+        let name = subcommand.get_name();
+        let listed = all.lines().find(|l| l.trim().starts_with(name));
+        let listed = listed.unwrap_or_else(|| panic!("no {name} in {all}"));
+        assert!((20..100).contains(&listed.len()), "{listed}");
+        let (code, help, _) = sliver(&[name, "-h"]);
+        assert!(help.contains(&format!("Usage: sliver {name}")), "{help}");
+        assert_eq!(code, Some(0), "{name}");
+        let (code, printed, _) = sliver(&[name, "--version"]);
+        assert_eq!(code, Some(0), "{name}");
+        assert!(printed.ends_with(version), "{printed}");
+        count += 1;
+    }
+    assert_eq!(count, 17);
+}
+
+#[test]
+fn mistakes_are_answered_with_what_there_is() {
+    for (words, says) in [
+        (&["swea"][..], "similar subcommand exists: 'swae'"),
+        (&[], "Usage: sliver <COMMAND>"),
+        (
+            &["swae", "--record", "3"],
+            "similar argument exists: '--records'",
+        ),
+        (
+            &["flow", "--resume", "x", "--steps", "3"],
+            "Usage: sliver flow",
+        ),
+        (&["report"], "Usage: sliver report"),
+    ] {
+        let (code, _, message) = sliver(words);
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(says), "{message}");
+    }
+}
+
+/// The lines of the pages' blocks of code that call the program.
+fn shown(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && !name.starts_with('.') && !["target", "runs"].contains(&&*name) {
+            shown(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            let page = std::fs::read_to_string(&path).expect("a page");
+            let lines = page.lines().filter(|line| line.starts_with("sliver "));
+            found.extend(lines.map(String::from));
+        }
+    }
+}
+
+#[test]
+fn commands_that_pages_show_are_understood() {
+    let mut lines = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    shown(&root, &mut lines);
+    assert!(lines.len() >= 5, "{lines:?}");
+    for line in lines {
+        let words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
+        let parsed = experiments::program::command().try_get_matches_from(words);
+        assert!(parsed.is_ok(), "{line}: {}", parsed.expect_err("refused"));
+    }
+}
