@@ -173,8 +173,8 @@ fn the_libraries_bring_neither_tools_nor_backends() {
 /// What has no tensors is compiled without any: the accountant for anyone who wants it, and `just account` in under a
 /// minute from nothing.
 #[test]
-fn the_accountant_the_reports_and_the_tools_need_no_tensors() {
-    for package in ["dp-accountant", "reporting", "tools"] {
+fn the_accountant_data_the_reports_and_the_tools_need_no_tensors() {
+    for package in ["dp-accountant", "data", "reporting", "tools"] {
         let needs = compiled(&["--package", package], "normal,build");
         assert!((20..200).contains(&needs.len()), "{}", needs.len());
         for heavy in ["burn", "cubecl", "wgpu", "nalgebra ", "ndarray "] {
