@@ -153,11 +153,7 @@ impl Experiment for Distance {
         }
     }
 
-    fn load(
-        settings: &Settings,
-        _: &Arguments<Flags>,
-        _: &Chosen,
-    ) -> Result<Self, Failure> {
+    fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
         let [a, b] = [("a", &settings.a), ("b", &settings.b)];
         let files = [
             read(a.0, a.1, settings.side)?,
