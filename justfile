@@ -8,16 +8,16 @@ default:
 
 # Train the private autoencoder: `just run-swae`, `just run-swae mnist --preset paper`.
 run-swae dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- swae --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- swae {{dataset}} {{flags}}
 
 # Generate by a private flow: `just run-flow`, `just run-flow mnist --mechanism resampled --epsilon 10`.
 run-flow dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- flow --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- flow {{dataset}} {{flags}}
 
 # Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
 # mnist --release projections`.
 run-generator dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- generator --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- generator {{dataset}} {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
 export run *flags:
@@ -25,21 +25,21 @@ export run *flags:
 
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 run-fair task="classification" *flags="":
-    cargo run --release --locked --bin sliver -- fair --task {{task}} {{flags}}
+    cargo run --release --locked --bin sliver -- fair {{task}} {{flags}}
 
 # Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
 # `just run-ldp glyphs --input PRIVATISED.safetensors`.
 run-ldp dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- ldp --dataset {{dataset}} {{flags}}
+    cargo run --release --locked --bin sliver -- ldp {{dataset}} {{flags}}
 
 # Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
-    cargo run --release --locked --bin sliver -- circle --method {{method}} {{flags}}
+    cargo run --release --locked --bin sliver -- circle {{method}} {{flags}}
 
 # The private distance between two files (idx, CSV, NPY, image folders), and a test on it:
 # `just distance A.npy B.npy --radius 3 --epsilon 1 --test`; `just distance-figures` has no private data.
 distance a b *flags="":
-    cargo run --release --locked --bin sliver -- distance --a {{a}} --b {{b}} {{flags}}
+    cargo run --release --locked --bin sliver -- distance {{a}} {{b}} {{flags}}
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
 distance-figures out="runs/figures/distance" *flags="":
@@ -49,12 +49,12 @@ distance-figures out="runs/figures/distance" *flags="":
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).
 privatise input out *flags="":
-    cargo run --release --locked --bin sliver -- privatise --input {{input}} --out {{out}} {{flags}}
+    cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
 # --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
 run-adapt source="mnist" target="usps" *flags="":
-    cargo run --release --locked --bin sliver -- adapt --source {{source}} --target {{target}} {{flags}}
+    cargo run --release --locked --bin sliver -- adapt {{source}} {{target}} {{flags}}
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
@@ -161,5 +161,5 @@ gpu-check backend="wgpu":
     part just portability "{{ if backend == "wgpu" { "" } else { backend } }}"
     sliver cost --backend {{backend}} --only step --only device --only clipping
     if python3 -c "import torch" 2>/dev/null; then part python3 benches/python/sort.py; else echo "no torch: benches/python/sort.py is left out"; fi
-    sliver swae --dataset glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
+    sliver swae glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
     if [ -n "$failed" ]; then echo "failed:$failed" >&2; exit 1; fi

@@ -1,6 +1,6 @@
 //! Which backends this build has, and which devices they find here.
 
-/// Which backends this build has, and which devices they find here.
+/// List the backends of this build, and the devices that they find here.
 #[derive(Debug, clap::Parser)]
 #[command(name = "devices")]
 pub(crate) struct Arguments {}

@@ -1,5 +1,6 @@
 //! The program `sliver` and its subcommands.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
@@ -12,42 +13,96 @@ use crate::{privatise, swae};
 /// A subcommand: what it is given, and what it does with that.
 struct Subcommand {
     command: Command,
+    /// Flags whose values may come first and without them: `swae mnist` is `swae --dataset mnist`.
+    first: &'static [&'static str],
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
+
+/// Flags of an experiment that `-h` shows, beside those whose values come first; `--help` shows all.
+const SHORT: [&str; 12] = [
+    "preset",
+    "records",
+    "epsilon",
+    "delta",
+    "no_privacy",
+    "steps",
+    "seed",
+    "backend",
+    "out",
+    "run",
+    "resume",
+    "export",
+];
 
 fn parsed<A: FromArgMatches>(matches: &ArgMatches) -> A {
     A::from_arg_matches(matches).unwrap_or_else(|e| e.exit())
 }
 
-fn experiment<E: Experiment>() -> Subcommand {
+fn experiment<E: Experiment>(first: &'static [&'static str]) -> Subcommand {
     Subcommand {
-        command: session::command::<E>(),
+        command: session::command::<E>().mut_args(|arg| {
+            let name = arg.get_id().as_str();
+            let hidden = !SHORT.contains(&name) && !first.contains(&name);
+            arg.hide_short_help(hidden)
+        }),
+        first,
         run: |matches| session::run::<E>(&parsed(matches)),
     }
 }
 
 fn tool<A: CommandFactory>(run: fn(&ArgMatches) -> Result<(), Failure>) -> Subcommand {
-    let command = A::command();
-    Subcommand { command, run }
+    Subcommand {
+        command: A::command(),
+        first: &[],
+        run,
+    }
+}
+
+impl Subcommand {
+    fn first(self, first: &'static [&'static str]) -> Self {
+        Self { first, ..self }
+    }
+
+    /// Whether a flag of it may have this value, as far as its possible values tell.
+    fn takes(&self, flag: &str, value: &str) -> bool {
+        let mut flags = self.command.get_arguments();
+        let known = flags.find(|arg| arg.get_id() == flag);
+        let possible = known.map_or_else(Vec::new, |arg| arg.get_possible_values());
+        possible.is_empty() || possible.iter().any(|one| one.matches(value, false))
+    }
+
+    fn command(self) -> Command {
+        let name = format!("sliver {}", self.command.get_name());
+        let first = self
+            .first
+            .iter()
+            .map(|flag| format!(" [{}]", flag.to_uppercase()));
+        let command = self.command.display_name(&name);
+        match self.first {
+            [] => command,
+            _ => command.override_usage(format!("{name}{} [OPTIONS]", first.collect::<String>())),
+        }
+    }
 }
 
 /// What makes runs, and so the cells of a sweep.
 fn experiments() -> Vec<Subcommand> {
     vec![
-        experiment::<swae::Swae>(),
-        experiment::<flow::Flow>(),
-        experiment::<generator::Generate>(),
-        experiment::<fair::Fair>(),
-        experiment::<ldp::Ldp>(),
-        experiment::<circle::Circle>(),
-        experiment::<adapt::Adapt>(),
-        experiment::<distance::Distance>(),
+        experiment::<swae::Swae>(&["dataset"]),
+        experiment::<flow::Flow>(&["mechanism", "dataset"]),
+        experiment::<generator::Generate>(&["dataset"]),
+        experiment::<fair::Fair>(&["task"]),
+        experiment::<ldp::Ldp>(&["dataset"]),
+        experiment::<circle::Circle>(&["method"]),
+        experiment::<adapt::Adapt>(&["source", "target"]),
+        experiment::<distance::Distance>(&["a", "b"]),
     ]
 }
 
 fn tools() -> Vec<Subcommand> {
     vec![
-        tool::<privatise::Arguments>(|matches| privatise::run(&parsed(matches))),
+        tool::<privatise::Arguments>(|matches| privatise::run(&parsed(matches)))
+            .first(&["input", "out"]),
         tool::<export::Arguments>(|matches| export::run(&parsed(matches))),
         tool::<tools::sweep::Arguments>(|matches| sweep(&parsed(matches))),
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),
@@ -82,14 +137,46 @@ pub fn command() -> Command {
         .about("Private learning with sliced Wasserstein distances")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(all().map(|subcommand| subcommand.command))
+        .subcommands(all().map(Subcommand::command))
+}
+
+/// The words of a command line, with the flags of values that come first.
+fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let named = |s: &Subcommand| {
+        words
+            .get(1)
+            .is_some_and(|name| name == s.command.get_name())
+    };
+    let Some(subcommand) = all().find(named) else {
+        return words;
+    };
+    let (mut flags, mut at) = (subcommand.first.to_vec(), 2);
+    while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
+        let place = flags.iter().position(|flag| subcommand.takes(flag, &word));
+        let (false, Some(place)) = (word.starts_with('-'), place) else {
+            break;
+        };
+        words.insert(at, format!("--{}", flags.remove(place)).into());
+        at += 2;
+    }
+    words
+}
+
+/// What a command line says.
+///
+/// # Errors
+///
+/// What is wrong with it, or the help that it asks for.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, clap::Error> {
+    command().try_get_matches_from(with_flags(words))
 }
 
 /// The main of the program.
 pub fn main() -> ExitCode {
     lab::backend::quiet_drivers();
     diagnostic::main(|| {
-        let matches = command().get_matches();
+        let matches = parse(std::env::args_os()).unwrap_or_else(|e| e.exit());
         let given = matches.subcommand().and_then(|(name, matches)| {
             let named = all().find(|subcommand| subcommand.command.get_name() == name);
             Some((named?, matches))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
-/// The main of every binary: runs it and gives its exit code, having printed the diagnostic of a failure.
+/// The main of every program: runs it and gives its exit code, having printed the diagnostic of a failure.
 ///
 /// A reader may close its end of a pipe when it has seen enough, as `head` does. The process then ends without a word
 /// at the next line that it prints, with code 141, which is that of a program that SIGPIPE ended. It is not 0: a run
@@ -39,7 +39,7 @@ fn is_closed_pipe(message: &str) -> bool {
     })
 }
 
-/// A failure of a binary.
+/// A failure of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Bad input: exit code 2, nothing was started and nothing was overwritten.

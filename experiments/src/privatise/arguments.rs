@@ -14,7 +14,7 @@ use lab::session::{by_name, positive};
 
 use super::{Recipe, calibrated};
 
-/// Gives noise to each record of a data set by itself, once, and writes what may leave with what was promised.
+/// Give noise to each record of a data set by itself, once, and write what may leave with what was promised.
 #[derive(Debug, Parser)]
 #[command(name = "privatise")]
 pub struct Arguments {

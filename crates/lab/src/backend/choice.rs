@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::{Backend, Chosen, automatic, cpu, describe, list, name, ndarray, not_built};
 use crate::diagnostic::Failure;
 
-/// `--backend NAME`, or `NAME:DEVICE` with the device by its number in `just devices` or by a part of
+/// `--backend NAME`, or `NAME:DEVICE` with the device by its number in `sliver devices` or by a part of
 /// its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {

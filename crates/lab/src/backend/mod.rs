@@ -12,7 +12,7 @@ pub use quiet::quiet_drivers;
 
 use crate::diagnostic::Failure;
 
-/// The backends that a binary can be asked for.
+/// The backends that a program can be asked for.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
