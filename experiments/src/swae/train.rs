@@ -13,7 +13,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
     Session, Training, Used, Wording, judge_again,
 };
-use model::swae::{Swae as Network, SwaeConfig, framework_initialisation};
+use model::swae::{Swae as Network, SwaeConfig};
 use private_training::{Gradients, StepLosses};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -27,7 +27,7 @@ use super::evaluate::Evaluator;
 use super::plan::{MARGINALS, MOMENTS, plan};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
-use super::settings::{Flags, Initialisation, Settings};
+use super::settings::{Flags, Settings};
 use super::start;
 
 /// Interim evaluations on public test records during a run.
@@ -109,10 +109,7 @@ impl Experiment for Swae {
             latent: settings.latent,
             classes: if settings.conditional { classes } else { 0 },
         };
-        let mut network = config.init(&mut public, &chosen.device);
-        if settings.initialisation == Initialisation::Framework {
-            network = framework_initialisation(network, &mut public);
-        }
+        let network = config.init(&mut public, &chosen.device);
         let mut gradients = Gradients::new(settings.objective()?);
         *gradients.public() = public;
         let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
