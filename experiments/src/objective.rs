@@ -3,17 +3,6 @@
 use lab::diagnostic::Failure;
 use lab::session::bounded;
 use private_training::TrainingError;
-use serde::{Deserialize, Serialize};
-
-/// How slices are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Frame {
-    /// Independent directions.
-    Iid,
-    /// A tight frame: a smaller sensitivity.
-    Tight,
-}
 
 /// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
 ///

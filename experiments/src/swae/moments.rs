@@ -80,10 +80,6 @@ pub(crate) fn class_latents(
     if !settings.conditional {
         return Ok(None);
     }
-    if !settings.class_moments {
-        let prior = ClassLatents::prior(sizes, latent, radius);
-        return prior.map(Some).map_err(Failure::failed);
-    }
     let released = released()?;
     // Marginals need the Gaussian as it is; samples of Gaussians alone are those of every run before.
     let deviation = match settings.releases_marginals() {

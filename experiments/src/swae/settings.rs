@@ -6,10 +6,10 @@ use lab::diagnostic::Failure;
 use lab::session::{
     self, Arguments, Ends, bounded, budget_name, by_name, positive, text_in, within,
 };
-use private_training::{Clipping, Loss, Objective, Penalty};
+use private_training::{Clipping, Loss, Objective, Penalty, Prior};
 use serde::{Deserialize, Serialize};
 
-use crate::objective::{Frame, refused, weight};
+use crate::objective::{refused, weight};
 
 use super::report::Judging;
 use super::start;
@@ -36,16 +36,6 @@ impl PresetName {
     }
 }
 
-/// How the prior, uniform in the unit ball, enters a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Prior {
-    /// By the exact quantile function of its projections, the same in every slice.
-    Exact,
-    /// By a fresh sample of as many points as the group has records, as Rodriguez-Vitores et al. have it.
-    Sample,
-}
-
 /// What a conditional model is sampled by, after its training.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -57,17 +47,6 @@ pub enum SampledBy {
     Marginals,
 }
 
-/// How the weights start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Initialisation {
-    /// He's, zero biases, and pixels that start dark.
-    #[default]
-    He,
-    /// Uniform as frameworks have it: latents collapse at the start.
-    Framework,
-}
-
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
     common {
@@ -77,9 +56,6 @@ lab::settings! {
     preset {
         /// Labels at the decoder.
         conditional: bool,
-        /// Whether a conditional model samples from released class moments, or from the prior.
-        #[setting(default = "yes")]
-        class_moments: bool,
     }
     flags {
         /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
@@ -100,16 +76,6 @@ lab::settings! {
         clip_jacobian: f64,
         /// C: norm of record reconstruction gradients.
         clip_reconstruction: f64,
-        /// Slices drawn independently, or as a tight frame (a smaller sensitivity).
-        #[flag(value_enum)]
-        frame: Frame,
-        /// The prior by its `exact` quantiles, or by a `sample` a step as Rodriguez-Vitores et al. (2025) do.
-        #[flag(value_parser = by_name::<Prior>)]
-        prior: Prior,
-        /// How the weights start.
-        #[flag(value_enum)]
-        #[setting(default)]
-        initialisation: Initialisation,
         /// Steps of 100 drawn records that the weights start from: `--start-from public` alone.
         #[setting(default = "public_steps")]
         public_steps: u64,
@@ -156,17 +122,10 @@ lab::settings! {
         /// The opposite of --conditional: the form of Rodriguez-Vitores et al. (2025).
         #[arg(long)]
         unconditional: bool,
-        /// Sample a conditional model from the prior instead of released class moments.
-        #[arg(long)]
-        prior_samples: bool,
         /// How the run is judged.
         #[command(flatten)]
         judging: Judging,
     }
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn public_steps() -> u64 {
@@ -203,7 +162,7 @@ impl Settings {
 
     /// Whether class moments are released after the training.
     pub fn releases_moments(&self) -> bool {
-        self.conditional && self.class_moments
+        self.conditional
     }
 
     /// Whether marginals are released after the moments.
@@ -237,7 +196,7 @@ impl Settings {
 
     fn check_marginals(&self) -> Result<(), Failure> {
         let holds = !self.releases_marginals() || self.releases_moments();
-        let bound = "moments without --conditional, or with --prior-samples";
+        let bound = "moments without --conditional";
         bounded("sampler", "marginals", holds, bound)?;
         within(
             "marginals-share",
@@ -264,19 +223,12 @@ impl Settings {
         let loss = Loss::binary_cross_entropy_with_logits()
             .weight(loss_weight)
             .clip(self.clip_reconstruction);
-        let prior = match self.prior {
-            Prior::Exact => private_training::Prior::UniformBall,
-            Prior::Sample => private_training::Prior::UniformBallSample,
-        };
-        let penalty = Penalty::to(prior).weight(penalty_weight).clip(Clipping {
+        let penalty = Penalty::to(Prior::UniformBall).weight(penalty_weight);
+        let penalty = penalty.slices(self.slices).clip(Clipping {
             activation: self.clip_activation,
             jacobian: self.clip_jacobian,
             mode: self.clip,
         });
-        let penalty = match self.frame {
-            Frame::Tight => penalty.slices(self.slices),
-            Frame::Iid => penalty.independent_slices(self.slices),
-        };
         let objective = Objective::of([loss]).penalty(penalty);
         objective
             .check()
@@ -297,7 +249,6 @@ impl session::Settings for Settings {
             settings.records = arguments.common.records;
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
-        settings.class_moments &= !own.prior_samples;
         settings.check_unused(own)?;
         settings.start_from = start::resolve(&settings, own.public_steps.is_some())?;
         let suited = settings.variation();
@@ -327,7 +278,7 @@ impl session::Settings for Settings {
         let latent = self.latent;
         let holds = (1..=128).contains(&latent);
         bounded("latent", latent, holds, "between 1 and 128")?;
-        let holds = self.slices > 0 && (self.frame == Frame::Iid || self.slices >= latent);
+        let holds = self.slices >= latent;
         let bound = format!("at least the latent dimension, {latent}, for a tight frame");
         bounded("slices", self.slices, holds, &bound)?;
         let decay = self.ema.unwrap_or(0.0);

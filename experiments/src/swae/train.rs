@@ -14,7 +14,7 @@ use lab::session::{
     Session, Used, Wording, announcement, judge_again, load_weights, save_weights,
     start as started, take_step,
 };
-use model::swae::{Swae as Network, SwaeConfig, framework_initialisation};
+use model::swae::{Swae as Network, SwaeConfig};
 use private_training::{StepLosses, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -28,7 +28,7 @@ use super::evaluate::Evaluator;
 use super::plan::{MARGINALS, MOMENTS, plan};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
-use super::settings::{Flags, Initialisation, Settings};
+use super::settings::{Flags, Settings};
 use super::start;
 
 /// Interim evaluations on public test records during a run.
@@ -113,10 +113,7 @@ impl Experiment for Swae {
             latent: settings.latent,
             classes: if settings.conditional { classes } else { 0 },
         };
-        let mut network = config.init(&mut public, &chosen.device);
-        if settings.initialisation == Initialisation::Framework {
-            network = framework_initialisation(network, &mut public);
-        }
+        let network = config.init(&mut public, &chosen.device);
         let config = TrainingConfig::new(settings.objective()?)
             .learning_rate(settings.learning_rate)
             .average(settings.ema)

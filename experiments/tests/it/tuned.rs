@@ -278,10 +278,6 @@ fn what_is_not_public_or_has_no_use_is_refused() {
             "--sampler marginals: it must be moments",
         ),
         (
-            "--sampler marginals --prior-samples".into(),
-            "--sampler marginals: it must be moments",
-        ),
-        (
             "--start-from public --resume x".into(),
             "cannot be used with",
         ),

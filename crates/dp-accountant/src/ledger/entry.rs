@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Event, Neighbours};
 
-/// One line of the ledger. A field that is not known is refused: it may say that less is promised.
+/// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LedgerEntry {
     /// What was released, as the accountants read it.
     pub event: Event,
@@ -24,6 +23,18 @@ pub struct LedgerEntry {
     /// False where the noise came from a known seed, so that nothing was private.
     #[serde(default = "yes")]
     pub secret_noise: bool,
+}
+
+/// A field of lines that earlier programs wrote, whose sensitivity may fail.
+#[derive(Deserialize)]
+struct MayFail {
+    #[serde(default)]
+    failure_probability: f64,
+}
+
+/// Whether a line says that its sensitivity may fail: no event tells what it costs.
+pub(super) fn may_fail(line: &str) -> bool {
+    serde_json::from_str(line).is_ok_and(|line: MayFail| line.failure_probability != 0.0)
 }
 
 fn once() -> u64 {

@@ -48,6 +48,8 @@ use crate::accounting::{AccountingError, Event, Result as Accounted, replay};
 /// let entries = Entries::parse(line)?;
 /// let epsilon = FdpAccountant::default().epsilon(&entries.event()?, 1e-5)?;
 /// assert!((0.9..1.0).contains(&epsilon), "{epsilon}");
+/// // What earlier programs wrote of a sensitivity that is no bound is refused.
+/// assert!(Entries::parse(&line.replace("1,", r#"1,"failure_probability":1.0,"#)).is_err());
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -72,6 +74,12 @@ impl Entries {
                 continue;
             }
             match serde_json::from_str(line) {
+                Ok(_) if entry::may_fail(line) => {
+                    return Err(AccountingError::Ledger {
+                        line: index + 1,
+                        reason: "its sensitivity may fail, and nothing is promised of it".into(),
+                    });
+                }
                 Ok(entry) => found.entries.push(entry),
                 Err(error) if error.is_eof() => found.torn.push(index + 1),
                 Err(error) => {

@@ -5,12 +5,10 @@
 
 mod architecture;
 mod cells;
-mod initialisation;
 mod moments;
 mod shrinkage;
 
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
 pub use cells::Cell;
-pub use initialisation::framework_initialisation;
 pub use moments::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 pub use shrinkage::{denoised, shrunk_towards};

@@ -8,8 +8,6 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use swd::UniformBall;
-
 use super::cells::Cell;
 use super::shrinkage::denoised;
 use private_training::TrainingError;
@@ -106,21 +104,15 @@ pub fn labelled_moments(classes: &[Vec<f32>], latent: usize, radius: f64) -> Vec
     classes.iter().flat_map(of_class).collect()
 }
 
-/// The latents of one class.
-#[derive(Debug, Clone)]
-enum LatentDistribution {
-    /// Mean, and a factor `A` with `A A^T` the covariance.
-    Gaussian(DVector<f64>, DMatrix<f64>),
-    /// Uniform in the unit ball, to which each class was matched.
-    Prior(UniformBall),
-}
+/// A mean, and a factor `A` with `A A^T` the covariance.
+type Gaussian = (DVector<f64>, DMatrix<f64>);
 
-/// A distribution in latent space for each class: a Gaussian from released sums, or the prior.
+/// A Gaussian in latent space for each class, from released sums.
 #[derive(Debug, Clone)]
 pub struct ClassLatents {
     latent: usize,
     radius: f64,
-    classes: Vec<Option<LatentDistribution>>,
+    classes: Vec<Option<Gaussian>>,
 }
 
 impl ClassLatents {
@@ -209,8 +201,7 @@ impl ClassLatents {
         let of_cell = |((sums, &size), cell): ((&[f64], &f64), &Cell)| {
             (size >= 1.0).then(|| {
                 let (mean, covariance) = central(&sums[1..], size, latent);
-                let (mean, factor) = cell.told(&mean, &covariance, size, deviation);
-                LatentDistribution::Gaussian(mean, factor)
+                cell.told(&mean, &covariance, size, deviation)
             })
         };
         let classes = released.chunks_exact(each).zip(&sizes).zip(cells);
@@ -222,30 +213,10 @@ impl ClassLatents {
         Ok((latents, sizes))
     }
 
-    /// The prior for every class that has records: nothing private is needed.
-    ///
-    /// # Errors
-    ///
-    /// Passes on what [`UniformBall`] refuses.
-    pub fn prior(sizes: &[usize], latent: usize, radius: f64) -> Result<Self, TrainingError> {
-        let mut classes = Vec::with_capacity(sizes.len());
-        for &size in sizes {
-            let distribution = LatentDistribution::Prior(UniformBall::new(latent)?);
-            classes.push((size > 0).then_some(distribution));
-        }
-        Ok(Self {
-            latent,
-            radius,
-            classes,
-        })
-    }
-
     /// `count` latents of one class, `[count, d]`, inside the ball of radius `M`.
     pub fn sample(&self, class: usize, count: usize, rng: &mut impl Rng) -> Vec<f32> {
-        let (mean, factor) = match self.classes.get(class) {
-            Some(Some(LatentDistribution::Gaussian(mean, factor))) => (mean, factor),
-            Some(Some(LatentDistribution::Prior(ball))) => return ball.sample(count, rng),
-            _ => return vec![0.0; count * self.latent],
+        let Some(Some((mean, factor))) = self.classes.get(class) else {
+            return vec![0.0; count * self.latent];
         };
         let mut samples = Vec::with_capacity(count * self.latent);
         for _ in 0..count {
@@ -265,7 +236,7 @@ impl ClassLatents {
     /// `A = C_0^-1/2 (C_0^1/2 C C_0^1/2)^1/2 C_0^-1/2`. As they are where the class has no Gaussian.
     pub fn carry(&self, class: usize, rows: &mut [f32]) {
         let d = self.latent;
-        let Some(Some(LatentDistribution::Gaussian(mean, factor))) = self.classes.get(class) else {
+        let Some(Some((mean, factor))) = self.classes.get(class) else {
             return;
         };
         let n = (rows.len() / d).max(1) as f64;
@@ -292,23 +263,17 @@ impl ClassLatents {
     /// Mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one
     /// class, if it has a Gaussian: public, such as for bins around it.
     pub fn gaussian(&self, class: usize) -> Option<(&[f64], &[f64])> {
-        match self.classes.get(class)?.as_ref()? {
-            LatentDistribution::Gaussian(mean, factor) => {
-                Some((mean.as_slice(), factor.as_slice()))
-            }
-            LatentDistribution::Prior(_) => None,
-        }
+        let (mean, factor) = self.classes.get(class)?.as_ref()?;
+        Some((mean.as_slice(), factor.as_slice()))
     }
 
     /// The same latents times `factor`.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         self.radius *= factor;
-        for class in self.classes.iter_mut().flatten() {
-            if let LatentDistribution::Gaussian(mean, root) = class {
-                *mean *= factor;
-                *root *= factor;
-            }
+        for (mean, root) in self.classes.iter_mut().flatten() {
+            *mean *= factor;
+            *root *= factor;
         }
         self
     }
@@ -361,13 +326,7 @@ fn central(sums: &[f64], size: f64, latent: usize) -> (DVector<f64>, DMatrix<f64
 }
 
 /// Mean, and a factor `A` with `A A^T` the covariance.
-fn gaussian(
-    sums: &[f64],
-    size: f64,
-    latent: usize,
-    radius: f64,
-    deviation: f64,
-) -> LatentDistribution {
+fn gaussian(sums: &[f64], size: f64, latent: usize, radius: f64, deviation: f64) -> Gaussian {
     let (mut mean, covariance) = central(sums, size, latent);
     if mean.norm() > radius {
         mean *= radius / mean.norm();
@@ -384,7 +343,7 @@ fn gaussian(
             *entry *= deviation;
         }
     }
-    LatentDistribution::Gaussian(mean, factor)
+    (mean, factor)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::diagnostic::Failure;
 
 /// One line of `ledger.jsonl`, as `dp_accountant::ledger` writes it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Line {
     event: Value,
     count: u64,
@@ -20,6 +19,9 @@ struct Line {
     sensitivity: Option<f64>,
     #[serde(default)]
     deviation: Option<f64>,
+    /// Of earlier programs: the sensitivity may fail.
+    #[serde(default)]
+    failure_probability: f64,
     #[serde(default = "yes")]
     secret_noise: bool,
 }
@@ -92,6 +94,15 @@ impl LedgerSummary {
             let number = index + 1;
             let mut source = serde_json::Deserializer::from_str(text);
             match serde_path_to_error::deserialize::<_, Line>(&mut source) {
+                Ok(line) if line.failure_probability != 0.0 => {
+                    return Err(Failure::input(
+                        format!(
+                            "{}: line {number}: its sensitivity may fail",
+                            path.display()
+                        ),
+                        "nothing is promised of such a run: leave it out",
+                    ));
+                }
                 Ok(line) => summary.add(number, line),
                 Err(error) if error.inner().is_eof() => summary.torn.push(number),
                 Err(error) => return Err(at(path, &format!("line {number}: "), &error)),

@@ -20,8 +20,6 @@ use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
 use swd::{Particles, Slices};
 
-use crate::objective::Frame;
-
 use super::settings::Mechanism;
 use super::train::Flow;
 
@@ -208,11 +206,7 @@ impl Flow {
 
     fn slices(&mut self) -> Result<Slices, Failure> {
         let (d, k) = (self.groups.dim, self.settings.flow_slices());
-        match self.settings.frame {
-            Frame::Tight => Slices::tight(d, k, &mut self.public),
-            Frame::Iid => Slices::iid(d, k, &mut self.public),
-        }
-        .map_err(Failure::failed)
+        Slices::tight(d, k, &mut self.public).map_err(Failure::failed)
     }
 
     /// Labels of particles that stand group after group.

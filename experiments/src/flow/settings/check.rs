@@ -3,7 +3,6 @@
 use lab::diagnostic::Failure;
 use lab::session::{bounded, positive};
 
-use crate::objective::Frame;
 use crate::records::{COSINES, SHAPES};
 
 use super::{Mechanism, Part, Settings, Start};
@@ -62,8 +61,7 @@ impl Settings {
         let epochs = self.public_epochs;
         bounded("public-epochs", epochs, epochs > 0, "at least 1")?;
         let slices = self.flow_slices();
-        let framed = self.frame == Frame::Iid || slices >= latent;
-        let holds = !self.mechanism.moves() || (slices > 0 && framed);
+        let holds = !self.mechanism.moves() || slices >= latent;
         let bound = format!("at least the latent dimension, {latent}, for a tight frame");
         bounded("slices", slices, holds, &bound)?;
         let some = self.slices_per_step.unwrap_or(1);

@@ -8,7 +8,6 @@ use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
-use crate::objective::Frame;
 use crate::records::{COSINES, SHAPES, drawn};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
@@ -71,9 +70,6 @@ lab::settings! {
         /// `mixture` are cut in it.
         #[setting(default)]
         moments_share: f64,
-        /// Slices drawn independently, or as a tight frame.
-        #[flag(value_enum)]
-        frame: Frame,
         /// h: the step of the flow.
         step_size: f64,
         /// The last step's size as a share of the first; it falls along a line. `fixed` and `marginals`

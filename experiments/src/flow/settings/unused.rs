@@ -93,7 +93,7 @@ pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
 }
 
 /// Flags that some mechanisms alone use, whether they are given, and those mechanisms.
-fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 16] {
+fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechanism]); 15] {
     let (own, common) = (&arguments.own, &arguments.common);
     [
         ("epsilon", common.epsilon.is_some(), PRIVATE),
@@ -107,7 +107,6 @@ fn flags(arguments: &Arguments<Flags>) -> [(&'static str, bool, &'static [Mechan
         ("cells", own.cells.is_some(), &[Mixture]),
         ("start", own.start.is_some(), &[Marginals]),
         ("bins", own.bins.is_some(), &[Marginals]),
-        ("frame", own.frame.is_some(), STEPPING),
         ("step-size", own.step_size.is_some(), FLOWS),
         ("final-step", own.final_step.is_some(), STORED),
         ("diffusion", own.diffusion.is_some(), FLOWS),
