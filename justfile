@@ -101,7 +101,7 @@ test *filter:
     exit $status
 
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
-# fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz weights 600 --features tensors` compiles burn again.
+# fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.
 fuzz parser seconds="60" *flags="":
     cargo run --release --locked --quiet -p fuzz-targets --bin seeds -- {{parser}} fuzz/corpus/{{parser}}
     cargo fuzz run --fuzz-dir fuzz --sanitizer none --target-dir "$CARGO_TARGET_DIR/fuzz" {{flags}} {{parser}} -- \

@@ -8,10 +8,10 @@
 //! Source: Becker and Kohavi (1996), UCI Machine Learning Repository. "Learning with differentially
 //! private sliced Wasserstein gradients" uses it in remark C.3.
 
-use crate::catalogue::{ADULT, ADULT_MIRRORS};
-use crate::fetch::{SearchPath, fetch};
+use crate::dataset::Fetched;
+use crate::error::{check_count, empty};
 use crate::table::{CsvTable, Missing, Schema};
-use crate::{DataError, GroupedTable, LoadOptions, PinnedFile, Progress};
+use crate::{DataError, GroupedTable, LoadOptions};
 
 /// The schema of the published files.
 pub const SCHEMA: &str = include_str!("../../../assets/schemas/adult.toml");
@@ -32,7 +32,7 @@ pub struct Adult {
 /// The schema of the published files, with `sex` or `race` as the sensitive attribute.
 ///
 /// # Errors
-/// [`TableError::Schema`](crate::TableError::Schema) for another attribute.
+/// [`DataError::Request`] for another attribute.
 pub fn schema(sensitive: &str) -> Result<Schema, DataError> {
     Schema::parse("adult.toml", SCHEMA)?.with_sensitive(sensitive)
 }
@@ -44,7 +44,7 @@ pub fn schema(sensitive: &str) -> Result<Schema, DataError> {
 /// [`Missing::Refuse`] there is always an error.
 ///
 /// # Errors
-/// As [`schema`], [`crate::fetch::fetch`] and [`Schema::decode`]; [`DataError::Records`] when more
+/// As [`schema`], [`crate::fetch::fetch`] and [`Schema::decode`]; [`DataError::Request`] when more
 /// records are asked for than there are.
 pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<Adult, DataError> {
     let schema = schema(sensitive)?;
@@ -52,35 +52,20 @@ pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<
         Missing::Level => schema,
         rule => schema.with_missing(rule),
     };
-    let progress = |event: &Progress| {
-        if let Some(listener) = &options.progress {
-            listener(event);
-        }
+    let files = options.fetch("adult", false)?;
+    let [train, test] = files.as_slice() else {
+        return Err(empty("the catalogue", "file"));
     };
-    let search = SearchPath::from_environment(options.data_dir.as_deref());
-    let mirrors = match &options.mirrors {
-        Some(mirrors) => mirrors.clone(),
-        None => ADULT_MIRRORS.iter().map(ToString::to_string).collect(),
+    let read = |(name, bytes): &Fetched, count: Option<usize>| {
+        let CsvTable { table, sha256, .. } = schema.decode(name, bytes)?;
+        let Some(count) = count else {
+            return Ok((table, sha256));
+        };
+        check_count(name, count, table.len())?;
+        Ok((table.select(&(0..count).collect::<Vec<_>>())?, sha256))
     };
-    let fetch = |file| fetch(file, &search, &mirrors, &progress);
-    let (train, test) = (fetch(&ADULT.train)?, fetch(&ADULT.test)?);
-    let read = |file: &PinnedFile, bytes: &[u8], count: Option<usize>| {
-        let CsvTable { table, sha256, .. } =
-            schema.decode(&format!("adult/{}", file.name), bytes)?;
-        match count {
-            None => Ok((table, sha256)),
-            Some(count) if (1..=table.len()).contains(&count) => {
-                Ok((table.select(&(0..count).collect::<Vec<_>>())?, sha256))
-            }
-            Some(found) => Err(DataError::Records {
-                what: file.name.to_string(),
-                found,
-                max: table.len(),
-            }),
-        }
-    };
-    let (train, train_sum) = read(&ADULT.train, &train, options.train)?;
-    let (test, test_sum) = read(&ADULT.test, &test, options.test)?;
+    let (train, train_sum) = read(train, options.train)?;
+    let (test, test_sum) = read(test, options.test)?;
     Ok(Adult {
         train,
         test,

@@ -16,6 +16,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use crate::DataError;
+use crate::error::{check_count, number};
 use crate::table::{GroupedTable, Labels};
 
 /// What to simulate; by default what Rodriguez-Vitores et al. (2025, arXiv 2502.01701) simulate.
@@ -67,8 +68,7 @@ pub struct Biased {
 /// the same.
 ///
 /// # Errors
-/// [`DataError::Records`] for a number of records out of range; [`DataError::Number`] unless p is in
-/// [0, 1], variances are finite and not negative, d_core is even and at least 2, d_sp at least 1, and
+/// [`DataError::Request`] for a number of records out of range, and unless p is in [0, 1], variances are finite and not negative, d_core is even and at least 2, d_sp at least 1, and
 /// both at most 4096.
 pub fn simulate<R: Rng + ?Sized>(
     config: &BiasedConfig,
@@ -110,7 +110,7 @@ impl Biased {
     /// Two classes, Y (appendix C.3).
     ///
     /// # Errors
-    /// [`DataError::Empty`] when a group has no record, as may be with very few.
+    /// [`DataError::Request`] when a group has no record, as may be with very few.
     pub fn classification(&self) -> Result<GroupedTable, DataError> {
         self.table(Labels::Classes {
             count: 2,
@@ -197,20 +197,9 @@ fn check(config: &BiasedConfig) -> Result<(), DataError> {
         ),
     ] {
         if !good {
-            return Err(DataError::Number {
-                what,
-                found,
-                expected,
-            });
+            return Err(number(what, found, expected));
         }
     }
     let max = MAX_VALUES / (core + spurious);
-    if !(1..=max).contains(&config.records) {
-        return Err(DataError::Records {
-            what: "simulated records".into(),
-            found: config.records,
-            max,
-        });
-    }
-    Ok(())
+    check_count("simulated records", config.records, max)
 }

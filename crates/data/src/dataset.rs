@@ -2,7 +2,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::catalogue::{FASHION_MNIST, Files, MNIST, Pair, Published, USPS};
+use crate::catalogue::{files, mirrors};
+use crate::error::empty;
 use crate::fetch::{SearchPath, fetch};
 use crate::{DataError, Glyphs, LabelledImages, PinnedFile, Progress, ProgressFn, idx, usps};
 
@@ -48,9 +49,11 @@ impl FromStr for DatasetKind {
         Self::ALL
             .into_iter()
             .find(|kind| kind.name() == name)
-            .ok_or_else(|| DataError::UnknownDataset {
-                found: name.into(),
-                expected: Self::ALL.map(Self::name).join(", "),
+            .ok_or_else(|| {
+                let expected = Self::ALL.map(Self::name).join(", ");
+                DataError::Request(format!(
+                    "unknown data set '{name}': expected one of {expected}"
+                ))
             })
     }
 }
@@ -99,23 +102,47 @@ pub struct Dataset {
     pub test: LabelledImages,
 }
 
+impl LoadOptions {
+    pub(crate) fn show(&self, event: &Progress) {
+        if let Some(listener) = &self.progress {
+            listener(event);
+        }
+    }
+
+    /// The files of a data set, those to train on and then those to test with, or the latter alone, each with its bytes.
+    pub(crate) fn fetch(&self, set: &str, test_alone: bool) -> Result<Vec<Fetched>, DataError> {
+        let search = SearchPath::from_environment(self.data_dir.as_deref());
+        let mirrors = self.mirrors.clone().unwrap_or_else(|| mirrors(set));
+        let mut files = files(set);
+        if test_alone {
+            files.drain(..files.len() / 2);
+        }
+        let fetch = |file: PinnedFile| {
+            let bytes = fetch(&file, &search, &mirrors, &|event| self.show(event))?;
+            Ok((format!("{}/{}", file.folder, file.name), bytes))
+        };
+        files.into_iter().map(fetch).collect()
+    }
+}
+
+/// The name of a file, and its bytes.
+pub(crate) type Fetched = (String, Vec<u8>);
+
 impl Dataset {
     /// Loads a data set: draws it, finds it on this machine, or downloads it.
     ///
     /// # Errors
-    /// [`DataError::Records`] when a split has 0 records or more than there are; for files, what
+    /// [`DataError::Request`] when a split has 0 records or more than there are; for files, what
     /// [`crate::fetch::fetch`] and [`crate::idx`] refuse.
     pub fn load(kind: DatasetKind, options: &LoadOptions) -> Result<Self, DataError> {
-        let progress = |event: &Progress| {
-            if let Some(listener) = &options.progress {
-                listener(event);
-            }
-        };
         let (train, test) = match kind {
-            DatasetKind::Glyphs => drawn(options, &progress)?,
-            DatasetKind::Mnist => read(&MNIST, options, &progress)?,
-            DatasetKind::FashionMnist => read(&FASHION_MNIST, options, &progress)?,
-            DatasetKind::Usps => read(&USPS, options, &progress)?,
+            DatasetKind::Glyphs => drawn(options)?,
+            _ => {
+                // All files first: one that is missing is known before any time goes into decoding.
+                let files = options.fetch(kind.name(), false)?;
+                let (train, test) = files.split_at(files.len() / 2);
+                (decode(train, options.train)?, decode(test, options.test)?)
+            }
         };
         Ok(Self {
             kind,
@@ -133,27 +160,17 @@ impl Dataset {
         kind: DatasetKind,
         options: &LoadOptions,
     ) -> Result<LabelledImages, DataError> {
-        let progress = |event: &Progress| {
-            if let Some(listener) = &options.progress {
-                listener(event);
-            }
-        };
         match kind {
             DatasetKind::Glyphs => {
                 let count = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
                 Glyphs::test(options.seed).draw(count, &|_| {})
             }
-            DatasetKind::Mnist => read_test(&MNIST, options, &progress),
-            DatasetKind::FashionMnist => read_test(&FASHION_MNIST, options, &progress),
-            DatasetKind::Usps => read_test(&USPS, options, &progress),
+            _ => decode(&options.fetch(kind.name(), true)?, options.test),
         }
     }
 }
 
-fn drawn(
-    options: &LoadOptions,
-    progress: &dyn Fn(&Progress),
-) -> Result<(LabelledImages, LabelledImages), DataError> {
+fn drawn(options: &LoadOptions) -> Result<(LabelledImages, LabelledImages), DataError> {
     let train = options.train.unwrap_or(Glyphs::DEFAULT_TRAIN);
     let test = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
     // Both numbers are checked before any time goes into drawing.
@@ -162,10 +179,8 @@ fn drawn(
     let total = train + test;
     let draw = |glyphs: Glyphs, count, before| {
         glyphs.draw(count, &|done| {
-            progress(&Progress::Drawing {
-                done: before + done,
-                total,
-            });
+            let done = before + done;
+            options.show(&Progress::Drawing { done, total });
         })
     };
     Ok((
@@ -174,106 +189,19 @@ fn drawn(
     ))
 }
 
-fn read(
-    published: &Published,
-    options: &LoadOptions,
-    progress: &dyn Fn(&Progress),
-) -> Result<(LabelledImages, LabelledImages), DataError> {
-    let fetched = |split| Fetched::of(published, split, options, progress);
-    // All files first: one that is missing is known before any time goes into decoding.
-    let (train, test) = (fetched(Split::Train)?, fetched(Split::Test)?);
-    Ok((train.decode(options.train)?, test.decode(options.test)?))
-}
-
-fn read_test(
-    published: &Published,
-    options: &LoadOptions,
-    progress: &dyn Fn(&Progress),
-) -> Result<LabelledImages, DataError> {
-    Fetched::of(published, Split::Test, options, progress)?.decode(options.test)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Split {
-    Train,
-    Test,
-}
-
-/// The files of a split, each with its bytes.
-enum Fetched<'a> {
-    Idx {
-        images: (&'a PinnedFile, Vec<u8>),
-        labels: (&'a PinnedFile, Vec<u8>),
-    },
-    Usps(&'a PinnedFile, Vec<u8>),
-}
-
-impl<'a> Fetched<'a> {
-    fn of(
-        published: &'a Published,
-        split: Split,
-        options: &LoadOptions,
-        progress: &dyn Fn(&Progress),
-    ) -> Result<Self, DataError> {
-        let search = SearchPath::from_environment(options.data_dir.as_deref());
-        let mirrors = match &options.mirrors {
-            Some(mirrors) => mirrors.clone(),
-            None => published.mirrors.iter().map(ToString::to_string).collect(),
-        };
-        let fetch = |file| fetch(file, &search, &mirrors, progress);
-        match &published.files {
-            Files::Idx {
-                train_images,
-                train_labels,
-                test_images,
-                test_labels,
-            } => {
-                let (images, labels) = match split {
-                    Split::Train => (train_images, train_labels),
-                    Split::Test => (test_images, test_labels),
-                };
-                Ok(Self::Idx {
-                    images: (images, fetch(images)?),
-                    labels: (labels, fetch(labels)?),
-                })
-            }
-            Files::Usps(Pair { train, test }) => {
-                let file = if split == Split::Train { train } else { test };
-                Ok(Self::Usps(file, fetch(file)?))
-            }
+/// The first `count` records of a split, or all: of idx files of images and of labels, or of one of USPS.
+fn decode(files: &[Fetched], count: Option<usize>) -> Result<LabelledImages, DataError> {
+    let mut records = match files {
+        [(images, pixels), (labels, classes)] => {
+            let decoded = idx::decode_images(images, &pixels[..])?;
+            let classes = idx::decode_labels(labels, &classes[..])?;
+            LabelledImages::from_idx(images, decoded, labels, classes)?
         }
-    }
-
-    /// The first `count` records, or all.
-    fn decode(&self, count: Option<usize>) -> Result<LabelledImages, DataError> {
-        let records = match self {
-            Self::Idx { images, labels } => decode((images.0, &images.1), (labels.0, &labels.1))?,
-            Self::Usps(file, bytes) => usps::decode(&name(file), bytes, Glyphs::SIDE)?,
-        };
-        first(records, count)
-    }
-}
-
-fn first(mut records: LabelledImages, count: Option<usize>) -> Result<LabelledImages, DataError> {
+        [(name, bytes)] => usps::decode(name, bytes, Glyphs::SIDE)?,
+        _ => return Err(empty("the catalogue", "file")),
+    };
     if let Some(count) = count {
         records.truncate(count)?;
     }
     Ok(records)
-}
-
-fn name(file: &PinnedFile) -> String {
-    format!("{}/{}", file.folder, file.name)
-}
-
-fn decode(
-    images: (&PinnedFile, &[u8]),
-    labels: (&PinnedFile, &[u8]),
-) -> Result<LabelledImages, DataError> {
-    let (images_file, labels_file) = (name(images.0), name(labels.0));
-    LabelledImages::from_idx(
-        &images_file,
-        idx::decode_images(&images_file, images.1)?,
-        &labels_file,
-        idx::decode_labels(&labels_file, labels.1)?,
-    )
 }

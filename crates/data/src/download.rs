@@ -5,6 +5,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::atomic::{sync_folder, temporary};
+use crate::error;
 use crate::hex::hex;
 use crate::{DataError, PinnedFile, Progress};
 
@@ -52,15 +53,7 @@ fn from_mirror(
     progress: &dyn Fn(&Progress),
 ) -> Result<Vec<u8>, Failure> {
     let mirror = |error: &dyn std::fmt::Display| Failure::Mirror(error.to_string());
-    let here = |action| {
-        move |source| {
-            Failure::Here(DataError::Io {
-                path: folder.into(),
-                action,
-                source,
-            })
-        }
-    };
+    let here = |action| move |source| Failure::Here(error::io(folder, action)(source));
 
     let mut response = agent(url).get(url).call().map_err(|error| mirror(&error))?;
     let mut body = response.body_mut().as_reader();

@@ -3,12 +3,13 @@
 //! A file has a row for each record: its features, then its class, a whole number from 0. It is an NPY array of
 //! two dimensions ([`crate::npy`]), or CSV text without a header line.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::error::{empty, field, fields, open};
 use crate::split::{Records, digest};
-use crate::{DataError, TableError, npy};
+use crate::table::lines::Lines;
+use crate::{DataError, npy};
 
 /// What a label has to be.
 pub(crate) const ADVICE: &str = "repair or remove the row";
@@ -41,19 +42,14 @@ impl LabelledFeatures {
     /// - `classes`: labels lie below.
     ///
     /// # Errors
-    /// As [`npy::read`]; [`DataError::Row`] and [`DataError::Table`] for another width, a value that is not
-    /// finite and a label that is no class; [`DataError::Empty`] without a row; [`DataError::Io`].
+    /// As [`npy::read`]; [`DataError::Record`] for another width, a value that is not finite and a label that is no
+    /// class; [`DataError::Request`] without a row; [`DataError::Io`].
     pub fn read(path: &Path, width: usize, classes: usize) -> Result<Self, DataError> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|ending| ending == "npy") {
             return Self::of_array(&file, &npy::read(path)?, width, classes);
         }
-        let open = File::open(path).map_err(|source| DataError::Io {
-            path: path.into(),
-            action: "open the file",
-            source,
-        })?;
-        Self::decode_csv(&file, BufReader::new(open), width, classes)
+        Self::decode_csv(&file, BufReader::new(open(path)?), width, classes)
     }
 
     fn of_array(
@@ -63,23 +59,21 @@ impl LabelledFeatures {
         classes: usize,
     ) -> Result<Self, DataError> {
         let columns = array.width.unwrap_or(1);
-        let refuse = |place: String, expected: String| DataError::Row {
-            file: file.into(),
-            place,
-            expected,
-            advice: ADVICE,
-        };
+        let refuse = |place: String, expected: String| row(file, &place, &expected, ADVICE);
         if columns != width + 1 {
             let expected = format!("{width} features and a label, {} columns", width + 1);
             return Err(refuse(format!("{columns} columns"), expected));
         }
         let mut values = Vec::with_capacity(array.rows * width);
         let mut labels = Vec::with_capacity(array.rows);
-        for (row, fields) in array.values.chunks_exact(columns).enumerate() {
+        for (number, fields) in array.values.chunks_exact(columns).enumerate() {
             values.extend_from_slice(&fields[..width]);
             let label = class(f64::from(fields[width]), classes);
             labels.push(label.ok_or_else(|| {
-                refuse(format!("row {row}, column {width}"), class_bound(classes))
+                refuse(
+                    format!("row {number}, column {width}"),
+                    class_bound(classes),
+                )
             })?);
         }
         Self::whole(file, width, classes, values, labels)
@@ -96,45 +90,22 @@ impl LabelledFeatures {
         classes: usize,
     ) -> Result<Self, DataError> {
         let (mut values, mut labels) = (Vec::new(), Vec::new());
-        for (line, text) in (1..).zip(text.split(b'\n')) {
-            let text = text.map_err(|source| DataError::Io {
-                path: file.into(),
-                action: "read the file",
-                source,
-            })?;
-            let text = str::from_utf8(&text).map_err(|_| TableError::Encoding {
-                file: file.into(),
-                line,
-            })?;
-            if text.trim().is_empty() {
-                continue;
-            }
-            let found = text.split(',').count();
+        let mut lines = Lines::new(file, b',', None, text);
+        while let Some(line) = lines.next()? {
+            let (number, found) = (line.number, line.fields.len());
             if found != width + 1 {
-                return Err(TableError::Fields {
-                    file: file.into(),
-                    line,
-                    expected: width + 1,
-                    found,
-                }
-                .into());
+                return Err(fields(file, number, width + 1, found));
             }
-            let bad = |column: usize, expected: String| TableError::Field {
-                file: file.into(),
-                line,
-                column: (column + 1).to_string(),
-                expected,
-                advice: ADVICE,
-            };
-            for (column, field) in text.split(',').enumerate() {
-                if column == width {
-                    let label = field.trim().parse().ok().and_then(|v| class(v, classes));
-                    labels.push(label.ok_or_else(|| bad(column, class_bound(classes)))?);
+            let bad = |column, expected: &str| field(file, number, column, expected, ADVICE);
+            for (column, text) in (1..).zip(&line.fields) {
+                if column > width {
+                    let label = text.parse().ok().and_then(|v| class(v, classes));
+                    labels.push(label.ok_or_else(|| bad(column, &class_bound(classes)))?);
                     continue;
                 }
-                match field.trim().parse::<f32>() {
+                match text.parse::<f32>() {
                     Ok(value) if value.is_finite() => values.push(value),
-                    _ => return Err(bad(column, "a finite number".into()).into()),
+                    _ => return Err(bad(column, "a finite number")),
                 }
             }
         }
@@ -149,10 +120,7 @@ impl LabelledFeatures {
         labels: Vec<usize>,
     ) -> Result<Self, DataError> {
         if labels.is_empty() {
-            return Err(DataError::Empty {
-                what: file.into(),
-                expected: "record",
-            });
+            return Err(empty(file, "record"));
         }
         Ok(Self {
             width,
@@ -212,6 +180,11 @@ impl Records for LabelledFeatures {
     fn strata(&self) -> Option<Vec<usize>> {
         Some(self.labels.clone())
     }
+}
+
+/// A row of features that is no record. What it holds is not said.
+pub(crate) fn row(file: &str, place: &str, expected: &str, advice: &str) -> DataError {
+    DataError::Record(format!("{file}, {place}: expected {expected}; {advice}"))
 }
 
 pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {

@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::is_published;
+use crate::error::io;
 use crate::hex::hex;
-use crate::{DataError, PinnedFile, Progress, Unavailable, download};
+use crate::split::file_digest;
+use crate::{DataError, PinnedFile, Progress, download};
 
 /// The environment variable that names a folder of data files.
 pub const DATA_VARIABLE: &str = "SLIVER_DATA";
@@ -64,9 +66,8 @@ impl SearchPath {
 /// `mirrors` (base addresses that end in `/`) that serves it whole; with no mirror, only found.
 ///
 /// # Errors
-/// [`DataError::FileSize`] and [`DataError::Checksum`] for a file on this machine that is not the
-/// published one; [`DataError::Unavailable`] when no folder and no mirror has it, with where to put
-/// it; [`DataError::NoFolder`]; [`DataError::Io`].
+/// [`DataError::Fetch`] for a file on this machine that is not the published one, when no folder and no mirror has it,
+/// with where to put it, and where there is no folder to put it; [`DataError::Io`].
 pub fn fetch(
     file: &PinnedFile,
     search: &SearchPath,
@@ -78,9 +79,10 @@ pub fn fetch(
         return Ok(bytes);
     }
     let Some(destination) = &search.destination else {
-        return Err(DataError::NoFolder {
-            file: file.name.to_string(),
-        });
+        return Err(DataError::Fetch(format!(
+            "no folder to keep {} in: this user has no home folder; name one",
+            file.name
+        )));
     };
     let folder = destination.join(&*file.folder);
     download::download(file, &folder, mirrors, progress)?.map_err(|attempts| {
@@ -89,14 +91,16 @@ pub fn fetch(
             .iter()
             .map(|folder| folder.display().to_string())
             .collect();
-        DataError::Unavailable(Box::new(Unavailable {
-            file: format!("{}/{}", file.folder, file.name),
-            bytes: file.bytes,
-            sha256: file.sha256.to_string(),
-            looked: looked.join(", "),
-            attempts,
-            put: folder.join(&*file.name),
-        }))
+        DataError::Fetch(format!(
+            "{}/{} not found in {}; downloading it failed: {attempts}; get the file with {} bytes and SHA-256 {} and put \
+             it at {}, or name the folder that holds it with --data-dir or the environment variable SLIVER_DATA",
+            file.folder,
+            file.name,
+            looked.join(", "),
+            file.bytes,
+            file.sha256,
+            folder.join(&*file.name).display()
+        ))
     })
 }
 
@@ -128,48 +132,33 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, DataError> {
     match read {
         Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(unreadable(path, source)),
+        Err(error) => Err(io(path, "read the file")(error)),
     }
 }
 
 fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     if bytes.len() as u64 != file.bytes {
         let found = std::fs::metadata(path).map_or(bytes.len() as u64, |data| data.len());
-        return Err(DataError::FileSize {
-            path: path.into(),
-            expected: file.bytes,
-            found,
-            sha256: file.sha256.to_string(),
-        });
+        return Err(DataError::Fetch(format!(
+            "{}: expected {} bytes, found {found}; remove the file, or replace it with the one whose SHA-256 is {}",
+            path.display(),
+            file.bytes,
+            file.sha256
+        )));
     }
     if hex(Sha256::digest(bytes)) != file.sha256 {
-        return Err(DataError::Checksum {
-            path: path.into(),
-            expected: file.sha256.to_string(),
-        });
+        // That of the file is left out: it may be another one's records.
+        return Err(DataError::Fetch(format!(
+            "{}: wrong SHA-256: expected {}; remove the file, or replace it with the published one",
+            path.display(),
+            file.sha256
+        )));
     }
     Ok(())
 }
 
 fn is_other(path: &Path) -> Result<bool, DataError> {
-    let mut hash = Sha256::new();
-    let mut file = File::open(path).map_err(|source| unreadable(path, source))?;
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut block) {
-            Ok(0) => return Ok(is_published(&hex(hash.finalize()))),
-            Ok(count) => hash.update(&block[..count]),
-            Err(source) => return Err(unreadable(path, source)),
-        }
-    }
-}
-
-fn unreadable(path: &Path, source: std::io::Error) -> DataError {
-    DataError::Io {
-        path: path.into(),
-        action: "read the file",
-        source,
-    }
+    Ok(is_published(&hex(file_digest(path)?)))
 }
 
 /// `sliver/` in the user's cache folder, where the system names one.

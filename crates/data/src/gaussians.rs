@@ -11,6 +11,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use crate::DataError;
+use crate::error::{check_count, empty, number};
 
 /// A mixture of equally likely, round Gaussians in the plane.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,27 +48,21 @@ impl Gaussians {
     /// Gaussians around `centres`, with a standard deviation along each axis.
     ///
     /// # Errors
-    /// [`DataError::Empty`] without centres; [`DataError::Number`] unless the centres are finite and
-    /// the deviation is finite and positive.
+    /// [`DataError::Request`] without centres, and unless the centres are finite and the deviation is finite and
+    /// positive.
     pub fn new(centres: Vec<[f64; 2]>, deviation: f64) -> Result<Self, DataError> {
         if centres.is_empty() {
-            return Err(DataError::Empty {
-                what: "the list of Gaussians".into(),
-                expected: "centre",
-            });
+            return Err(empty("the list of Gaussians", "centre"));
         }
-        let number = |what, found, expected| {
-            Err(DataError::Number {
-                what,
-                found,
-                expected,
-            })
-        };
         if let Some(&found) = centres.as_flattened().iter().find(|x| !x.is_finite()) {
-            return number("centre of a Gaussian", found, "finite coordinates");
+            return Err(number("centre of a Gaussian", found, "finite coordinates"));
         }
         if !(deviation > 0.0 && deviation.is_finite()) {
-            return number("deviation of the Gaussians", deviation, "more than 0");
+            return Err(number(
+                "deviation of the Gaussians",
+                deviation,
+                "more than 0",
+            ));
         }
         Ok(Self { centres, deviation })
     }
@@ -86,19 +81,13 @@ impl Gaussians {
     /// are the same.
     ///
     /// # Errors
-    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
     pub fn sample<R: Rng + ?Sized>(
         &self,
         count: usize,
         generator: &mut R,
     ) -> Result<PlanePoints, DataError> {
-        if !(1..=Self::MAX_COUNT).contains(&count) {
-            return Err(DataError::Records {
-                what: "points in the plane".into(),
-                found: count,
-                max: Self::MAX_COUNT,
-            });
-        }
+        check_count("points in the plane", count, Self::MAX_COUNT)?;
         let mut points = PlanePoints {
             values: Vec::with_capacity(2 * count),
             components: Vec::with_capacity(count),

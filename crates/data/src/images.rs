@@ -1,4 +1,6 @@
 use crate::DataError;
+use crate::error::{check_count, index, unfit};
+use crate::idx::check_labels;
 
 /// Grey images of one size, each with a class label.
 ///
@@ -18,8 +20,8 @@ impl LabelledImages {
     /// row, `labels` holds `n` values below `classes`.
     ///
     /// # Errors
-    /// [`DataError::Shape`] when there is no image, a side is 0, `classes` is not in 1..=256 or the
-    /// lengths disagree; [`DataError::Label`] for a label that is no class.
+    /// [`DataError::Request`] when there is no image, a side is 0, `classes` is not in 1..=256 or the
+    /// lengths disagree; [`DataError::Record`] for a label that is no class.
     pub fn new(
         pixels: Vec<u8>,
         labels: Vec<u8>,
@@ -27,21 +29,17 @@ impl LabelledImages {
         width: usize,
         classes: usize,
     ) -> Result<Self, DataError> {
-        let shape = |what, expected: String, found| {
-            Err(DataError::Shape {
-                what,
-                expected,
-                found,
-            })
+        let refuse = |what: &str, expected: &str, found| {
+            Err(unfit(&format!("labelled images: {what}"), expected, found))
         };
         if labels.is_empty() {
-            return shape("number of labels", "at least 1".into(), 0);
+            return refuse("number of labels", "at least 1", 0);
         }
         if height == 0 || width == 0 {
-            return shape("side of an image", "at least 1".into(), 0);
+            return refuse("side of an image", "at least 1", 0);
         }
         if !(1..=256).contains(&classes) {
-            return shape("number of classes", "1 to 256".into(), classes);
+            return refuse("number of classes", "1 to 256", classes);
         }
         let expected = labels
             .len()
@@ -49,15 +47,9 @@ impl LabelledImages {
             .and_then(|n| n.checked_mul(width));
         if expected != Some(pixels.len()) {
             let expected = format!("{} x {height} x {width}", labels.len());
-            return shape("number of pixels", expected, pixels.len());
+            return refuse("number of pixels", &expected, pixels.len());
         }
-        if let Some(index) = labels.iter().position(|&l| usize::from(l) >= classes) {
-            return Err(DataError::Label {
-                file: "labelled images".into(),
-                index,
-                max: (classes - 1) as u8,
-            });
-        }
+        check_labels("labelled images", 0, &labels, (classes - 1) as u8)?;
         Ok(Self {
             pixels,
             labels,
@@ -158,18 +150,14 @@ impl LabelledImages {
     /// The records at `indices`, in that order.
     ///
     /// # Errors
-    /// [`DataError::Index`] for an index past the end, [`DataError::Shape`] without indices.
+    /// [`DataError::Request`] for an index past the end, and without indices.
     pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
         let mut pixels = Vec::with_capacity(indices.len() * self.image_size());
         let mut labels = Vec::with_capacity(indices.len());
-        for &index in indices {
-            let (Some(image), Some(&label)) = (self.image_bytes(index), self.labels.get(index))
+        for &place in indices {
+            let (Some(image), Some(&label)) = (self.image_bytes(place), self.labels.get(place))
             else {
-                return Err(DataError::Index {
-                    what: "labelled images".into(),
-                    index,
-                    records: self.len(),
-                });
+                return Err(index("labelled images", place, self.len()));
             };
             pixels.extend_from_slice(image);
             labels.push(label);
@@ -180,15 +168,9 @@ impl LabelledImages {
     /// Keeps the first `count` records.
     ///
     /// # Errors
-    /// [`DataError::Records`] when `count` is 0 or larger than the number of records.
+    /// [`DataError::Request`] when `count` is 0 or larger than the number of records.
     pub fn truncate(&mut self, count: usize) -> Result<(), DataError> {
-        if !(1..=self.len()).contains(&count) {
-            return Err(DataError::Records {
-                what: "images".into(),
-                found: count,
-                max: self.len(),
-            });
-        }
+        check_count("images", count, self.len())?;
         self.labels.truncate(count);
         self.pixels.truncate(count * self.image_size());
         Ok(())

@@ -62,7 +62,7 @@ pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use drawn::Shapes;
-pub use error::{DataError, NpyError, PrivatisedError, SplitError, TableError, Unavailable};
+pub use error::DataError;
 pub use features::LabelledFeatures;
 pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
 pub use gaussians::{Gaussians, PlanePoints};

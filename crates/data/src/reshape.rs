@@ -1,6 +1,6 @@
 //! Images of another size.
 
-use crate::idx::MAX_SIDE;
+use crate::error::check_side;
 use crate::{DataError, LabelledImages};
 
 impl LabelledImages {
@@ -11,11 +11,12 @@ impl LabelledImages {
     /// appendix C.1.
     ///
     /// # Errors
-    /// [`DataError::Side`] when a side becomes longer than [`MAX_SIDE`].
+    /// [`DataError::Request`] when a side becomes longer than [`MAX_SIDE`](crate::idx::MAX_SIDE).
     pub fn pad(&self, border: usize) -> Result<Self, DataError> {
         let longer = |side: usize| side.saturating_add(border.saturating_mul(2));
         let (height, width) = (longer(self.height()), longer(self.width()));
-        check_sides(height, width)?;
+        check_side(height)?;
+        check_side(width)?;
         let mut pixels = vec![0; self.len() * height * width];
         let images = pixels.chunks_mut(height * width);
         for (image, source) in images.zip(self.pixels().chunks(self.image_size())) {
@@ -24,13 +25,8 @@ impl LabelledImages {
                 row[border..border + source.len()].copy_from_slice(source);
             }
         }
-        Self::new(
-            pixels,
-            self.labels().to_vec(),
-            height,
-            width,
-            self.classes(),
-        )
+        let labels = self.labels().to_vec();
+        Self::new(pixels, labels, height, width, self.classes())
     }
 
     /// The images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
@@ -41,21 +37,17 @@ impl LabelledImages {
     /// pixel beyond it. Nothing is averaged when images become smaller.
     ///
     /// # Errors
-    /// [`DataError::Side`] unless the sides are in 1..=[`MAX_SIDE`].
+    /// [`DataError::Request`] unless the sides are in 1..=[`MAX_SIDE`](crate::idx::MAX_SIDE).
     pub fn resize(&self, height: usize, width: usize) -> Result<Self, DataError> {
-        check_sides(height, width)?;
+        check_side(height)?;
+        check_side(width)?;
         let map = Bilinear::new((self.height(), self.width()), (height, width));
         let mut pixels = Vec::with_capacity(self.len() * height * width);
         for image in self.pixels().chunks(self.image_size()) {
             map.append(image, |&pixel| f64::from(pixel), &mut pixels);
         }
-        Self::new(
-            pixels,
-            self.labels().to_vec(),
-            height,
-            width,
-            self.classes(),
-        )
+        let labels = self.labels().to_vec();
+        Self::new(pixels, labels, height, width, self.classes())
     }
 }
 
@@ -115,15 +107,4 @@ fn places(from: usize, to: usize) -> Vec<Between> {
             }
         })
         .collect()
-}
-
-fn check_sides(height: usize, width: usize) -> Result<(), DataError> {
-    let max = MAX_SIDE as usize;
-    match [height, width]
-        .into_iter()
-        .find(|side| !(1..=max).contains(side))
-    {
-        None => Ok(()),
-        Some(found) => Err(DataError::Side { found, max }),
-    }
 }

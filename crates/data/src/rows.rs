@@ -1,11 +1,12 @@
 //! Rows of numbers without labels, from whatever holds them: arrays, text, images.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::error::{empty, field, fields, open, unfit};
 use crate::split::{Records, digest};
-use crate::{DataError, ImageFolder, ImageFolderOptions, TableError, idx, npy};
+use crate::table::lines::Lines;
+use crate::{DataError, ImageFolder, ImageFolderOptions, idx, npy};
 
 /// Rows of numbers, all of one width and finite.
 ///
@@ -29,19 +30,14 @@ impl Rows {
     /// Rows of `width` values each.
     ///
     /// # Errors
-    /// [`DataError::Empty`] without a value, [`TableError::Shape`] for a length that is no multiple.
+    /// [`DataError::Request`] without a value, and for a length that is no multiple.
     pub fn new(name: &str, width: usize, values: Vec<f32>) -> Result<Self, DataError> {
         if values.is_empty() {
-            let (what, expected) = (name.into(), "row of numbers");
-            return Err(DataError::Empty { what, expected });
+            return Err(empty(name, "row of numbers"));
         }
         if width == 0 || !values.len().is_multiple_of(width) {
-            return Err(TableError::Shape {
-                what: "number of values",
-                expected: format!("a multiple of {width}"),
-                found: values.len().to_string(),
-            }
-            .into());
+            let expected = format!("a multiple of {width}");
+            return Err(unfit("number of values", expected, values.len()));
         }
         Ok(Self {
             width,
@@ -85,14 +81,7 @@ impl Rows {
                 let array = npy::read(path)?;
                 Self::new(&name, array.width.unwrap_or(1), array.values)
             }
-            Some("csv" | "txt" | "tsv") => {
-                let open = File::open(path).map_err(|source| DataError::Io {
-                    path: path.into(),
-                    action: "open the file",
-                    source,
-                })?;
-                Self::decode_csv(&name, BufReader::new(open))
-            }
+            Some("csv" | "txt" | "tsv") => Self::decode_csv(&name, BufReader::new(open(path)?)),
             _ => {
                 let images = idx::read_images_plain_or_gzip(path)?;
                 let values = images.pixels.iter().map(|&byte| f32::from(byte) / 255.0);
@@ -106,49 +95,30 @@ impl Rows {
     /// use in errors. Empty lines are passed over, and so is a first line without any number: names of columns.
     ///
     /// # Errors
-    /// [`TableError::Fields`] for a line of another width than the first; [`TableError::Field`] for what is no
-    /// finite number; [`TableError::Encoding`]; [`DataError::Empty`] without a row; [`DataError::Io`].
+    /// [`DataError::Record`] for a line of another width than the first, and for what is no finite number;
+    /// [`DataError::File`] for what is no text; [`DataError::Request`] without a row; [`DataError::Io`].
     pub fn decode_csv(file: &str, text: impl BufRead) -> Result<Self, DataError> {
         let (mut width, mut values) = (0, Vec::new());
         let mut first = true;
-        for (line, text) in (1..).zip(text.split(b'\n')) {
-            let text = text.map_err(|source| DataError::Io {
-                path: file.into(),
-                action: "read the file",
-                source,
-            })?;
-            let text = str::from_utf8(&text).map_err(|_| TableError::Encoding {
-                file: file.into(),
-                line,
-            })?;
-            let fields: Vec<&str> = fields(text.trim());
-            if fields.is_empty() {
-                continue;
-            }
-            let numbers = || fields.iter().map(|field| field.parse::<f32>().ok());
+        // What separates numbers differs from file to file: a line is one field here.
+        let mut lines = Lines::new(file, 0x1f, None, text);
+        while let Some(line) = lines.next()? {
+            let texts: Vec<&str> = line.fields.iter().flat_map(|text| split(text)).collect();
+            let numbers = || texts.iter().map(|text| text.parse::<f32>().ok());
             if std::mem::take(&mut first) && numbers().all(|number| number.is_none()) {
                 continue;
             }
             if width == 0 {
-                width = fields.len();
+                width = texts.len();
             }
-            if fields.len() != width {
-                return Err(TableError::Fields {
-                    file: file.into(),
-                    line,
-                    expected: width,
-                    found: fields.len(),
-                }
-                .into());
+            if texts.len() != width {
+                return Err(fields(file, line.number, width, texts.len()));
             }
             for (column, number) in (1..).zip(numbers()) {
                 let number = number.filter(|number| number.is_finite());
-                values.push(number.ok_or_else(|| TableError::Field {
-                    file: file.into(),
-                    line,
-                    column: i32::to_string(&column),
-                    expected: "a finite number".into(),
-                    advice: "repair or remove the line",
+                values.push(number.ok_or_else(|| {
+                    let (column, advice) = (i32::to_string(&column), "repair or remove the line");
+                    field(file, line.number, column, "a finite number", advice)
                 })?);
             }
         }
@@ -178,10 +148,7 @@ impl Rows {
 }
 
 /// The fields of a line: between commas or semicolons where it has one, between white space otherwise.
-fn fields(line: &str) -> Vec<&str> {
-    if line.is_empty() {
-        return Vec::new();
-    }
+fn split(line: &str) -> Vec<&str> {
     match line.find([',', ';']) {
         Some(_) => line.split([',', ';']).map(str::trim).collect(),
         None => line.split_whitespace().collect(),

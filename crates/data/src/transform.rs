@@ -1,6 +1,7 @@
 //! Public linear maps of images.
 
 use crate::DataError;
+use crate::error::unfit;
 
 /// The orthonormal two-dimensional discrete cosine transform of each channel, cut to public coefficients.
 ///
@@ -47,7 +48,7 @@ impl Dct {
     /// Keeps, in each channel, the `keep` coefficients of the lowest frequencies: by `i^2 + j^2`, and then by `i`.
     ///
     /// # Errors
-    /// [`DataError::Shape`] for a side over [`MAX_SIDE`](Self::MAX_SIDE), no channel, no side, and for a number of
+    /// [`DataError::Request`] for a side over [`MAX_SIDE`](Self::MAX_SIDE), no channel, no side, and for a number of
     /// coefficients outside `1..=side^2`.
     pub fn new(channels: usize, side: usize, keep: usize) -> Result<Self, DataError> {
         check("side of an image", side, Self::MAX_SIDE)?;
@@ -62,23 +63,19 @@ impl Dct {
     /// Keeps, in each channel, the coefficients `(i, j)` that are named, in that order.
     ///
     /// # Errors
-    /// As [`Dct::new`], and [`DataError::Shape`] for a coefficient that is not there or is named twice.
+    /// As [`Dct::new`], and [`DataError::Request`] for a coefficient that is not there or is named twice.
     pub fn keeping(channels: usize, side: usize, kept: Vec<[usize; 2]>) -> Result<Self, DataError> {
         check("side of an image", side, Self::MAX_SIDE)?;
         check("number of channels", channels, 1 << 16)?;
         check("number of coefficients", kept.len(), side * side)?;
         let mut seen = vec![false; side * side];
         for &[i, j] in &kept {
-            let shape = |expected: String, found| DataError::Shape {
-                what: "coefficient",
-                expected,
-                found,
-            };
+            let refuse = |expected: String, found| Err(unfit("coefficient", expected, found));
             if i >= side || j >= side {
-                return Err(shape(format!("below {side} in each direction"), i.max(j)));
+                return refuse(format!("below {side} in each direction"), i.max(j));
             }
             if std::mem::replace(&mut seen[i * side + j], true) {
-                return Err(shape(format!("({i}, {j}) once"), 2));
+                return refuse(format!("({i}, {j}) once"), 2);
             }
         }
         let size = side as f64;
@@ -125,7 +122,7 @@ impl Dct {
     /// infinite makes all of its channel so.
     ///
     /// # Errors
-    /// [`DataError::Shape`] for another number of pixels.
+    /// [`DataError::Request`] for another number of pixels.
     pub fn forward(&self, image: &[f32]) -> Result<Vec<f32>, DataError> {
         exactly("number of pixels", image.len(), self.pixels())?;
         let side = self.side;
@@ -152,7 +149,7 @@ impl Dct {
     /// the first one among those.
     ///
     /// # Errors
-    /// [`DataError::Shape`] for another number of coefficients.
+    /// [`DataError::Request`] for another number of coefficients.
     pub fn inverse(&self, coefficients: &[f32]) -> Result<Vec<f32>, DataError> {
         exactly("number of coefficients", coefficients.len(), self.width())?;
         let side = self.side;
@@ -188,28 +185,18 @@ impl Dct {
     }
 }
 
-fn check(what: &'static str, found: usize, max: usize) -> Result<(), DataError> {
-    if (1..=max).contains(&found) {
-        return Ok(());
+fn check(what: &str, found: usize, max: usize) -> Result<(), DataError> {
+    match (1..=max).contains(&found) {
+        true => Ok(()),
+        false => Err(unfit(what, format!("1 to {max}"), found)),
     }
-    let expected = format!("1 to {max}");
-    Err(DataError::Shape {
-        what,
-        expected,
-        found,
-    })
 }
 
-fn exactly(what: &'static str, found: usize, bound: usize) -> Result<(), DataError> {
-    if found == bound {
-        return Ok(());
+fn exactly(what: &str, found: usize, bound: usize) -> Result<(), DataError> {
+    match found == bound {
+        true => Ok(()),
+        false => Err(unfit(what, bound, found)),
     }
-    let expected = bound.to_string();
-    Err(DataError::Shape {
-        what,
-        expected,
-        found,
-    })
 }
 
 #[cfg(test)]

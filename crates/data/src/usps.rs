@@ -12,8 +12,8 @@ use std::io::Read;
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::error::{check_side, corrupt, empty, field, fields, not_gzip, not_text, oversized};
 use crate::reshape::Bilinear;
-use crate::table::TableError;
 use crate::{DataError, LabelledImages};
 
 /// Pixels along a side, as published.
@@ -27,22 +27,15 @@ pub const MAX_BYTES: u64 = 256 << 20;
 /// them (see [`LabelledImages::resize`]); `file` is the name to use in errors.
 ///
 /// # Errors
-/// [`DataError::NotGzip`], [`Corrupt`](DataError::Corrupt), [`Oversized`](DataError::Oversized);
-/// [`DataError::Table`] for a line that is no image; [`DataError::Empty`] without lines;
-/// [`DataError::Side`] for a side of 0.
+/// [`DataError::File`] for what is no gzip, damaged or too large; [`DataError::Record`] for a line that is no image;
+/// [`DataError::Request`] without lines, and for a side out of its bounds.
 pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<LabelledImages, DataError> {
-    if side == 0 {
-        let max = crate::idx::MAX_SIDE as usize;
-        return Err(DataError::Side { found: side, max });
-    }
+    check_side(side)?;
     let text = unpack(file, bytes)?;
     let size = Bilinear::new((SIDE, SIDE), (side, side));
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
     for (line, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
-        let text = str::from_utf8(text).map_err(|_| TableError::Encoding {
-            file: file.into(),
-            line,
-        })?;
+        let text = str::from_utf8(text).map_err(|_| not_text(file, line))?;
         let fields: Vec<&str> = text.split_ascii_whitespace().collect();
         if fields.is_empty() {
             continue;
@@ -52,30 +45,17 @@ pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<LabelledImages, D
         size.append(&greys, |value| (value + 1.0) / 2.0 * 255.0, &mut pixels);
     }
     if labels.is_empty() {
-        return Err(DataError::Empty {
-            what: file.into(),
-            expected: "image",
-        });
+        return Err(empty(file, "image"));
     }
     LabelledImages::new(pixels, labels, side, side, CLASSES)
 }
 
-fn image(file: &str, line: u64, fields: &[&str]) -> Result<(u8, Vec<f64>), TableError> {
-    let (Some((label, values)), 257) = (fields.split_first(), fields.len()) else {
-        return Err(TableError::Fields {
-            file: file.into(),
-            line,
-            expected: 1 + SIDE * SIDE,
-            found: fields.len(),
-        });
+fn image(file: &str, line: u64, texts: &[&str]) -> Result<(u8, Vec<f64>), DataError> {
+    let (Some((label, values)), 257) = (texts.split_first(), texts.len()) else {
+        return Err(fields(file, line, 1 + SIDE * SIDE, texts.len()));
     };
-    let bad = |column: String, expected: &str| TableError::Field {
-        file: file.into(),
-        line,
-        column,
-        expected: expected.into(),
-        advice: "replace the file with the published one",
-    };
+    let advice = "replace the file with the published one";
+    let bad = |column: String, expected: &str| field(file, line, column, expected, advice);
     let digit = label
         .parse()
         .ok()
@@ -95,25 +75,15 @@ fn image(file: &str, line: u64, fields: &[&str]) -> Result<(u8, Vec<f64>), Table
 
 fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
-        let start: Vec<String> = bytes.iter().take(2).map(|b| format!("{b:02x}")).collect();
-        return Err(DataError::NotGzip {
-            file: file.into(),
-            found: start.join(" "),
-        });
+        return Err(not_gzip(file, &bytes[..bytes.len().min(2)]));
     }
     let mut text = Vec::new();
-    MultiGzDecoder::new(bytes)
-        .take(MAX_BYTES + 1)
+    let mut unpacked = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
+    unpacked
         .read_to_end(&mut text)
-        .map_err(|source| DataError::Corrupt {
-            file: file.into(),
-            source,
-        })?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(DataError::Oversized {
-            file: file.into(),
-            expected: MAX_BYTES,
-        });
+        .map_err(|error| corrupt(file, &error))?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(oversized(file, MAX_BYTES)),
+        false => Ok(text),
     }
-    Ok(text)
 }

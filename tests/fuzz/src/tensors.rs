@@ -1,15 +1,12 @@
-//! What the packages with tensors read: presets, checkpoints, released values, weights.
+//! What the packages with tensors read: presets, checkpoints, released values.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burn::tensor::Device;
 use lab::backend::Backend;
 use lab::checkpoint::{Checkpoints, Identity, hex};
-use lab::evaluate::inception::Inception;
 use lab::run_folder::RunFolder;
 use lab::session::{Released, Settings};
-use safetensors::tensor::{Dtype, TensorView, serialize};
 
 use crate::{Parser, file, text};
 
@@ -68,28 +65,6 @@ pub(super) const PARSERS: &[Parser] = &[
                 2.0_f64.to_bits(),
             ];
             vec![words.iter().flat_map(|word| word.to_le_bytes()).collect()]
-        },
-    },
-    Parser {
-        name: "weights",
-        read: |bytes, folder| {
-            let path = file(folder, "weights.pt", bytes);
-            let _ = Inception::load(&path, None, &Device::flex());
-        },
-        seeds: || {
-            let values: Vec<u8> = [1.0_f32, 2.0]
-                .iter()
-                .flat_map(|v| v.to_le_bytes())
-                .collect();
-            let view = TensorView::new(Dtype::F32, vec![2], &values).expect("a tensor");
-            let name = "Conv2d_1a_3x3.conv.weight";
-            vec![
-                include_bytes!("../../../crates/evaluating/tests/data/inception/archive.pt")
-                    .to_vec(),
-                include_bytes!("../../../crates/evaluating/tests/data/inception/stream.pt")
-                    .to_vec(),
-                serialize([(name, view)], None).expect("memory"),
-            ]
         },
     },
 ];

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Layout, cannot};
+use super::Layout;
 use crate::DataError;
-use crate::idx::{images_header, labels_header};
+use crate::error::io;
+use crate::idx::{IMAGES, LABELS, header};
 
 /// A file as it is, and the same in gzip beside it: PyTorch reads the one, others the other.
 struct Both {
@@ -19,7 +20,7 @@ struct Both {
 impl Both {
     fn create(path: PathBuf) -> Result<Self, DataError> {
         let open = |path: &Path| {
-            let file = File::create(path).map_err(cannot(path, "create the file"))?;
+            let file = File::create(path).map_err(io(path, "create the file"))?;
             Ok::<_, DataError>(BufWriter::new(file))
         };
         Ok(Self {
@@ -33,7 +34,7 @@ impl Both {
         self.plain
             .write_all(bytes)
             .and_then(|()| self.gzip.write_all(bytes))
-            .map_err(cannot(&self.path, "write the file"))
+            .map_err(io(&self.path, "write the file"))
     }
 
     fn finish(self) -> Result<(), DataError> {
@@ -45,7 +46,7 @@ impl Both {
         };
         synced(self.plain)
             .and_then(|()| synced(self.gzip.finish()?))
-            .map_err(cannot(&self.path, "write the file"))
+            .map_err(io(&self.path, "write the file"))
     }
 }
 
@@ -57,24 +58,19 @@ pub(super) struct IdxPair {
 
 impl IdxPair {
     pub(super) fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
-        create_dir_all(folder).map_err(cannot(folder, "create the folder"))?;
-        let mut images = Both::create(folder.join("train-images-idx3-ubyte"))?;
-        let [height, width] = layout.sides;
-        let mut header = Vec::new();
-        images_header(&mut header, [layout.count, height, width])
-            .map_err(cannot(&images.path, "write the file"))?;
-        images.write(&header)?;
-        let labels = if layout.labels {
-            let mut labels = Both::create(folder.join("train-labels-idx1-ubyte"))?;
-            let mut header = Vec::new();
-            labels_header(&mut header, layout.count)
-                .map_err(cannot(&labels.path, "write the file"))?;
-            labels.write(&header)?;
-            Some(labels)
-        } else {
-            None
+        create_dir_all(folder).map_err(io(folder, "create the folder"))?;
+        let create = |name: &str, magic, sides: &[usize]| {
+            let mut file = Both::create(folder.join(name))?;
+            let header = header(magic, sides).map_err(io(&file.path, "write the file"))?;
+            file.write(&header)?;
+            Ok::<_, DataError>(file)
         };
-        Ok(Self { images, labels })
+        let ([height, width], count) = (layout.sides, layout.count);
+        let labels = || create("train-labels-idx1-ubyte", LABELS, &[count]);
+        Ok(Self {
+            images: create("train-images-idx3-ubyte", IMAGES, &[count, height, width])?,
+            labels: layout.labels.then(labels).transpose()?,
+        })
     }
 
     pub(super) fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {

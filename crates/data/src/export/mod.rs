@@ -13,9 +13,10 @@ mod idx_pair;
 mod npz;
 mod png;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::DataError;
+use crate::error::check_count;
 use crate::idx::{MAX_BYTES, MAX_SIDE};
 
 use idx_pair::IdxPair;
@@ -76,10 +77,10 @@ impl Layout {
     /// Refuses what the formats cannot hold, or readers of them refuse.
     ///
     /// # Errors
-    /// [`DataError::Records`] for a count of 0 or beyond a format; [`DataError::Export`] for sides of 0, another
-    /// number of channels, no format, one named twice, and idx files of colour images.
+    /// [`DataError::Request`] for a count of 0 or beyond a format, sides of 0, another number of channels, no format, one
+    /// named twice, and idx files of colour images.
     pub fn check(&self) -> Result<(), DataError> {
-        let refuse = |message: String| Err(DataError::Export(message));
+        let refuse = |message: String| Err(DataError::Request(message));
         let sides = 1..=MAX_SIDE as usize;
         if self.sides.iter().any(|side| !sides.contains(side)) || ![1, 3].contains(&self.channels) {
             return refuse(format!(
@@ -103,13 +104,7 @@ impl Layout {
                 Format::Npz => MAX_NPZ_BYTES / image,
                 Format::Png => MAX_PNG_FILES,
             };
-            if self.count == 0 || self.count as u64 > most {
-                return Err(DataError::Records {
-                    what: format!("images in {format:?}"),
-                    found: self.count,
-                    max: most as usize,
-                });
-            }
+            check_count(format!("images in {format:?}"), self.count, most as usize)?;
         }
         Ok(())
     }
@@ -165,13 +160,13 @@ impl ImageWriter {
     /// Writes the next images, `[n, h, w]` or `[n, h, w, 3]` in rows, and their labels, `[n]`, none without labels.
     ///
     /// # Errors
-    /// [`DataError::Export`] where pixels and labels do not fit the layout; [`DataError::Io`].
+    /// [`DataError::Request`] where pixels and labels do not fit the layout; [`DataError::Io`].
     pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
         let size = self.layout.image_bytes();
         let count = pixels.len() / size;
         let fit = pixels.len().is_multiple_of(size) && self.done + count <= self.layout.count;
         if !fit || labels.len() != if self.layout.labels { count } else { 0 } {
-            return Err(DataError::Export(format!(
+            return Err(DataError::Request(format!(
                 "{} bytes and {} labels after {} of {} images of {size} bytes do not fit",
                 pixels.len(),
                 labels.len(),
@@ -196,10 +191,10 @@ impl ImageWriter {
     /// folder, PNG files left out.
     ///
     /// # Errors
-    /// [`DataError::Export`] where images are missing; [`DataError::Io`].
+    /// [`DataError::Request`] where images are missing; [`DataError::Io`].
     pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
         if self.done != self.layout.count {
-            return Err(DataError::Export(format!(
+            return Err(DataError::Request(format!(
                 "{} images of {} were written",
                 self.done, self.layout.count
             )));
@@ -213,15 +208,5 @@ impl ImageWriter {
             files.push("images.npz");
         }
         Ok(files)
-    }
-}
-
-/// The error of a file that is written.
-fn cannot(path: &Path, action: &'static str) -> impl Fn(std::io::Error) -> DataError {
-    let path = PathBuf::from(path);
-    move |source| DataError::Io {
-        path: path.clone(),
-        action,
-        source,
     }
 }

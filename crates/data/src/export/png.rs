@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use image::{ExtendedColorType, ImageFormat};
 use rayon::prelude::*;
 
-use super::{Layout, cannot};
+use super::Layout;
 use crate::DataError;
+use crate::error::io;
 
 /// The folder of images without labels: readers of folders want one for each class.
 const ALL: &str = "all";
@@ -48,7 +49,7 @@ impl PngFolder {
         folders.sort();
         folders.dedup();
         for folder in folders {
-            create_dir_all(&folder).map_err(cannot(&folder, "create the folder"))?;
+            create_dir_all(&folder).map_err(io(&folder, "create the folder"))?;
         }
         let [height, width] = self.sides.map(|side| side as u32);
         let images = pixels.par_chunks_exact(self.size).enumerate();
@@ -63,7 +64,7 @@ impl PngFolder {
                 self.colour,
                 ImageFormat::Png,
             )
-            .map_err(|e| cannot(&path, "write the file")(io::Error::other(e)))
+            .map_err(|e| io(&path, "write the file")(io::Error::other(e)))
         })
     }
 }

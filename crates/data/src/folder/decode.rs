@@ -10,26 +10,29 @@ use crate::DataError;
 
 /// Decodes an image file: three channels of 8 bits.
 pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
-    let unreadable = |reason: String| DataError::Image {
-        path: path.into(),
-        reason,
+    let unreadable = |reason: &str| {
+        DataError::File(format!(
+            "{}: cannot be read as an image: {reason}; replace or remove the file, or have files that cannot be read \
+             skipped",
+            path.display()
+        ))
     };
-    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(&error.to_string()))?;
     // By its first bytes, not by its name.
     let mut reader = ImageReader::new(Cursor::new(&bytes))
         .with_guessed_format()
-        .map_err(|error| unreadable(error.to_string()))?;
+        .map_err(|error| unreadable(&error.to_string()))?;
     // Memory for what the file can hold, never for what its header claims.
     let mut limits = Limits::default();
     limits.max_alloc = Some(most(bytes.len()));
     reader.limits(limits);
     if reader.format() == Some(ImageFormat::Jpeg) && !has_end(&bytes) {
-        return Err(unreadable("the jpg file is cut off".into()));
+        return Err(unreadable("the jpg file is cut off"));
     }
-    let image = reader
-        .decode()
-        .map_err(|error| unreadable(reason(&error).into()))?;
-    Ok(image.into_rgb8())
+    match reader.decode() {
+        Ok(image) => Ok(image.into_rgb8()),
+        Err(error) => Err(unreadable(reason(&error))),
+    }
 }
 
 /// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in

@@ -12,14 +12,12 @@
 mod decode;
 mod scan;
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 
-use crate::split::{Records, digest};
+use crate::error::{check_side, empty, index};
+use crate::split::{Records, digest, file_digest};
 use crate::{DataError, idx};
 
 /// What the bytes 0 to 255 of an image become.
@@ -93,15 +91,10 @@ impl ImageFolder {
     /// Finds the images of a folder and the folders in it.
     ///
     /// # Errors
-    /// [`DataError::Side`] unless the side is in 1..=[`MAX_SIDE`](Self::MAX_SIDE); [`DataError::Io`]
-    /// for a folder that cannot be read; [`DataError::Empty`] when there is no image.
+    /// [`DataError::Request`] unless the side is in 1..=[`MAX_SIDE`](Self::MAX_SIDE), and when there is no image;
+    /// [`DataError::Io`] for a folder that cannot be read.
     pub fn scan(root: &Path, options: &ImageFolderOptions) -> Result<Self, DataError> {
-        if !(1..=Self::MAX_SIDE).contains(&options.side) {
-            return Err(DataError::Side {
-                found: options.side,
-                max: Self::MAX_SIDE,
-            });
-        }
+        check_side(options.side)?;
         let mut files = scan::images(root)?;
         let mut skipped = Vec::new();
         if options.unreadable == Unreadable::Skip {
@@ -119,10 +112,8 @@ impl ImageFolder {
             });
         }
         if files.is_empty() {
-            return Err(DataError::Empty {
-                what: root.display().to_string(),
-                expected: "readable jpg or png image, in it or in a folder in it",
-            });
+            let expected = "readable jpg or png image, in it or in a folder in it";
+            return Err(empty(root.display(), expected));
         }
         Ok(Self {
             root: root.into(),
@@ -168,16 +159,13 @@ impl ImageFolder {
     /// decoded now, on all threads, and not kept.
     ///
     /// # Errors
-    /// [`DataError::Index`] for an index past the end, [`DataError::Image`] for the first file among
+    /// [`DataError::Request`] for an index past the end, [`DataError::File`] for the first file among
     /// them that cannot be read.
     pub fn gather(&self, indices: &[usize]) -> Result<Vec<f32>, DataError> {
         let mut paths = Vec::with_capacity(indices.len());
-        for &index in indices {
-            paths.push(self.files.get(index).ok_or_else(|| DataError::Index {
-                what: self.root.display().to_string(),
-                index,
-                records: self.len(),
-            })?);
+        for &place in indices {
+            let path = self.files.get(place);
+            paths.push(path.ok_or_else(|| index(self.root.display(), place, self.len()))?);
         }
         let mut values = vec![0.0; indices.len() * self.image_size()];
         let read: Vec<Result<(), DataError>> = values
@@ -228,37 +216,12 @@ impl ImageFolder {
                 let name = parts.join("/");
                 let mut entry = (name.len() as u64).to_le_bytes().to_vec();
                 entry.extend(name.as_bytes());
-                entry.extend(content_sum(&self.root.join(file))?);
+                entry.extend(file_digest(&self.root.join(file))?);
                 Ok(entry)
             })
             .collect();
         let entries = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
         let parts: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
         Ok(digest("sliver folder 1", &[parts.len()], &parts))
-    }
-}
-
-fn content_sum(path: &Path) -> Result<[u8; 32], DataError> {
-    let mut hash = Sha256::new();
-    File::open(path)
-        .and_then(|mut file| io::copy(&mut file, &mut Sink(&mut hash)))
-        .map_err(|source| DataError::Io {
-            path: path.into(),
-            action: "read the file",
-            source,
-        })?;
-    Ok(hash.finalize().into())
-}
-
-struct Sink<'a>(&'a mut Sha256);
-
-impl io::Write for Sink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

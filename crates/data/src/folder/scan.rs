@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::DataError;
+use crate::error::io;
 
 const EXTENSIONS: [&str; 3] = ["jpg", "jpeg", "png"];
 
@@ -15,13 +16,9 @@ pub(super) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
             true => root.to_path_buf(),
             false => root.join(&folder),
         };
-        let unreadable = |source| DataError::Io {
-            path: path.clone(),
-            action: "read the folder",
-            source,
-        };
-        for entry in fs::read_dir(&path).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
+        let unreadable = io(&path, "read the folder");
+        for entry in fs::read_dir(&path).map_err(&unreadable)? {
+            let entry = entry.map_err(&unreadable)?;
             let name = entry.file_name();
             // Hidden files among images are thumbnails and resource forks.
             if name.as_encoded_bytes().starts_with(b".") {
@@ -29,7 +26,7 @@ pub(super) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
             }
             let below = folder.join(&name);
             // Does not follow links: a link to a folder above would never end.
-            if entry.file_type().map_err(unreadable)?.is_dir() {
+            if entry.file_type().map_err(&unreadable)?.is_dir() {
                 folders.push(below);
             } else if is_image(&below) && !root.join(&below).is_dir() {
                 found.push(below);

@@ -23,6 +23,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use crate::error::check_count;
 use crate::{DataError, LabelledImages};
 use hand::Hand;
 
@@ -70,7 +71,7 @@ impl Glyphs {
     /// Draws the first `count` training images of `seed`.
     ///
     /// # Errors
-    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
     pub fn generate(count: usize, seed: u64) -> Result<LabelledImages, DataError> {
         Self::train(seed).draw(count, &|_| ())
     }
@@ -78,7 +79,7 @@ impl Glyphs {
     /// Draws the first `count` images, on all threads; `progress` gets how many are done.
     ///
     /// # Errors
-    /// [`DataError::Records`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
+    /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
     pub fn draw(
         &self,
         count: usize,
@@ -120,14 +121,7 @@ impl Glyphs {
     }
 
     pub(crate) fn check_count(what: &str, count: usize) -> Result<(), DataError> {
-        if (1..=Self::MAX_COUNT).contains(&count) {
-            return Ok(());
-        }
-        Err(DataError::Records {
-            what: what.into(),
-            found: count,
-            max: Self::MAX_COUNT,
-        })
+        check_count(what, count, Self::MAX_COUNT)
     }
 
     fn generator(&self, purpose: u64, stream: u64) -> ChaCha8Rng {

@@ -6,21 +6,20 @@
 //!
 //! Source: the format's description beside the MNIST database (LeCun, Cortes, Burges).
 
-mod labelled;
 mod stream;
 mod write;
 
 pub use stream::IdxStream;
-pub(crate) use write::{images_header, labels_header};
+pub(crate) use write::header;
 pub use write::{write_images, write_labels};
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::DataError;
+use crate::error::{check_pair, corrupt, io, not_gzip, open, oversized};
+use crate::{DataError, LabelledImages};
 
 /// The most bytes a file may hold after decompression: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -31,8 +30,8 @@ pub const MAX_LABEL: u8 = 9;
 
 /// The first bytes of a gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-const IMAGES: u32 = 0x0000_0803;
-const LABELS: u32 = 0x0000_0801;
+pub(crate) const IMAGES: u32 = 0x0000_0803;
+pub(crate) const LABELS: u32 = 0x0000_0801;
 
 /// The content of an idx3 file of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +46,30 @@ pub struct IdxImages {
     pub pixels: Vec<u8>,
 }
 
+impl LabelledImages {
+    /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
+    ///
+    /// # Errors
+    /// As [`read_images`] and [`read_labels`]; [`DataError::File`] when the files do not hold the same number of records.
+    pub fn read_idx(images: &Path, labels: &Path) -> Result<Self, DataError> {
+        let [images_file, labels_file] = [images, labels].map(|path| path.display().to_string());
+        let (images, labels) = (read_images(images)?, read_labels(labels)?);
+        Self::from_idx(&images_file, images, &labels_file, labels)
+    }
+
+    pub(crate) fn from_idx(
+        images_file: &str,
+        images: IdxImages,
+        labels_file: &str,
+        labels: Vec<u8>,
+    ) -> Result<Self, DataError> {
+        let counts = [images.count, labels.len()].map(|count| count as u64);
+        check_pair((images_file, counts[0]), (labels_file, counts[1]))?;
+        let classes = usize::from(MAX_LABEL) + 1;
+        Self::new(images.pixels, labels, images.height, images.width, classes)
+    }
+}
+
 /// Reads a gzip idx3 file of images.
 ///
 /// # Errors
@@ -58,10 +81,10 @@ pub fn read_images(path: &Path) -> Result<IdxImages, DataError> {
 /// Reads an idx3 file of images that need not be compressed.
 ///
 /// # Errors
-/// As [`read_images`], but for [`DataError::NotGzip`], which is [`DataError::Magic`] here.
+/// As [`read_images`].
 pub fn read_images_plain_or_gzip(path: &Path) -> Result<IdxImages, DataError> {
     let file = path.display().to_string();
-    images_of(Stream::plain_or_gzip(&file, open(path)?)?)
+    images_of(Stream::open(&file, open(path)?, true)?)
 }
 
 /// Reads a gzip idx1 file of labels 0 to 9.
@@ -77,11 +100,10 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
 /// Memory grows with the bytes that are really there, never with what the header claims.
 ///
 /// # Errors
-/// [`DataError::NotGzip`], [`Corrupt`](DataError::Corrupt), [`Magic`](DataError::Magic),
-/// [`Header`](DataError::Header) (no image, a side of 0 or over [`MAX_SIDE`], over [`MAX_BYTES`] in
-/// all), [`Truncated`](DataError::Truncated), [`Oversized`](DataError::Oversized).
+/// [`DataError::File`] for what is not gzip or not images, no image, a side of 0 or over [`MAX_SIDE`], over [`MAX_BYTES`]
+/// in all, and for a file that ends too soon or goes on.
 pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataError> {
-    images_of(Stream::open(file, reader)?)
+    images_of(Stream::open(file, reader, false)?)
 }
 
 fn images_of(mut stream: Stream<'_>) -> Result<IdxImages, DataError> {
@@ -102,13 +124,11 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
     let total = u128::from(count) * u128::from(height) * u128::from(width);
     if count == 0 || !sides.contains(&height) || !sides.contains(&width) || total > u128::from(most)
     {
-        return Err(DataError::Header {
-            file: stream.file.clone(),
-            expected: format!(
-                "at least 1 image with sides of 1 to {MAX_SIDE} and at most {most} bytes in all"
-            ),
-            found: format!("{count} images of {height} x {width}, {total} bytes"),
-        });
+        return Err(DataError::File(format!(
+            "{}: the header promises {count} images of {height} x {width}, {total} bytes, expected at least 1 image with \
+             sides of 1 to {MAX_SIDE} and at most {most} bytes in all; replace the file",
+            stream.file
+        )));
     }
     Ok([count, height, width])
 }
@@ -116,12 +136,12 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
 /// Decodes gzip idx1 labels from a reader; `file` is the name to use in errors.
 ///
 /// # Errors
-/// As [`decode_images`], and [`DataError::Label`] for a label over [`MAX_LABEL`].
+/// As [`decode_images`], and [`DataError::Record`] for a label over [`MAX_LABEL`].
 pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError> {
-    let mut stream = Stream::open(file, reader)?;
+    let mut stream = Stream::open(file, reader, false)?;
     let count = label_header(&mut stream)?;
     let labels = stream.body(count)?;
-    check_labels(file, 0, &labels)?;
+    check_labels(file, 0, &labels, MAX_LABEL)?;
     Ok(labels)
 }
 
@@ -130,37 +150,29 @@ fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     stream.magic(LABELS, "labels, one dimension of bytes")?;
     let [count] = stream.header::<1>()?;
     if count == 0 || u64::from(count) > MAX_BYTES {
-        return Err(DataError::Header {
-            file: stream.file.clone(),
-            expected: format!("1 to {MAX_BYTES} labels"),
-            found: format!("{count} labels"),
-        });
+        return Err(DataError::File(format!(
+            "{}: the header promises {count} labels, expected 1 to {MAX_BYTES} labels; replace the file",
+            stream.file
+        )));
     }
     Ok(count.into())
 }
 
 /// Whether labels, the first of which is at index `first`, are classes.
-fn check_labels(file: &str, first: usize, labels: &[u8]) -> Result<(), DataError> {
-    match labels.iter().position(|&label| label > MAX_LABEL) {
+pub(crate) fn check_labels(
+    file: &str,
+    first: usize,
+    labels: &[u8],
+    max: u8,
+) -> Result<(), DataError> {
+    match labels.iter().position(|&label| label > max) {
         None => Ok(()),
-        Some(place) => Err(DataError::Label {
-            file: file.into(),
-            index: first + place,
-            max: MAX_LABEL,
-        }),
+        Some(place) => Err(DataError::Record(format!(
+            "{file}: the label at index {}: expected 0 to {max}; replace the file",
+            first + place
+        ))),
     }
 }
-
-fn open(path: &Path) -> Result<File, DataError> {
-    File::open(path).map_err(|source| DataError::Io {
-        path: path.into(),
-        action: "open the file",
-        source,
-    })
-}
-
-/// A reader that gives again what was read of its start.
-type Replayed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
 
 /// A decompressed stream that counts what it has given.
 struct Stream<'a> {
@@ -170,74 +182,42 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// A gzip stream.
-    fn open(file: &str, reader: impl Read + 'a) -> Result<Self, DataError> {
-        let (start, reader) = Self::start(file, reader)?;
-        if start != GZIP {
-            let found = match start.as_slice() {
-                [] => "an empty file".to_string(),
-                bytes => bytes.iter().map(|b| format!("{b:02x} ")).collect(),
-            };
-            return Err(DataError::NotGzip {
-                file: file.into(),
-                found: found.trim_end().into(),
-            });
+    /// A gzip stream, or, where that is allowed, what lies in the file as it is.
+    fn open(file: &str, mut reader: impl Read + 'a, plain: bool) -> Result<Self, DataError> {
+        let mut start = Vec::new();
+        let read = reader.by_ref().take(2).read_to_end(&mut start);
+        read.map_err(io(Path::new(file), "read the file"))?;
+        let gzip = start == GZIP;
+        if !gzip && !plain {
+            return Err(not_gzip(file, &start));
         }
-        Ok(Self::gzip(file, reader))
-    }
-
-    /// A gzip stream, or what lies in the file as it is.
-    fn plain_or_gzip(file: &str, reader: impl Read + 'a) -> Result<Self, DataError> {
-        let (start, reader) = Self::start(file, reader)?;
-        if start == GZIP {
-            return Ok(Self::gzip(file, reader));
-        }
+        let whole = BufReader::new(io::Cursor::new(start).chain(reader));
         Ok(Self {
             file: file.into(),
-            reader: Box::new(BufReader::new(reader)),
+            reader: match gzip {
+                // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
+                true => Box::new(MultiGzDecoder::new(whole)),
+                false => Box::new(whole),
+            },
             given: 0,
         })
     }
 
-    fn gzip(file: &str, reader: impl Read + 'a) -> Self {
-        Self {
-            file: file.into(),
-            // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
-            reader: Box::new(MultiGzDecoder::new(BufReader::new(reader))),
-            given: 0,
-        }
-    }
-
-    /// The first two bytes, and all bytes.
-    fn start<R: Read + 'a>(file: &str, mut reader: R) -> Result<(Vec<u8>, Replayed<R>), DataError> {
-        let mut start = Vec::new();
-        reader
-            .by_ref()
-            .take(2)
-            .read_to_end(&mut start)
-            .map_err(|source| DataError::Io {
-                path: file.into(),
-                action: "read the file",
-                source,
-            })?;
-        Ok((start.clone(), io::Cursor::new(start).chain(reader)))
-    }
-
-    fn magic(&mut self, expected: u32, meaning: &'static str) -> Result<(), DataError> {
+    fn magic(&mut self, expected: u32, meaning: &str) -> Result<(), DataError> {
         let [found] = self.header::<1>()?;
         if found == expected {
             return Ok(());
         }
-        Err(DataError::Magic {
-            file: self.file.clone(),
-            expected,
-            meaning,
-            found,
-        })
+        Err(DataError::File(format!(
+            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found:#010x}; check that images \
+             and labels are not exchanged",
+            self.file
+        )))
     }
 
     fn header<const N: usize>(&mut self) -> Result<[u32; N], DataError> {
-        let bytes = self.exactly(4 * N as u64)?;
+        let length = 4 * N as u64;
+        let bytes = self.part(length, self.given + length)?;
         let mut words = [0; N];
         for (word, four) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             *word = u32::from_be_bytes(*four);
@@ -246,7 +226,7 @@ impl<'a> Stream<'a> {
     }
 
     fn body(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
-        let body = self.exactly(length)?;
+        let body = self.part(length, self.given + length)?;
         self.end()?;
         Ok(body)
     }
@@ -257,53 +237,29 @@ impl<'a> Stream<'a> {
         // of the stream this read is also what makes the decompressor check its CRC.
         match self.reader.read(&mut [0]) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(DataError::Oversized {
-                file: self.file.clone(),
-                expected: self.given,
-            }),
-            Err(error) => Err(self.broken(error, self.given, 0)),
+            Ok(_) => Err(oversized(&self.file, self.given)),
+            Err(error) => Err(corrupt(&self.file, &error)),
         }
-    }
-
-    fn exactly(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
-        self.part(length, self.given + length)
     }
 
     /// A part of a stream of which so many bytes are expected in all.
     fn part(&mut self, length: u64, expected: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
-        let read = self
-            .reader
-            .by_ref()
-            .take(length)
-            .read_to_end(&mut bytes)
-            .map(|_| ());
+        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
+        let found = self.given + bytes.len() as u64;
         match read {
-            Err(error) => Err(self.broken(error, expected, bytes.len() as u64)),
-            Ok(()) if (bytes.len() as u64) < length => Err(DataError::Truncated {
-                file: self.file.clone(),
-                expected,
-                found: self.given + bytes.len() as u64,
-            }),
-            Ok(()) => {
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                Err(corrupt(&self.file, &error))
+            }
+            _ if (bytes.len() as u64) < length => Err(DataError::File(format!(
+                "{}: truncated: expected {expected} bytes after decompression, found {found}; replace the file",
+                self.file
+            ))),
+            Err(error) => Err(corrupt(&self.file, &error)),
+            Ok(_) => {
                 self.given += length;
                 Ok(bytes)
             }
-        }
-    }
-
-    fn broken(&self, error: io::Error, expected: u64, read: u64) -> DataError {
-        let found = self.given + read;
-        if error.kind() == io::ErrorKind::UnexpectedEof && found < expected {
-            return DataError::Truncated {
-                file: self.file.clone(),
-                expected,
-                found,
-            };
-        }
-        DataError::Corrupt {
-            file: self.file.clone(),
-            source: error,
         }
     }
 }

@@ -1,7 +1,8 @@
 use std::path::Path;
 
-use super::{MAX_LABEL, Stream, check_labels, image_header, label_header, open};
+use super::{MAX_LABEL, Stream, check_labels, image_header, label_header};
 use crate::DataError;
+use crate::error::{check_pair, open};
 use crate::stream::{Chunk, Form, RecordStream};
 
 /// The images of an idx3 file, gzip or not, and the labels of an idx1 file, read when they are asked for.
@@ -24,27 +25,19 @@ impl IdxStream {
     ///
     /// # Errors
     /// Those of [`super::read_images`] and [`super::read_labels`] that headers can have, but that files need not be
-    /// compressed and may have any size; [`DataError::Counts`] where the files differ in their number of records.
+    /// compressed and may have any size; [`DataError::File`] where the files differ in their number of records.
     pub fn open(images: &Path, labels: Option<&Path>) -> Result<Self, DataError> {
         let name = |path: &Path| path.display().to_string();
-        let stream = |path: &Path| Stream::plain_or_gzip(&name(path), open(path)?);
+        let stream = |path: &Path| Stream::open(&name(path), open(path)?, true);
         let mut image_stream = stream(images)?;
         let [count, height, width] = image_header(&mut image_stream, u64::MAX)?;
         let bytes = u64::from(count) * u64::from(height) * u64::from(width);
-        let images_file = name(images);
         let labels = match labels {
             None => None,
             Some(path) => {
                 let mut stream = stream(path)?;
                 let found = label_header(&mut stream)?;
-                if found != u64::from(count) {
-                    return Err(DataError::Counts {
-                        images_file,
-                        images: count as usize,
-                        labels_file: name(path),
-                        labels: found as usize,
-                    });
-                }
+                check_pair((&name(images), count.into()), (&name(path), found))?;
                 Some(Part::behind_header(stream, found))
             }
         };
@@ -90,7 +83,7 @@ impl RecordStream for IdxStream {
         let mut labels = Vec::new();
         if let Some(part) = &mut self.labels {
             labels = part.next(count)?;
-            check_labels(&part.stream.file, self.read, &labels)?;
+            check_labels(&part.stream.file, self.read, &labels, MAX_LABEL)?;
         }
         self.read += count;
         Ok(Chunk {

@@ -12,7 +12,7 @@ use crate::LabelledImages;
 /// What the writer says, and `InvalidInput` when a dimension does not fit the format's 32 bits.
 pub fn write_images(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
     let sides = [images.len(), images.height(), images.width()];
-    write(writer, images.pixels(), |gzip| images_header(gzip, sides))
+    write(writer, &header(IMAGES, &sides)?, images.pixels())
 }
 
 /// Writes the labels as a gzip idx1 file of bytes.
@@ -20,37 +20,23 @@ pub fn write_images(writer: impl Write, images: &LabelledImages) -> io::Result<(
 /// # Errors
 /// As [`write_images`].
 pub fn write_labels(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
-    let count = images.len();
-    write(writer, images.labels(), |gzip| labels_header(gzip, count))
+    write(writer, &header(LABELS, &[images.len()])?, images.labels())
 }
 
-/// The start of an idx3 file of `[images, height, width]` bytes, which follow.
-pub(crate) fn images_header(writer: &mut impl Write, sides: [usize; 3]) -> io::Result<()> {
-    header(writer, IMAGES, &sides)
-}
-
-/// The start of an idx1 file of as many bytes, which follow.
-pub(crate) fn labels_header(writer: &mut impl Write, count: usize) -> io::Result<()> {
-    header(writer, LABELS, &[count])
-}
-
-fn header(writer: &mut impl Write, magic: u32, sides: &[usize]) -> io::Result<()> {
-    writer.write_all(&magic.to_be_bytes())?;
+/// What stands before the bytes.
+pub(crate) fn header(magic: u32, sides: &[usize]) -> io::Result<Vec<u8>> {
+    let mut header = magic.to_be_bytes().to_vec();
     for &side in sides {
         let side = u32::try_from(side)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        writer.write_all(&side.to_be_bytes())?;
+        header.extend(side.to_be_bytes());
     }
-    Ok(())
+    Ok(header)
 }
 
-fn write<W: Write>(
-    writer: W,
-    body: &[u8],
-    header: impl FnOnce(&mut GzEncoder<W>) -> io::Result<()>,
-) -> io::Result<()> {
+fn write(writer: impl Write, header: &[u8], body: &[u8]) -> io::Result<()> {
     let mut gzip = GzEncoder::new(writer, Compression::default());
-    header(&mut gzip)?;
+    gzip.write_all(header)?;
     gzip.write_all(body)?;
     gzip.finish()?.flush()
 }

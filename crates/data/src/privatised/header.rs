@@ -2,8 +2,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::refuse;
+use crate::DataError;
 use crate::transform::Dct;
-use crate::{DataError, PrivatisedError};
 
 /// The noise that a record got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +133,7 @@ impl Header {
     /// Refuses a file that is not what is asked for.
     ///
     /// # Errors
-    /// [`PrivatisedError::Request`] with the first entry that differs, its value and the one that is asked for.
+    /// [`DataError::Request`] with the first entry that differs, its value and the one that is asked for.
     pub fn check_request(&self, file: &str, wanted: &Wanted) -> Result<(), DataError> {
         let shape = wanted.source_shape.map(Some);
         let differing = [
@@ -147,12 +148,10 @@ impl Header {
         ];
         match differing.into_iter().flatten().next() {
             None => Ok(()),
-            Some((key, found, asked)) => Err(DataError::from(PrivatisedError::Request {
-                file: file.into(),
-                key,
-                found,
-                asked,
-            })),
+            Some((key, found, asked)) => Err(DataError::Request(format!(
+                "{file}: {key}: {found}, but {asked} is asked for; ask for what the file has, or privatise the records \
+                 anew, at the sum of both costs"
+            ))),
         }
     }
 
@@ -196,12 +195,7 @@ impl Header {
     pub(super) fn check(&self, file: &str) -> Result<(), DataError> {
         let require = |holds, key: &str, expected: &str, found: &dyn fmt::Display| match holds {
             true => Ok(()),
-            false => Err(DataError::from(PrivatisedError::Header {
-                file: file.into(),
-                key: key.into(),
-                expected: expected.into(),
-                found: found.to_string(),
-            })),
+            false => Err(refuse(file, key, expected, found)),
         };
         let above = |key, value: f64| {
             let holds = value.is_finite() && value > 0.0;
@@ -242,12 +236,8 @@ impl Header {
             let [channels, height, width] = shape;
             channels.checked_mul(height)?.checked_mul(width)
         };
-        match self.dct().map_err(|error| PrivatisedError::Header {
-            file: file.into(),
-            key: "dct_kept".into(),
-            expected: "a cosine transform".into(),
-            found: error.to_string(),
-        })? {
+        let dct = self.dct();
+        match dct.map_err(|error| refuse(file, "dct_kept", "a cosine transform", error))? {
             None => {
                 let Some(shape) = self.source_shape else {
                     return Ok(());

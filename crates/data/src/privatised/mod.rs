@@ -55,7 +55,10 @@ pub use header::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transf
 pub use read::Privatised;
 pub use write::{Format, Target, Writer};
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
+
+use crate::DataError;
 
 /// The one tensor.
 const TENSOR: &str = "records";
@@ -67,6 +70,13 @@ pub fn beside(npy: &Path) -> PathBuf {
     let mut name = npy.as_os_str().to_owned();
     name.push(".json");
     name.into()
+}
+
+/// An entry of a header that no header may have.
+fn refuse(file: &str, key: &str, expected: &str, found: impl Display) -> DataError {
+    DataError::File(format!(
+        "{file}, header, {key}: expected {expected}, found {found}; get the file again"
+    ))
 }
 
 fn is_npy(path: &Path) -> bool {

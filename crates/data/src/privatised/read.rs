@@ -1,15 +1,16 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::text::{Texts, is_ours};
-use super::{Header, MAX_HEADER, TENSOR, beside, is_npy};
+use super::{Header, MAX_HEADER, TENSOR, beside, is_npy, refuse};
+use crate::DataError;
+use crate::error::{self, io};
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
-use crate::{DataError, PrivatisedError};
 
 /// Records that were privatised, with what was promised of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,20 +30,16 @@ impl Privatised {
     /// Every length is held against the size of the file before memory is asked for.
     ///
     /// # Errors
-    /// [`PrivatisedError::Kind`] for a file of another kind; [`PrivatisedError::Header`] for an entry that is missing,
-    /// unknown, out of range or of another version; [`PrivatisedError::Size`] for a file that ends too soon or goes on;
-    /// [`PrivatisedError::Value`] for a value that is not finite; [`DataError::Io`], and for NPY what
-    /// [`npy::read`](crate::npy::read) refuses.
+    /// [`DataError::File`] for a file of another kind, for an entry of the header that is missing, unknown, out of range
+    /// or of another version, and for a file that ends too soon or goes on; [`DataError::Record`] for a value that is not
+    /// finite; [`DataError::Io`], and for NPY what [`npy::read`](crate::npy::read) refuses.
     pub fn load(path: &Path) -> Result<Self, DataError> {
         let name = path.display().to_string();
         if is_npy(path) {
             return Self::load_npy(&name, path);
         }
         let Some((header, mut file)) = open(&name, path)? else {
-            return Err(DataError::from(PrivatisedError::Kind {
-                file: name,
-                problem: "it does not start as such a file".into(),
-            }));
+            return Err(other_kind(&name, "it does not start as such a file"));
         };
         // Their number is in the file: `open` has seen to it.
         let all = header.records as usize * header.width;
@@ -50,7 +47,7 @@ impl Privatised {
         let mut block = vec![0; 4 * BLOCK];
         while values.len() < all {
             let bytes = &mut block[..4 * (all - values.len()).min(BLOCK)];
-            file.read_exact(bytes).map_err(|e| unread(path, e))?;
+            file.read_exact(bytes).map_err(io(path, "read the file"))?;
             let four = bytes.as_chunks::<4>().0.iter();
             values.extend(four.map(|four| f32::from_le_bytes(*four)));
         }
@@ -60,10 +57,8 @@ impl Privatised {
 
     fn load_npy(name: &str, path: &Path) -> Result<Self, DataError> {
         let Some(header) = Header::read(path)? else {
-            return Err(DataError::from(PrivatisedError::Kind {
-                file: name.into(),
-                problem: format!("there is no header in {}", beside(path).display()),
-            }));
+            let problem = format!("there is no header in {}", beside(path).display());
+            return Err(other_kind(name, &problem));
         };
         let array = crate::npy::read(path)?;
         let values = array.values;
@@ -86,8 +81,8 @@ impl Header {
         let header_file = beside(path);
         let name = header_file.display().to_string();
         let text = match fs::read_to_string(&header_file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text.map_err(|e| unread(&header_file, e))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(io(&header_file, "read the file"))?,
         };
         let texts: Texts = match serde_json::from_str(&text) {
             Ok(texts) if is_ours(&texts) => texts,
@@ -96,7 +91,7 @@ impl Header {
         };
         let header = Self::of_texts(&name, texts)?;
         let array = NpyStream::open(path)?;
-        let size = fs::metadata(path).map_err(|e| unread(path, e))?.len();
+        let size = fs::metadata(path).map_err(io(path, "read the file"))?.len();
         if array.bytes() != size {
             return Err(wrong_size(&path.display().to_string(), array.bytes(), size));
         }
@@ -110,46 +105,33 @@ impl Header {
 /// The header of a safetensors file, checked against the file's size, and the values to read; `None` for files of
 /// another kind.
 fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, DataError> {
-    let file = File::open(path).map_err(|source| DataError::Io {
-        path: path.into(),
-        action: "open the file",
-        source,
-    })?;
-    let size = file.metadata().map_err(|e| unread(path, e))?.len();
+    let unread = io(path, "read the file");
+    let file = error::open(path)?;
+    let size = file.metadata().map_err(&unread)?.len();
     let mut file = BufReader::new(file);
     let mut length = [0; 8];
-    let start = size >= 8;
-    if !start {
+    if size < 8 {
         return Ok(None);
     }
-    file.read_exact(&mut length).map_err(|e| unread(path, e))?;
+    file.read_exact(&mut length).map_err(&unread)?;
     let length = u64::from_le_bytes(length);
     // What else there is begins with a larger number, or goes on with no JSON, as gzip files do.
-    let brace = file.fill_buf().map_err(|e| unread(path, e))?.first() == Some(&b'{');
+    let brace = file.fill_buf().map_err(&unread)?.first() == Some(&b'{');
     if length > MAX_HEADER || (length > 0 && size > 8 && !brace) {
         return Ok(None);
     }
     if length == 0 {
-        return Err(DataError::from(PrivatisedError::Kind {
-            file: name.into(),
-            problem: "its header is empty: it was cut off before it was done".into(),
-        }));
+        let problem = "its header is empty: it was cut off before it was done";
+        return Err(other_kind(name, problem));
     }
     if 8 + length > size {
         return Err(wrong_size(name, 8 + length, size));
     }
     // At most the size of the file.
     let mut text = vec![0; length as usize];
-    file.read_exact(&mut text).map_err(|e| unread(path, e))?;
-    let mut entries: BTreeMap<String, serde_json::Value> = match serde_json::from_slice(&text) {
-        Ok(entries) => entries,
-        Err(error) => {
-            return Err(DataError::from(PrivatisedError::Kind {
-                file: name.into(),
-                problem: format!("its header is no JSON ({error})"),
-            }));
-        }
-    };
+    file.read_exact(&mut text).map_err(&unread)?;
+    let mut entries: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&text)
+        .map_err(|error| other_kind(name, &format!("its header is no JSON ({error})")))?;
     let texts = entries.remove("__metadata__").unwrap_or_default();
     let texts: Texts = match serde_json::from_value(texts) {
         Ok(texts) if is_ours(&texts) => texts,
@@ -160,12 +142,8 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     let tensor = entries.remove(TENSOR).unwrap_or_default();
     check_tensor(name, &header, tensor)?;
     if let Some(other) = entries.keys().next() {
-        return Err(refuse(
-            name,
-            other,
-            "the tensor `records` alone",
-            "one more",
-        ));
+        let expected = "the tensor `records` alone";
+        return Err(refuse(name, other, expected, "one more"));
     }
     let body = (header.records.checked_mul(header.width as u64)).and_then(|n| n.checked_mul(4));
     let whole = body.and_then(|body| body.checked_add(8 + length));
@@ -208,11 +186,11 @@ fn check_tensor(name: &str, header: &Header, value: serde_json::Value) -> Result
 fn finite(name: &str, header: &Header, values: &[f32]) -> Result<(), DataError> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(place) => Err(DataError::from(PrivatisedError::Value {
-            file: name.into(),
-            record: place / header.width,
-            column: place % header.width,
-        })),
+        Some(place) => Err(DataError::Record(format!(
+            "{name}, record {}, value {}: expected a finite number; get the file again",
+            place / header.width,
+            place % header.width
+        ))),
     }
 }
 
@@ -224,32 +202,19 @@ fn same(name: &str, key: &str, said: u64, found: u64) -> Result<(), DataError> {
             name,
             key,
             &format!("{found}, as the array has"),
-            &said.to_string(),
+            said,
         )),
     }
 }
 
-fn refuse(name: &str, key: &str, expected: &str, found: &str) -> DataError {
-    DataError::from(PrivatisedError::Header {
-        file: name.into(),
-        key: key.into(),
-        expected: expected.into(),
-        found: found.into(),
-    })
+fn other_kind(name: &str, problem: &str) -> DataError {
+    DataError::File(format!(
+        "{name}: no privatised records: {problem}; give a file that `privatise` wrote"
+    ))
 }
 
 fn wrong_size(name: &str, expected: u64, found: u64) -> DataError {
-    DataError::from(PrivatisedError::Size {
-        file: name.into(),
-        expected,
-        found,
-    })
-}
-
-fn unread(path: &Path, source: io::Error) -> DataError {
-    DataError::Io {
-        path: path.into(),
-        action: "read the file",
-        source,
-    }
+    DataError::File(format!(
+        "{name}: expected {expected} bytes, as its header promises, found {found}; it is cut off or damaged: get it again"
+    ))
 }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Header, Labels, Mechanism, Transform};
-use crate::{DataError, PrivatisedError};
+use super::{Header, Labels, Mechanism, Transform, refuse};
+use crate::DataError;
 
 /// The entry that tells these files from others, and the version that is written and read.
 const FORMAT: &str = "sliver-privatised";
@@ -23,50 +23,44 @@ pub(super) fn is_ours(texts: &Texts) -> bool {
 
 impl Header {
     pub(super) fn to_texts(&self) -> Texts {
-        let mut texts = Texts::new();
-        let mut put = |key: &str, value: String| texts.insert(key.into(), value);
-        put("format", FORMAT.into());
-        put("version", VERSION.into());
-        put("mechanism", word_of(&self.mechanism));
-        put("calibration", word_of(&self.calibration));
-        put("epsilon", number(self.epsilon));
-        put("delta", number(self.delta));
-        put("norm", word_of(&self.norm()));
-        put("radius", number(self.radius));
-        put("noise_scale", number(self.noise_scale));
+        let mut texts = vec![
+            ("format", FORMAT.to_string()),
+            ("version", VERSION.into()),
+            ("mechanism", word_of(&self.mechanism)),
+            ("calibration", word_of(&self.calibration)),
+            ("epsilon", number(self.epsilon)),
+            ("delta", number(self.delta)),
+            ("norm", word_of(&self.norm())),
+            ("radius", number(self.radius)),
+            ("noise_scale", number(self.noise_scale)),
+            ("noise_seed", word_of(&self.noise_seed)),
+            ("width", self.width.to_string()),
+            ("records", self.records.to_string()),
+        ];
         match &self.transform {
-            Transform::None => {
-                put("transform", "none".into());
-            }
+            Transform::None => texts.push(("transform", "none".into())),
             Transform::Dct {
                 side,
                 channels,
                 kept,
             } => {
-                put("transform", "dct".into());
-                put("dct_side", side.to_string());
-                put("dct_channels", channels.to_string());
                 let pairs: Vec<String> = kept.iter().map(|pair| list(pair)).collect();
-                put("dct_kept", pairs.join(" "));
+                texts.push(("transform", "dct".into()));
+                texts.push(("dct_side", side.to_string()));
+                texts.push(("dct_channels", channels.to_string()));
+                texts.push(("dct_kept", pairs.join(" ")));
             }
         }
         match self.labels {
-            Labels::Dropped => {
-                put("labels", "dropped".into());
-            }
+            Labels::Dropped => texts.push(("labels", "dropped".into())),
             Labels::OneHot { weight, classes } => {
-                put("labels", "one-hot".into());
-                put("label_weight", number(weight));
-                put("label_classes", classes.to_string());
+                texts.push(("labels", "one-hot".into()));
+                texts.push(("label_weight", number(weight)));
+                texts.push(("label_classes", classes.to_string()));
             }
         }
-        if let Some(shape) = self.source_shape {
-            put("source_shape", list(&shape));
-        }
-        put("noise_seed", word_of(&self.noise_seed));
-        put("width", self.width.to_string());
-        put("records", self.records.to_string());
-        texts
+        texts.extend(self.source_shape.map(|s| ("source_shape", list(&s))));
+        texts.into_iter().map(|(k, v)| (k.into(), v)).collect()
     }
 
     /// The header that these texts are, checked.
@@ -148,12 +142,7 @@ impl Entries<'_> {
     fn refuse(&self, key: &str, expected: &str, found: &str) -> DataError {
         // Headers come from others: as much of them as a line holds.
         let found: String = found.chars().take(40).collect();
-        DataError::from(PrivatisedError::Header {
-            file: self.file.into(),
-            key: key.into(),
-            expected: expected.into(),
-            found: found.escape_default().to_string(),
-        })
+        refuse(self.file, key, expected, found.escape_default())
     }
 
     fn take(&mut self, key: &str, expected: &str) -> Result<String, DataError> {

@@ -8,7 +8,8 @@ use tempfile::NamedTempFile;
 
 use super::{Header, TENSOR, beside, is_npy};
 use crate::atomic::{sync_folder, temporary};
-use crate::{DataError, PrivatisedError, npy};
+use crate::error::{empty, io};
+use crate::{DataError, npy};
 
 /// How the values are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,9 +49,8 @@ impl Writer {
     /// Begins a file; `header.records` does not count.
     ///
     /// # Errors
-    /// [`PrivatisedError::Exists`] for a file that may not be replaced, [`PrivatisedError::Name`] for an ending of another
-    /// format, [`PrivatisedError::Header`] for a header that
-    /// contradicts itself, [`DataError::Io`].
+    /// [`DataError::Request`] for a file that may not be replaced and for an ending of another format,
+    /// [`DataError::File`] for a header that contradicts itself, [`DataError::Io`].
     pub fn create(path: &Path, header: &Header, target: Target) -> Result<Self, DataError> {
         let name = path.display().to_string();
         header.check(&name)?;
@@ -60,20 +60,16 @@ impl Writer {
             _ => None,
         };
         if let Some(expected) = expected {
-            return Err(DataError::from(PrivatisedError::Name {
-                file: name,
-                expected,
-            }));
+            return Err(DataError::Request(format!(
+                "{name}: expected a name that {expected}; name another file"
+            )));
         }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        let file = temporary(&folder, ".privatised-").map_err(|source| DataError::Io {
-            path: folder.clone(),
-            action: "write in the folder",
-            source,
-        })?;
+        let file = temporary(&folder, ".privatised-");
+        let file = file.map_err(io(&folder, "write in the folder"))?;
         let mut writer = Self {
             path: path.into(),
             name,
@@ -85,36 +81,32 @@ impl Writer {
         };
         writer.refuse_existing()?;
         writer.header.records = u64::MAX / header.width.max(1) as u64 / 4;
-        writer.reserved = writer.head(0)?.len();
+        writer.reserved = writer.head()?.len();
         writer.header.records = 0;
         let zeros = vec![0; writer.reserved];
-        let written = writer.body.write_all(&zeros);
-        written.map_err(|source| writer.io(source))?;
+        writer.body.write_all(&zeros).map_err(writer.io())?;
         Ok(writer)
     }
 
     /// Adds a record of [`Header::width`] values.
     ///
     /// # Errors
-    /// [`PrivatisedError::Record`] for another number of values, and for one that is not finite; [`DataError::Io`].
+    /// [`DataError::Record`] for another number of values, and for one that is not finite; [`DataError::Io`].
     pub fn push(&mut self, record: &[f32]) -> Result<(), DataError> {
-        let refuse = |found: String| {
-            DataError::from(PrivatisedError::Record {
-                file: self.name.clone(),
-                record: self.header.records,
-                expected: self.header.width,
-                found,
-            })
-        };
-        if record.len() != self.header.width {
-            return Err(refuse(record.len().to_string()));
-        }
-        if !record.iter().all(|value| value.is_finite()) {
-            return Err(refuse("one that is not finite".into()));
+        let (records, width) = (self.header.records, self.header.width);
+        let fits = record.len() == width;
+        if !fits || !record.iter().all(|value| value.is_finite()) {
+            let found = match fits {
+                true => "one that is not finite".to_string(),
+                false => record.len().to_string(),
+            };
+            return Err(DataError::Record(format!(
+                "{}, record {records}: expected {width} finite values, found {found}",
+                self.name
+            )));
         }
         let bytes: Vec<u8> = record.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let written = self.body.write_all(&bytes);
-        written.map_err(|source| self.io(source))?;
+        self.body.write_all(&bytes).map_err(self.io())?;
         self.header.records += 1;
         Ok(())
     }
@@ -127,74 +119,55 @@ impl Writer {
     /// Ends the file and gives it its name, and says what its header is.
     ///
     /// # Errors
-    /// [`DataError::Empty`] without a record, [`PrivatisedError::Exists`], [`DataError::Io`]; there is no file then.
+    /// [`DataError::Request`] without a record and for a file that may not be replaced, [`DataError::Io`]; there is no
+    /// file then.
     pub fn finish(mut self) -> Result<Header, DataError> {
         if self.header.records == 0 {
-            return Err(DataError::Empty {
-                what: self.name,
-                expected: "record",
-            });
+            return Err(empty(self.name, "record"));
         }
-        let head = self.head(self.reserved)?;
+        let head = self.head()?;
         let sealed = self.body.flush().and_then(|()| {
             let file = self.body.get_mut().as_file_mut();
             file.seek(SeekFrom::Start(0))?;
             file.write_all(&head)?;
             file.sync_all()
         });
-        sealed.map_err(|source| self.io(source))?;
+        sealed.map_err(self.io())?;
         self.refuse_existing()?;
         if self.target.format == Format::Npy {
             self.write_beside()?;
         }
-        let Self {
-            path,
-            name,
-            folder,
-            header,
-            target,
-            body,
-            ..
-        } = self;
-        let io = |source| DataError::Io {
-            path: path.clone(),
-            action: "write the file",
-            source,
-        };
-        let part = body.into_inner().map_err(|error| io(error.into_error()))?;
-        persist(part, &path, target.replace).map_err(|source| {
-            if target.format == Format::Npy {
+        let (io, path) = (self.io(), &self.path);
+        let part = self.body.into_inner();
+        let part = part.map_err(|error| io(error.into_error()))?;
+        persist(part, path, self.target.replace).map_err(|source| {
+            if self.target.format == Format::Npy {
                 // Best effort: a header alone is readable as nothing.
-                let _ = fs::remove_file(beside(&path));
+                let _ = fs::remove_file(beside(path));
             }
             match source.kind() {
-                ErrorKind::AlreadyExists => PrivatisedError::Exists { file: name }.into(),
+                ErrorKind::AlreadyExists => exists(path),
                 _ => io(source),
             }
         })?;
-        sync_folder(&folder).map_err(io)?;
-        Ok(header)
+        sync_folder(&self.folder).map_err(io)?;
+        Ok(self.header)
     }
 
     /// The header of an NPY file, in place before the values: these are never there without.
     fn write_beside(&self) -> Result<(), DataError> {
         let path = beside(&self.path);
-        let io = |source| DataError::Io {
-            path: path.clone(),
-            action: "write the file",
-            source,
-        };
+        let io = io(&path, "write the file");
         let text = serde_json::to_string_pretty(&self.header.to_texts());
         let text = text.map_err(|error| io(error.into()))?;
-        let mut part = temporary(&self.folder, ".privatised-").map_err(io)?;
+        let mut part = temporary(&self.folder, ".privatised-").map_err(&io)?;
         let written = part.write_all(format!("{text}\n").as_bytes());
-        written
-            .and_then(|()| part.as_file().sync_all())
-            .map_err(io)?;
+        let written = written.and_then(|()| part.as_file().sync_all());
+        written.map_err(&io)?;
         if self.target.replace {
             // Nor with the header of others.
             match fs::remove_file(&self.path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.io(error)),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.io()(error)),
                 _ => {}
             }
         }
@@ -211,18 +184,15 @@ impl Writer {
         };
         match taken {
             None => Ok(()),
-            Some(path) => Err(DataError::from(PrivatisedError::Exists {
-                file: path.display().to_string(),
-            })),
+            Some(path) => Err(exists(path)),
         }
     }
 
-    /// All that stands before the values, at least so many bytes.
-    fn head(&self, least: usize) -> Result<Vec<u8>, DataError> {
+    /// All that stands before the values, at least as many bytes as are kept free.
+    fn head(&self) -> Result<Vec<u8>, DataError> {
         let (records, width) = (self.header.records, self.header.width);
         if self.target.format == Format::Npy {
-            let head = npy::header_of(records, Some(width), least);
-            return head.map_err(|source| self.io(source));
+            return Ok(npy::header("<f4", &[records as usize, width]));
         }
         let bytes = records * width as u64 * 4;
         let tensor = json!({"dtype": "F32", "shape": [records, width], "data_offsets": [0, bytes]});
@@ -230,22 +200,25 @@ impl Writer {
             ("__metadata__", json!(self.header.to_texts())),
             (TENSOR, tensor),
         ]);
-        let text = serde_json::to_string(&entries).map_err(|e| self.io(e.into()))?;
+        let text = serde_json::to_string(&entries).map_err(|e| self.io()(e.into()))?;
         // The values start at a multiple of 8 bytes.
-        let length = (8 + text.len()).next_multiple_of(8).max(least) - 8;
+        let length = (8 + text.len()).next_multiple_of(8).max(self.reserved) - 8;
         let mut head = (length as u64).to_le_bytes().to_vec();
         head.extend(text.as_bytes());
         head.resize(8 + length, b' ');
         Ok(head)
     }
 
-    fn io(&self, source: io::Error) -> DataError {
-        DataError::Io {
-            path: self.path.clone(),
-            action: "write the file",
-            source,
-        }
+    fn io(&self) -> impl Fn(io::Error) -> DataError + use<> {
+        io(&self.path, "write the file")
     }
+}
+
+fn exists(path: &Path) -> DataError {
+    DataError::Request(format!(
+        "{}: exists already, and was not overwritten; name another file, or say --force",
+        path.display()
+    ))
 }
 
 fn persist(part: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {

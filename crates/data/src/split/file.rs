@@ -5,8 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::SplitError;
+use super::{damaged, remedy};
 use crate::DataError;
+use crate::error::io;
 use crate::hex::{hex, unhex};
 
 const FORMAT: &str = "sliver split 1";
@@ -54,42 +55,35 @@ impl Content {
 
     /// Reads and checks a split file; `None` if there is none.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, DataError> {
-        let damaged = |reason: String| {
-            DataError::from(SplitError::Damaged {
-                path: path.into(),
-                reason,
-            })
-        };
+        let damaged = |reason: &str| damaged(path, reason);
         let text = match text(path) {
             Ok(text) if text.len() as u64 > MAX_BYTES => {
-                return Err(damaged(format!("it has more than {MAX_BYTES} bytes")));
+                return Err(damaged(&format!("it has more than {MAX_BYTES} bytes")));
             }
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
-                return Err(damaged("it is not text".into()));
+                return Err(damaged("it is not text"));
             }
-            Err(source) => {
-                return Err(DataError::Io {
-                    path: path.into(),
-                    action: "read the file",
-                    source,
-                });
-            }
+            Err(error) => return Err(io(path, "read the file")(error)),
         };
         // What the file holds is left out.
         let content: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            damaged(format!("line {line}, column {column} is not as it was"))
+            damaged(&format!("line {line}, column {column} is not as it was"))
         })?;
         if content.format != FORMAT {
-            return Err(damaged(format!("it is not of the format '{FORMAT}'")));
+            return Err(damaged(&format!("it is not of the format '{FORMAT}'")));
         }
         if content.checksum != content.sum() {
-            return Err(DataError::from(SplitError::Edited { path: path.into() }));
+            let path = path.display().to_string();
+            return Err(DataError::Split(format!(
+                "{path}: changed since it was written: its checksum is not that of its content; {}",
+                remedy(&path)
+            )));
         }
         if content.text() != text {
-            return Err(damaged("it is not laid out as it was written".into()));
+            return Err(damaged("it is not laid out as it was written"));
         }
         Ok(Some(content))
     }

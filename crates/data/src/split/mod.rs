@@ -22,17 +22,19 @@ mod uses;
 
 pub use draw::is_test_row;
 pub use records::Records;
-pub(crate) use records::digest;
+pub(crate) use records::{digest, file_digest};
 pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};
 
-pub use crate::error::SplitError;
+use crate::error::{check_count, io};
 use crate::{DataError, atomic};
 use file::Content;
 
 /// What the name of a split file ends in.
 const ENDING: &str = ".split.json";
+/// What the name of a note of a use ends in.
+const NOTE: &str = ".use.json";
 
 /// How large the public half is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,12 +90,8 @@ impl Split {
     /// another seed or number are another data set and need a name of their own.
     ///
     /// # Errors
-    /// For a plan that no data set could meet, [`SplitError::Fraction`], [`SplitError::TooFew`],
-    /// [`SplitError::NoClasses`], [`SplitError::Name`] and [`DataError::Records`]; for a file that is
-    /// not what was written, [`SplitError::Damaged`] and [`SplitError::Edited`]; for one that was made
-    /// for something else, [`SplitError::OtherData`], [`SplitError::OtherRecords`] and
-    /// [`SplitError::OtherPlan`];
-    /// [`DataError::Io`].
+    /// [`DataError::Split`] and [`DataError::Request`] for a plan that the data set cannot meet; [`DataError::Split`] for a
+    /// file that is not what was written, and for one that was made for something else; [`DataError::Io`].
     pub fn load_or_create(
         folder: &Path,
         name: &str,
@@ -103,14 +101,14 @@ impl Split {
         check_name(name)?;
         let count = records.count();
         let public = public_count(name, count, plan.share)?;
-        let strata = if plan.stratified {
-            Some(
-                records
-                    .strata()
-                    .ok_or_else(|| SplitError::NoClasses { name: name.into() })?,
-            )
-        } else {
-            None
+        let no_classes = || {
+            DataError::Split(format!(
+                "{name}: its records have no classes to stratify by; split it without strata"
+            ))
+        };
+        let strata = match plan.stratified {
+            true => Some(records.strata().ok_or_else(no_classes)?),
+            false => None,
         };
         let asked = Content {
             dataset: name.into(),
@@ -133,18 +131,11 @@ impl Split {
         let text = asked.clone().with_public(&half).render();
         std::fs::create_dir_all(folder)
             .and_then(|()| atomic::create_new(folder, &file, text.as_bytes()))
-            .map_err(|source| DataError::Io {
-                path: path.clone(),
-                action: "write the file",
-                source,
-            })?;
+            .map_err(io(&path, "write the file"))?;
         // Read back even after writing it: whoever was first, all go by what the file says.
         match Content::read(&path)? {
             Some(content) => Self::checked(path, &content, &asked),
-            None => Err(DataError::from(SplitError::Damaged {
-                path,
-                reason: "it was removed as soon as it was written".into(),
-            })),
+            None => Err(damaged(&path, "it was removed as soon as it was written")),
         }
     }
 
@@ -178,15 +169,15 @@ impl Split {
             ),
         ];
         if let Some((what, file, data)) = data.into_iter().find(|(_, file, data)| file != data) {
-            return Err(DataError::from(SplitError::OtherData {
-                path,
-                what,
-                file,
-                data,
-            }));
+            return Err(other_data(&path, what, &file, &data));
         }
         if file.sha256 != asked.sha256 {
-            return Err(DataError::from(SplitError::OtherRecords { path }));
+            // Their checksums are left out: they are as secret as the records.
+            return Err(DataError::Split(format!(
+                "{}: made for records that hold something else; each data set, whole, has one name and one split: give \
+                 the data and the name that belong together",
+                path.display()
+            )));
         }
         let sizes = |content: &Content| {
             format!(
@@ -208,22 +199,20 @@ impl Split {
             ("strata", strata(file), strata(asked)),
         ];
         if let Some((what, file, asked)) = plan.into_iter().find(|(_, file, asked)| file != asked) {
-            return Err(DataError::from(SplitError::OtherPlan {
-                path,
-                what,
-                file,
-                asked,
-            }));
+            return Err(DataError::Split(format!(
+                "{}: made with {what} {file}, asked for {asked}; all runs on a data set share one public half: ask for \
+                 {what} {file}",
+                path.display()
+            )));
         }
-        match file.records() {
-            Ok((public, private)) => Ok(Self {
-                path,
-                sha256: file.sha256.clone(),
-                public,
-                private,
-            }),
-            Err(reason) => Err(DataError::from(SplitError::Damaged { path, reason })),
-        }
+        let records = file.records();
+        let (public, private) = records.map_err(|reason| damaged(&path, &reason))?;
+        Ok(Self {
+            sha256: file.sha256.clone(),
+            path,
+            public,
+            private,
+        })
     }
 }
 
@@ -235,50 +224,72 @@ fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), DataError> 
             // Another process may have written this one's file a moment ago.
             && content.dataset != asked.dataset
         {
-            return Err(DataError::from(SplitError::OtherData {
-                path,
-                what: "name",
-                file: content.dataset,
-                data: asked.dataset.clone(),
-            }));
+            return Err(other_data(&path, "name", &content.dataset, &asked.dataset));
         }
     }
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<(), SplitError> {
+fn other_data(path: &Path, what: &str, file: &str, data: &str) -> DataError {
+    DataError::Split(format!(
+        "{}: made for data whose {what} is {file}, this data's is {data}; each data set, whole, has one name and one \
+         split: give the data and the name that belong together",
+        path.display()
+    ))
+}
+
+/// Something else than a split file or a note of a use, or a part of one.
+fn damaged(path: &Path, reason: &str) -> DataError {
+    let path = path.display().to_string();
+    DataError::Split(format!(
+        "{path}: not a whole file: {reason}; {}",
+        remedy(&path)
+    ))
+}
+
+/// What to do about a file that is not as it was written. Without it nobody knows which records it was
+/// of, so it stops the runs on every data set of its folder.
+fn remedy(path: &str) -> &'static str {
+    if path.ends_with(NOTE) {
+        "restore the file that was written there, or remove it if nothing was published of any run on \
+         the data set that it is named after"
+    } else {
+        "restore the file that was written there; remove it only if no run on the data set that it is \
+         named after is kept: the next one draws another public half"
+    }
+}
+
+fn check_name(name: &str) -> Result<(), DataError> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if (1..=64).contains(&name.len()) && name.bytes().all(letter) && !name.starts_with('.') {
         return Ok(());
     }
-    Err(SplitError::Name { name: name.into() })
+    Err(DataError::Split(format!(
+        "data set name '{name}': expected 1 to 64 letters, digits, '-', '_' or '.', not starting with '.'; its split \
+         file is named after it"
+    )))
 }
 
 fn public_count(name: &str, records: usize, share: PublicShare) -> Result<usize, DataError> {
     if records < 2 {
-        return Err(DataError::from(SplitError::TooFew {
-            name: name.into(),
-            records,
-        }));
+        return Err(DataError::Split(format!(
+            "{name}: {records} records, expected at least 2 to split; give it more"
+        )));
     }
     let (what, asked) = match share {
         PublicShare::PrivateCount(private) => ("private half", private),
         PublicShare::Fraction(fraction) => {
             if !(fraction > 0.0 && fraction < 1.0) {
-                return Err(DataError::from(SplitError::Fraction { fraction }));
+                return Err(DataError::Split(format!(
+                    "public fraction {fraction}: expected more than 0 and less than 1; change it"
+                )));
             }
             // A half rounds down: the odd record is private.
             let public = (fraction * records as f64 - 0.5).ceil();
             ("public half", public as usize)
         }
     };
-    if !(1..records).contains(&asked) {
-        return Err(DataError::Records {
-            what: format!("{name}, {what}"),
-            found: asked,
-            max: records - 1,
-        });
-    }
+    check_count(format!("{name}, {what}"), asked, records - 1)?;
     Ok(match share {
         PublicShare::PrivateCount(private) => records - private,
         PublicShare::Fraction(_) => asked,

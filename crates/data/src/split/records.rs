@@ -1,5 +1,9 @@
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
 
+use crate::error::{io, open};
 use crate::hex::hex;
 use crate::{DataError, LabelledImages};
 
@@ -30,6 +34,21 @@ pub(crate) fn digest(kind: &str, header: &[usize], parts: &[&[u8]]) -> String {
         hash.update(part);
     }
     hex(hash.finalize())
+}
+
+/// The SHA-256 of a file, which may be longer than memory.
+pub(crate) fn file_digest(path: &Path) -> Result<[u8; 32], DataError> {
+    let mut hash = Sha256::new();
+    let mut file = BufReader::with_capacity(1 << 16, open(path)?);
+    loop {
+        let block = file.fill_buf().map_err(io(path, "read the file"))?;
+        if block.is_empty() {
+            return Ok(hash.finalize().into());
+        }
+        hash.update(block);
+        let length = block.len();
+        file.consume(length);
+    }
 }
 
 /// The sum is over `sliver images 1`, the number of images, height, width and classes (8 bytes each,

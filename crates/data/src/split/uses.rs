@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::Content;
-use super::{ENDING, SplitError, check_name};
-use crate::error::NOTE;
-use crate::{DataError, atomic};
+use super::{ENDING, NOTE, check_name, damaged};
+use crate::error::io;
+use crate::{DataError, atomic, error};
 
 const FORMAT: &str = "sliver use 1";
 
@@ -60,8 +60,8 @@ struct Note {
 /// learns of the other. A use that is known is not noted again.
 ///
 /// # Errors
-/// [`SplitError::Name`]; [`SplitError::Damaged`] and [`SplitError::Edited`] for a file of the folder
-/// that is not what was written, since it may be of these records; [`DataError::Io`].
+/// [`DataError::Split`] for a name that serves for no file, and for a file of the folder that is not what was written,
+/// since it may be of these records; [`DataError::Io`].
 pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Use>, DataError> {
     check_name(name)?;
     let mut known = uses(folder, sha256)?;
@@ -74,11 +74,8 @@ pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Us
         };
         // Four strings: there is nothing here that JSON cannot say.
         let text = serde_json::to_string_pretty(&note).unwrap_or_default() + "\n";
-        write(folder, name, text.as_bytes()).map_err(|source| DataError::Io {
-            path: folder.join(format!("{name}{NOTE}")),
-            action: "write the file",
-            source,
-        })?;
+        let path = folder.join(format!("{name}{NOTE}"));
+        write(folder, name, text.as_bytes()).map_err(io(&path, "write the file"))?;
         known = uses(folder, sha256)?;
     }
     known.retain(|&other| other != used);
@@ -117,29 +114,16 @@ fn uses(folder: &Path, sha256: &str) -> Result<Vec<Use>, DataError> {
 }
 
 fn read(path: &Path) -> Result<Note, DataError> {
-    let bytes = fs::read(path).map_err(|source| DataError::Io {
-        path: path.into(),
-        action: "read the file",
-        source,
-    })?;
+    let bytes = error::read(path)?;
     serde_json::from_slice(&bytes)
         .ok()
         .filter(|note: &Note| note.format == FORMAT)
-        .ok_or_else(|| {
-            DataError::from(SplitError::Damaged {
-                path: path.into(),
-                reason: format!("it is no note of the format '{FORMAT}'"),
-            })
-        })
+        .ok_or_else(|| damaged(path, &format!("it is no note of the format '{FORMAT}'")))
 }
 
 /// The files of a folder whose names end so; none where there is no folder yet.
 pub(super) fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, DataError> {
-    let unreadable = |source| DataError::Io {
-        path: folder.into(),
-        action: "read the folder",
-        source,
-    };
+    let unreadable = io(folder, "read the folder");
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -147,7 +131,7 @@ pub(super) fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, DataErr
     };
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(unreadable)?.path();
+        let path = entry.map_err(&unreadable)?.path();
         if path.to_string_lossy().ends_with(ending) {
             files.push(path);
         }

@@ -12,7 +12,8 @@ mod sources;
 pub use sources::{DrawnGlyphs, InMemory, Photographs};
 
 use crate::DataError;
-use crate::features::{ADVICE, class, class_bound};
+use crate::error::{check_count, check_pair};
+use crate::features::{ADVICE, class, class_bound, row};
 use crate::npy::NpyStream;
 
 /// What is known, and public, of all records before the first one is read.
@@ -67,16 +68,10 @@ impl<S: RecordStream> First<S> {
     /// The first `count` records of the stream that is called `name` in errors.
     ///
     /// # Errors
-    /// [`DataError::Records`] unless `count` is at least 1 and, where that is known, at most what there is.
+    /// [`DataError::Request`] unless `count` is at least 1 and, where that is known, at most what there is.
     pub fn new(stream: S, name: &str, count: u64) -> Result<Self, DataError> {
         let max = stream.form().count.unwrap_or(u64::MAX);
-        if !(1..=max).contains(&count) {
-            return Err(DataError::Records {
-                what: name.into(),
-                found: usize::try_from(count).unwrap_or(usize::MAX),
-                max: usize::try_from(max).unwrap_or(usize::MAX),
-            });
-        }
+        check_count(name, count as usize, max as usize)?;
         Ok(Self {
             stream,
             name: name.into(),
@@ -101,11 +96,7 @@ impl<S: RecordStream> RecordStream for First<S> {
         let read = (chunk.values.len() / self.stream.form().width.max(1)) as u64;
         self.read += read;
         if most > 0 && read == 0 {
-            return Err(DataError::Records {
-                what: self.name.clone(),
-                found: usize::try_from(self.count).unwrap_or(usize::MAX),
-                max: usize::try_from(self.read).unwrap_or(usize::MAX),
-            });
+            check_count(&self.name, self.count as usize, self.read as usize)?;
         }
         Ok(chunk)
     }
@@ -127,7 +118,7 @@ impl<S: RecordStream> Labelled<S> {
     /// The records of `stream`, called `name` in errors, with labels below `classes`.
     ///
     /// # Errors
-    /// [`DataError::Counts`] for another number of labels, [`DataError::Row`] for labels of several columns.
+    /// [`DataError::File`] for another number of labels, [`DataError::Record`] for labels of several columns.
     pub fn new(
         stream: S,
         name: &str,
@@ -135,24 +126,13 @@ impl<S: RecordStream> Labelled<S> {
         classes: usize,
     ) -> Result<Self, DataError> {
         let (form, found) = (stream.form(), labels.form());
-        let file = labels.name().to_string();
         if found.width != 1 {
-            return Err(DataError::Row {
-                file,
-                place: format!("{} columns", found.width),
-                expected: "one, of classes".into(),
-                advice: "save them as an array of one dimension",
-            });
+            let advice = "save them as an array of one dimension";
+            let columns = format!("{} columns", found.width);
+            return Err(row(labels.name(), &columns, "one, of classes", advice));
         }
-        let [images, count] = [form.count, found.count].map(|n| n.unwrap_or(0) as usize);
-        if images != count {
-            return Err(DataError::Counts {
-                images_file: name.into(),
-                images,
-                labels_file: file,
-                labels: count,
-            });
-        }
+        let [images, count] = [form.count, found.count].map(|n| n.unwrap_or(0));
+        check_pair((name, images), (labels.name(), count))?;
         Ok(Self {
             stream,
             labels,
@@ -174,11 +154,9 @@ impl<S: RecordStream> RecordStream for Labelled<S> {
         let mut chunk = self.stream.next(most)?;
         for value in self.labels.next(most)?.values {
             let label = class(f64::from(value), self.classes);
-            chunk.labels.push(label.ok_or_else(|| DataError::Row {
-                file: self.labels.name().into(),
-                place: format!("row {}", self.read),
-                expected: class_bound(self.classes),
-                advice: ADVICE,
+            chunk.labels.push(label.ok_or_else(|| {
+                let (file, place) = (self.labels.name(), format!("row {}", self.read));
+                row(file, &place, &class_bound(self.classes), ADVICE)
             })?);
             self.read += 1;
         }

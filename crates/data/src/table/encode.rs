@@ -5,13 +5,14 @@ use sha2::{Digest, Sha256};
 use super::column::{Column, Role};
 use super::field::{Field, one_of};
 use super::lines::{Line, Lines};
-use super::{CsvTable, GroupedTable, Labels, Missing, Schema, TableError};
+use super::{CsvTable, GroupedTable, Labels, Missing, Schema};
 use crate::DataError;
+use crate::error::{empty, fields};
 use crate::hex::hex;
 
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
-    let mut lines = Lines::new(schema, file, bytes);
+    let mut lines = Lines::new(file, schema.delimiter, schema.comment, bytes);
     let places = places(schema, file, &mut lines)?;
     let mut rows = Rows::new(schema, file);
     let (mut kept, mut all) = (Vec::new(), 0);
@@ -39,25 +40,15 @@ pub(super) fn places(
         return Ok((0..schema.columns.len()).collect());
     }
     match lines.next()? {
-        Some(line) => Ok(header(schema, file, &line)?),
-        None => Err(empty(file)),
-    }
-}
-
-pub(super) fn empty(file: &str) -> DataError {
-    DataError::Empty {
-        what: file.into(),
-        expected: "record",
+        Some(line) => header(schema, file, &line),
+        None => Err(empty(file, "record")),
     }
 }
 
 /// The place of each column of the schema among the names in a line.
-fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, TableError> {
-    let refuse = |problem| TableError::Header {
-        file: file.into(),
-        line: line.number,
-        problem,
-    };
+fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, DataError> {
+    let refuse =
+        |problem: String| DataError::File(format!("{file}, line {}: {problem}", line.number));
     // Its name is left out: where the header is missing, it is a field of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
     if let Some(place) = line.fields.iter().position(|name| !known(name)) {
@@ -107,14 +98,10 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the record of a line, or nothing if it is to be dropped; says which.
-    pub(super) fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, TableError> {
-        if line.fields.len() != places.len() {
-            return Err(TableError::Fields {
-                file: self.file.into(),
-                line: line.number,
-                expected: places.len(),
-                found: line.fields.len(),
-            });
+    pub(super) fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, DataError> {
+        let found = line.fields.len();
+        if found != places.len() {
+            return Err(fields(self.file, line.number, places.len(), found));
         }
         let start = self.features.len();
         let (mut class, mut response, mut group, mut keep) = (None, None, None, true);
@@ -178,7 +165,7 @@ impl<'a> Rows<'a> {
 
     fn finish(self) -> Result<GroupedTable, DataError> {
         if self.groups.is_empty() {
-            return Err(empty(self.file));
+            return Err(empty(self.file, "record"));
         }
         let mut labels = Labels::Values {
             width: 1,
@@ -198,12 +185,13 @@ impl<'a> Rows<'a> {
                 } if number == self.schema.sensitive => {
                     for (group, levels) in (0..).zip(group_levels) {
                         if !self.groups.contains(&group) {
-                            return Err(DataError::from(TableError::EmptyGroup {
-                                file: self.file.into(),
-                                column: column.name.clone(),
-                                group,
-                                levels: one_of(levels),
-                            }));
+                            return Err(DataError::Request(format!(
+                                "{}: no record has {} in column {}: group {group} is empty, expected at least 1 record \
+                                 of each group; give a file that has both, or choose another sensitive column",
+                                self.file,
+                                one_of(levels),
+                                column.name
+                            )));
                         }
                     }
                 }

@@ -1,5 +1,7 @@
+use super::Outside;
 use super::column::Range;
-use super::{Outside, TableError};
+use crate::DataError;
+use crate::error::field;
 
 /// A value and where it stands.
 pub(super) struct Field<'a> {
@@ -10,7 +12,7 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    pub(super) fn number(&self, range: &Range) -> Result<f32, TableError> {
+    pub(super) fn number(&self, range: &Range) -> Result<f32, DataError> {
         let bounds = format!("a number from {} to {}", range.min, range.max);
         let number: f64 = match self.value.parse() {
             Ok(number) if f64::is_finite(number) => number,
@@ -26,7 +28,7 @@ impl Field<'_> {
         Ok(((inside - range.min) / (range.max - range.min)) as f32)
     }
 
-    pub(super) fn level(&self, levels: &[String]) -> Result<usize, TableError> {
+    pub(super) fn level(&self, levels: &[String]) -> Result<usize, DataError> {
         let place = levels.iter().position(|level| level == self.value);
         place.ok_or_else(|| {
             self.refuse(
@@ -36,7 +38,7 @@ impl Field<'_> {
         })
     }
 
-    pub(super) fn class(&self, classes: &[Vec<String>]) -> Result<usize, TableError> {
+    pub(super) fn class(&self, classes: &[Vec<String>]) -> Result<usize, DataError> {
         let has = |spellings: &Vec<String>| spellings.iter().any(|text| text == self.value);
         classes.iter().position(has).ok_or_else(|| {
             self.refuse(
@@ -46,7 +48,7 @@ impl Field<'_> {
         })
     }
 
-    pub(super) fn group(&self, group_levels: &[Vec<String>; 2]) -> Result<u8, TableError> {
+    pub(super) fn group(&self, group_levels: &[Vec<String>; 2]) -> Result<u8, DataError> {
         let has = |levels: &[String]| levels.iter().any(|text| text == self.value);
         let [zero, one] = group_levels;
         if has(zero) {
@@ -62,7 +64,7 @@ impl Field<'_> {
         }
     }
 
-    pub(super) fn missing(&self) -> TableError {
+    pub(super) fn missing(&self) -> DataError {
         self.refuse(
             "a value".into(),
             "repair or remove the line, or say missing = \"drop\" (or, for a feature, \"level\") in \
@@ -70,14 +72,8 @@ impl Field<'_> {
         )
     }
 
-    fn refuse(&self, expected: String, advice: &'static str) -> TableError {
-        TableError::Field {
-            file: self.file.into(),
-            line: self.line,
-            column: self.column.into(),
-            expected,
-            advice,
-        }
+    fn refuse(&self, expected: String, advice: &str) -> DataError {
+        field(self.file, self.line, self.column, expected, advice)
     }
 }
 

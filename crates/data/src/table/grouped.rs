@@ -1,7 +1,7 @@
 use std::ops::RangeInclusive;
 
-use super::TableError;
 use crate::DataError;
+use crate::error::{empty, index, unfit};
 
 /// What is to be predicted of each record.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,9 +43,8 @@ impl GroupedTable {
     /// `labels`, and `groups` of shape `[n]`, 0 or 1 each.
     ///
     /// # Errors
-    /// [`TableError::Shape`] when lengths disagree, a number is not finite, a class is not below the
-    /// number of classes or a group is neither 0 nor 1; [`DataError::Empty`] when a group has no
-    /// record.
+    /// [`DataError::Request`] when lengths disagree, a number is not finite, a class is not below the
+    /// number of classes, a group is neither 0 nor 1, or has no record.
     pub fn new(
         names: Vec<String>,
         features: Vec<f32>,
@@ -66,7 +65,7 @@ impl GroupedTable {
                 check("number of labels", values.len(), count..=count)?;
                 let most = classes - 1;
                 if values.iter().any(|&class| class > most) {
-                    return Err(value("class", format!("0 to {most}")).into());
+                    return Err(value("class", &format!("0 to {most}")));
                 }
             }
             Labels::Values { width, values } => {
@@ -77,14 +76,11 @@ impl GroupedTable {
             }
         }
         if groups.iter().any(|&group| group > 1) {
-            return Err(value("group", "0 to 1").into());
+            return Err(value("group", "0 to 1"));
         }
         for group in 0..2 {
             if !groups.contains(&group) {
-                return Err(DataError::Empty {
-                    what: format!("group {group} of the table"),
-                    expected: "record",
-                });
+                return Err(empty(format!("group {group} of the table"), "record"));
             }
         }
         Ok(Self {
@@ -190,15 +186,10 @@ impl GroupedTable {
     /// The records at `indices`, in that order.
     ///
     /// # Errors
-    /// [`DataError::Index`] for an index past the end, [`DataError::Empty`] when a group is left
-    /// without records.
+    /// [`DataError::Request`] for an index past the end, and when a group is left without records.
     pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
-        if let Some(&index) = indices.iter().find(|&&index| index >= self.len()) {
-            return Err(DataError::Index {
-                what: "table".into(),
-                index,
-                records: self.len(),
-            });
+        if let Some(&past) = indices.iter().find(|&&index| index >= self.len()) {
+            return Err(index("table", past, self.len()));
         }
         let labels = match &self.labels {
             Labels::Classes { count, .. } => Labels::Classes {
@@ -232,27 +223,19 @@ fn gather(values: &[f32], width: usize, indices: &[usize]) -> Option<Vec<f32>> {
     Some(gathered)
 }
 
-fn check(
-    what: &'static str,
-    found: usize,
-    bounds: RangeInclusive<usize>,
-) -> Result<(), TableError> {
+fn check(what: &str, found: usize, bounds: RangeInclusive<usize>) -> Result<(), DataError> {
     if bounds.contains(&found) {
         return Ok(());
     }
-    let (least, most) = bounds.into_inner();
-    Err(TableError::Shape {
-        what,
-        expected: match most {
-            usize::MAX => format!("at least {least}"),
-            most if most == least => most.to_string(),
-            most => format!("{least} to {most}"),
-        },
-        found: found.to_string(),
-    })
+    let expected = match bounds.into_inner() {
+        (least, usize::MAX) => format!("at least {least}"),
+        (least, most) if most == least => most.to_string(),
+        (least, most) => format!("{least} to {most}"),
+    };
+    Err(unfit(&format!("table: {what}"), expected, found))
 }
 
-fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TableError> {
+fn check_finite(what: &str, values: &[f32]) -> Result<(), DataError> {
     match values.iter().all(|value| value.is_finite()) {
         true => Ok(()),
         false => Err(value(what, "a finite number")),
@@ -260,10 +243,6 @@ fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TableError> {
 }
 
 /// A value of a record, which the message leaves out, is out of its bounds.
-fn value(what: &'static str, expected: impl Into<String>) -> TableError {
-    TableError::Shape {
-        what,
-        expected: expected.into(),
-        found: "another value".into(),
-    }
+fn value(what: &str, expected: &str) -> DataError {
+    unfit(&format!("table: {what}"), expected, "another value")
 }

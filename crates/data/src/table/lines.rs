@@ -1,28 +1,23 @@
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
+use std::path::Path;
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use csv::{ByteRecord, Reader, ReaderBuilder};
 
-use super::{Schema, TableError};
 use crate::DataError;
+use crate::error::{io, not_text};
 
 /// The most bytes from the start of a record to that of the next: 64 MiB. A quote that is never closed ends here.
 const MAX_RECORD: usize = 64 << 20;
 
 /// The lines of a CSV text that hold something, as fields; no more of the text than one is kept.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     file: String,
-    text: R,
-    comment: Option<u8>,
-    reader: Reader,
-    /// The line at which the next record starts, from 1, and what was read of it.
-    line: u64,
-    raw: Vec<u8>,
-    record: Vec<u8>,
-    ends: Vec<usize>,
+    reader: Reader<Numbered<R>>,
+    record: ByteRecord,
 }
 
 /// The fields of a line, without the white space around them.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     pub number: u64,
     /// Whether the text ends within it, or right behind it.
     pub broken_off: bool,
@@ -30,115 +25,92 @@ pub(super) struct Line<'a> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(schema: &Schema, file: &str, text: R) -> Self {
+    pub(crate) fn new(file: &str, delimiter: u8, comment: Option<u8>, text: R) -> Self {
         let mut builder = ReaderBuilder::new();
-        builder.delimiter(schema.delimiter).comment(schema.comment);
+        builder.delimiter(delimiter).comment(comment);
+        builder.flexible(true).has_headers(false);
         Self {
             file: file.into(),
-            text,
-            comment: schema.comment,
-            reader: builder.build(),
-            line: 1,
-            raw: Vec::new(),
-            record: vec![0; 1024],
-            ends: vec![0; 64],
+            reader: builder.from_reader(Numbered {
+                text,
+                line: 0,
+                last: b'\n',
+                ended: false,
+                record: 0,
+            }),
+            record: ByteRecord::new(),
         }
     }
 
     /// The next line, `None` at the end. Blank lines and comments are passed over; a line may go on
     /// after a break inside quotes, its number is that of its start.
-    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
         loop {
-            let Some((written, fields)) = self.read()? else {
-                return Ok(None);
-            };
-            let number = self.line + breaks(&self.raw[..self.content()]);
-            self.line += breaks(&self.raw);
-            let blank = fields == 1 && self.record[..written].trim_ascii().is_empty();
-            if blank {
-                continue;
-            }
-            let Ok(text) = str::from_utf8(&self.record[..written]) else {
-                return Err(DataError::from(TableError::Encoding {
-                    file: self.file.clone(),
-                    line: number,
-                }));
-            };
-            let mut from = 0;
-            let mut split = Vec::with_capacity(fields);
-            for &end in &self.ends[..fields] {
-                split.push(text.get(from..end).unwrap_or_default().trim());
-                from = end;
-            }
-            return Ok(Some(Line {
-                number,
-                broken_off: !matches!(self.raw.last(), Some(b'\n' | b'\r')),
-                fields: split,
-            }));
-        }
-    }
-
-    /// Reads one record into `record` and `ends`, and says how much of them it takes.
-    fn read(&mut self) -> Result<Option<(usize, usize)>, DataError> {
-        let (mut written, mut fields) = (0, 0);
-        self.raw.clear();
-        loop {
-            let input = match self.text.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                input => input.map_err(|source| DataError::Io {
-                    path: self.file.clone().into(),
-                    action: "read the file",
-                    source,
-                })?,
-            };
-            let (result, read, wrote, ended) = self.reader.read_record(
-                input,
-                &mut self.record[written..],
-                &mut self.ends[fields..],
-            );
-            self.raw.extend_from_slice(&input[..read]);
-            self.text.consume(read);
-            written += wrote;
-            fields += ended;
-            if self.raw.len() > MAX_RECORD {
-                return Err(DataError::from(TableError::Header {
-                    file: self.file.clone(),
-                    line: self.line,
-                    problem: format!(
-                        "no end of the record within {MAX_RECORD} bytes: close its quotes"
-                    ),
-                }));
-            }
-            match result {
-                // Asked again with nothing left, the reader gives what it has.
-                ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => self.record.resize(2 * self.record.len(), 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
-                ReadRecordResult::Record => return Ok(Some((written, fields))),
-                ReadRecordResult::End => return Ok(None),
-            }
-        }
-    }
-
-    /// Where in what was read the record begins, behind blank lines and comments.
-    fn content(&self) -> usize {
-        let mut place = 0;
-        loop {
-            match self.raw.get(place) {
-                Some(b'\n' | b'\r') => place += 1,
-                Some(&byte) if Some(byte) == self.comment => {
-                    let rest = &self.raw[place..];
-                    match rest.iter().position(|&byte| byte == b'\n') {
-                        Some(length) => place += length,
-                        None => return self.raw.len(),
-                    }
+            let first = self.reader.get_ref().line + 1;
+            self.reader.get_mut().record = 0;
+            match self.reader.read_byte_record(&mut self.record) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(_) if self.reader.get_ref().record > MAX_RECORD => {
+                    return Err(DataError::File(format!(
+                        "{}, line {first}: no end of the record within {MAX_RECORD} bytes: close its quotes",
+                        self.file
+                    )));
                 }
-                _ => return place.min(self.raw.len()),
+                Err(error) => return Err(io(Path::new(&self.file), "read the file")(error.into())),
+            }
+            if self.record.len() > 1 || !self.record.as_slice().trim_ascii().is_empty() {
+                break;
             }
         }
+        let text = self.reader.get_ref();
+        // Where quotes are never closed, the last break lies within them too.
+        let end = text.line + u64::from(text.ended && text.last == b'\n');
+        let breaks = self.record.as_slice().iter().filter(|&&b| b == b'\n');
+        let number = end - breaks.count() as u64;
+        let fields: Result<Vec<&str>, _> = self.record.iter().map(str::from_utf8).collect();
+        let fields = fields.map_err(|_| not_text(&self.file, number))?;
+        Ok(Some(Line {
+            number,
+            broken_off: !matches!(text.last, b'\n' | b'\r'),
+            fields: fields.into_iter().map(str::trim).collect(),
+        }))
     }
 }
 
-fn breaks(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+/// A text that is given line by line, so that the parser has seen no line behind the one that ends its record.
+///
+/// The parser's own numbers are those of what lies before a record, comments and blank lines too.
+struct Numbered<R> {
+    text: R,
+    /// The line that was given last, from 1.
+    line: u64,
+    /// The byte that was given last.
+    last: u8,
+    /// Whether the end was.
+    ended: bool,
+    /// Bytes of this record, and of what lies before it.
+    record: usize,
+}
+
+impl<R: BufRead> Read for Numbered<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.record > MAX_RECORD {
+            return Err(io::Error::other("the record is too long"));
+        }
+        let text = self.text.fill_buf()?;
+        let end = text.iter().position(|&byte| byte == b'\n');
+        let length = end.map_or(text.len(), |end| end + 1).min(bytes.len());
+        bytes[..length].copy_from_slice(&text[..length]);
+        self.text.consume(length);
+        self.record += length;
+        match bytes[..length].last() {
+            None => self.ended = true,
+            Some(&last) => {
+                self.line += u64::from(self.last == b'\n');
+                self.last = last;
+            }
+        }
+        Ok(length)
+    }
 }

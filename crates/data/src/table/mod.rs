@@ -4,13 +4,12 @@ mod column;
 mod encode;
 mod field;
 mod grouped;
-mod lines;
+pub(crate) mod lines;
 mod raw;
 mod records;
 mod schema;
 mod stream;
 
-pub use crate::error::TableError;
 pub use grouped::{GroupedTable, Labels};
 pub use schema::{CsvTable, Missing, Outside, Schema};
 pub use stream::CsvStream;

@@ -4,8 +4,9 @@ use serde::Deserialize;
 
 use super::column::{Column, Role, check};
 use super::raw::RawSchema;
-use super::{GroupedTable, TableError, encode};
+use super::{GroupedTable, encode};
 use crate::DataError;
+use crate::error::{io, read};
 use crate::split::is_test_row;
 
 /// What happens to a line in which a value is missing.
@@ -110,7 +111,7 @@ impl CsvTable {
     ///
     /// # Errors
     ///
-    /// [`DataError::Empty`] where a side has too few records.
+    /// [`DataError::Request`] where a side has too few records.
     pub fn split_by_row(&self) -> Result<(GroupedTable, GroupedTable), DataError> {
         let (public, private): (Vec<usize>, Vec<usize>) =
             (0..self.table.len()).partition(|&record| is_test_row(self.rows[record]));
@@ -124,32 +125,25 @@ impl Schema {
     /// # Errors
     /// [`DataError::Io`], and as [`parse`](Self::parse).
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let text = std::fs::read_to_string(path).map_err(|source| DataError::Io {
-            path: path.into(),
-            action: "read the file",
-            source,
-        })?;
+        let text = std::fs::read_to_string(path).map_err(io(path, "read the file"))?;
         Self::parse(&path.display().to_string(), &text)
     }
 
     /// Reads a schema from its text; `name` is the name to use in errors.
     ///
     /// # Errors
-    /// [`TableError::Schema`] with the column and the field that is wrong.
+    /// [`DataError::File`] with the column and the field that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem| TableError::Schema {
-            schema: name.into(),
-            problem,
-        };
+        let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
         let raw: RawSchema = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
-        Ok(check(name, raw).map_err(refuse)?)
+        check(name, raw).map_err(refuse)
     }
 
     /// The same schema with another sensitive column: one that has `zero` and `one`. The column that
     /// was sensitive becomes a categorical feature.
     ///
     /// # Errors
-    /// [`TableError::Schema`] for a column that does not exist or lacks `zero` and `one`.
+    /// [`DataError::Request`] for a column that does not exist or lacks `zero` and `one`.
     pub fn with_sensitive(mut self, column: &str) -> Result<Self, DataError> {
         let grouped = |column: &Column| matches!(&column.role, Role::Categorical { group_levels, .. } if group_levels.is_some());
         let place = self.columns.iter().position(|known| known.name == column);
@@ -165,14 +159,12 @@ impl Schema {
                     .filter(|column| grouped(column))
                     .map(|column| column.name.as_str())
                     .collect();
-                Err(DataError::from(TableError::Schema {
-                    schema: self.name,
-                    problem: format!(
-                        "sensitive column '{column}': expected one with 'zero' and 'one': {}; \
-                         choose one, or give it those",
-                        known.join(", ")
-                    ),
-                }))
+                Err(DataError::Request(format!(
+                    "{}: sensitive column '{column}': expected one with 'zero' and 'one': {}; choose one, or give it \
+                     those",
+                    self.name,
+                    known.join(", ")
+                )))
             }
         }
     }
@@ -216,12 +208,7 @@ impl Schema {
     /// # Errors
     /// [`DataError::Io`], and as [`decode`](Self::decode).
     pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
-        let bytes = std::fs::read(path).map_err(|source| DataError::Io {
-            path: path.into(),
-            action: "read the file",
-            source,
-        })?;
-        self.decode(&path.display().to_string(), &bytes)
+        self.decode(&path.display().to_string(), &read(path)?)
     }
 
     /// Reads the bytes of a file; `file` is the name to use in errors.
@@ -229,10 +216,9 @@ impl Schema {
     /// Errors name the line at fault, its column and what was expected, never what it holds.
     ///
     /// # Errors
-    /// [`TableError::Fields`] for a line with too few or too many fields; [`TableError::Field`] for a
-    /// value that is missing, no number, out of range, of an unknown level or class, or of neither
-    /// group; [`TableError::Header`], [`TableError::Encoding`], [`TableError::EmptyGroup`];
-    /// [`DataError::Empty`] without records.
+    /// [`DataError::Record`] for a line with too few or too many fields, and for a value that is missing, no number, out
+    /// of range, of an unknown level or class, or of neither group; [`DataError::File`] for names of columns that do not
+    /// fit the schema, and for what is no text; [`DataError::Request`] without records of both groups.
     pub fn decode(&self, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
         encode::table(self, file, bytes)
     }

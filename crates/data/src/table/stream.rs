@@ -2,11 +2,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use super::Schema;
 use super::column::Role;
-use super::encode::{Rows, empty, places};
+use super::encode::{Rows, places};
 use super::lines::Lines;
-use super::{Schema, TableError};
 use crate::DataError;
+use crate::error::{empty, field, open};
 use crate::stream::{Chunk, Form, RecordStream};
 
 /// The records of a CSV file by a schema, read when they are asked for: features, and classes where the label has them.
@@ -29,13 +30,9 @@ impl CsvStream {
     /// # Errors
     /// [`DataError::Io`], and those of [`Schema::decode`] that the names of columns can have.
     pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
-        let open = File::open(path).map_err(|source| DataError::Io {
-            path: path.into(),
-            action: "open the file",
-            source,
-        })?;
         let file = path.display().to_string();
-        let mut lines = Lines::new(&schema, &file, BufReader::new(open));
+        let text = BufReader::new(open(path)?);
+        let mut lines = Lines::new(&file, schema.delimiter, schema.comment, text);
         let places = places(&schema, &file, &mut lines)?;
         let classes = schema.columns.iter().find_map(|column| match &column.role {
             Role::Classes(classes) => Some(classes.len()),
@@ -70,18 +67,15 @@ impl RecordStream for CsvStream {
         while count < most {
             let Some(line) = self.lines.next()? else {
                 if self.records == 0 {
-                    return Err(empty(&self.file));
+                    return Err(empty(&self.file, "record"));
                 }
                 break;
             };
             if line.broken_off {
-                return Err(DataError::from(TableError::Field {
-                    file: self.file.clone(),
-                    line: line.number,
-                    column: "the last".into(),
-                    expected: "a line break behind it, found the end of the file".into(),
-                    advice: "the file may be cut off: get it again, or end its last line with a line break",
-                }));
+                let expected = "a line break behind it, found the end of the file";
+                let advice =
+                    "the file may be cut off: get it again, or end its last line with a line break";
+                return Err(field(&self.file, line.number, "the last", expected, advice));
             }
             match rows.read(&line, &self.places)? {
                 true => {

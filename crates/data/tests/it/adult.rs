@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use data::{DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
+use data::{GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
 use test_support::{data_folder, says};
 
 use crate::published::offline;
@@ -161,10 +161,7 @@ fn the_published_files_are_what_they_are_known_to_be() {
         ..offline()
     };
     let error = adult::load("sex", Missing::Level, &many).unwrap_err();
-    assert!(
-        matches!(error, DataError::Records { max: 32_561, .. }),
-        "{error}"
-    );
+    assert!(error.to_string().contains("1 to 32561"), "{error}");
 }
 
 /// The files again, by splitting lines at ", ", with the levels of `adult.names`.

@@ -345,6 +345,6 @@ fn parameters_out_of_range_are_refused() {
     let one = draw(&BiasedConfig { records: 1, ..good }, 0).unwrap();
     assert!(matches!(
         one.classification().unwrap_err(),
-        DataError::Empty { .. }
+        DataError::Request(_)
     ));
 }

@@ -13,7 +13,7 @@ fn names_are_read_back() {
         assert_eq!(kind.to_string().parse::<DatasetKind>().unwrap(), kind);
     }
     let error = "emnist".parse::<DatasetKind>().unwrap_err();
-    assert!(matches!(error, DataError::UnknownDataset { .. }));
+    assert!(matches!(error, DataError::Request(_)));
     let message = error.to_string();
     assert!(message.contains("'emnist'") && message.contains("glyphs, mnist, fashion-mnist"));
 }

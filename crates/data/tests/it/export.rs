@@ -172,7 +172,7 @@ fn images_that_do_not_fit_the_layout_are_refused() {
     let mut writer = ImageWriter::create(folder.path(), &grey(2, true)).unwrap();
     for (pixels, labels) in [(13, 1), (12, 0), (12, 2), (36, 3)] {
         let refusal = writer.append(&vec![0; pixels], &vec![0; labels]);
-        assert!(matches!(refusal, Err(DataError::Export(_))), "{pixels}");
+        assert!(matches!(refusal, Err(DataError::Request(_))), "{pixels}");
     }
     writer.append(&[0; 12], &[0]).unwrap();
     let refusal = writer.finish().unwrap_err().to_string();

@@ -102,7 +102,7 @@ fn refused(answer: Vec<u8>, words: &[&str]) {
     let mirror = Mirror::answering(&[answer]);
     let error = fetch(&pinned(), &at(&folder), from_ref(&mirror.address), &|_| ()).unwrap_err();
     assert_eq!(mirror.requests().len(), 1);
-    assert!(matches!(error, DataError::Unavailable(_)), "{error}");
+    assert!(matches!(error, DataError::Fetch(_)), "{error}");
     says(&error, words);
     assert_eq!(files(folder.path()), Vec::<PathBuf>::new());
 }
@@ -267,7 +267,7 @@ fn without_a_network_nothing_is_made_and_every_mirror_is_named() {
 fn a_user_without_folders_is_told() {
     let search = SearchPath::new(None, None, None);
     let error = fetch(&pinned(), &search, &[], &|_| ()).unwrap_err();
-    assert!(matches!(error, DataError::NoFolder { .. }));
+    assert!(matches!(error, DataError::Fetch(_)));
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn samples_come_from_the_generator() {
     assert_ne!(short, five.sample(10, &mut generator(2)).unwrap());
     for count in [0, Gaussians::MAX_COUNT + 1] {
         let error = five.sample(count, &mut generator(1)).unwrap_err();
-        assert!(matches!(error, DataError::Records { .. }), "{error}");
+        assert!(matches!(error, DataError::Request(_)), "{error}");
     }
 }
 
@@ -94,7 +94,7 @@ fn others_can_be_made() {
     }
     assert!(matches!(
         Gaussians::new(vec![], 1.0).unwrap_err(),
-        DataError::Empty { .. }
+        DataError::Request(_)
     ));
     for deviation in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = Gaussians::new(vec![[0.0; 2]], deviation).unwrap_err();

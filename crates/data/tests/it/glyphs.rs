@@ -89,7 +89,7 @@ fn splits_and_seeds_share_no_image() {
 fn bad_counts_are_refused() {
     for count in [0, Glyphs::MAX_COUNT + 1, usize::MAX] {
         let error = Glyphs::generate(count, 0).unwrap_err();
-        assert!(matches!(error, DataError::Records { .. }), "{error}");
+        assert!(matches!(error, DataError::Request(_)), "{error}");
         for options in [
             LoadOptions {
                 train: Some(count),

@@ -36,41 +36,20 @@ fn a_good_file_is_read() {
 #[test]
 fn a_wrong_magic_number_is_refused() {
     let error = image_error(&labels(30, &[1; 30]));
-    assert!(matches!(
-        error,
-        DataError::Magic {
-            expected: 0x803,
-            found: 0x801,
-            ..
-        }
-    ));
+    assert!(matches!(error, DataError::File(_)));
     says(&error, &["pictures.gz", "0x00000803", "0x00000801"]);
     let error = idx::decode_labels("l", &images(&[0x803, 1, 1, 1], 1)[..]).unwrap_err();
-    assert!(matches!(error, DataError::Magic { found: 0x803, .. }));
+    says(&error, &["found 0x00000803"]);
 }
 
 #[test]
 fn a_short_file_is_refused() {
     let error = image_error(&images(&[0x803, 2, 3, 4], 23));
-    assert!(matches!(
-        error,
-        DataError::Truncated {
-            expected: 40,
-            found: 39,
-            ..
-        }
-    ));
+    assert!(matches!(error, DataError::File(_)));
     says(&error, &["pictures.gz", "40", "39"]);
     // The header itself is cut.
     let error = image_error(&images(&[0x803, 2], 0));
-    assert!(matches!(
-        error,
-        DataError::Truncated {
-            expected: 16,
-            found: 8,
-            ..
-        }
-    ));
+    says(&error, &["truncated: expected 16", "found 8"]);
 }
 
 #[test]
@@ -82,10 +61,7 @@ fn a_cut_gzip_stream_is_refused_wherever_it_is_cut() {
     for length in 0..whole.len() {
         let error = image_error(&whole[..length]);
         assert!(
-            matches!(
-                error,
-                DataError::NotGzip { .. } | DataError::Truncated { .. } | DataError::Corrupt { .. }
-            ),
+            matches!(error, DataError::File(_)),
             "cut at {length}: {error}"
         );
     }
@@ -94,21 +70,21 @@ fn a_cut_gzip_stream_is_refused_wherever_it_is_cut() {
 #[test]
 fn a_long_file_is_refused() {
     let error = image_error(&images(&[0x803, 2, 3, 4], 25));
-    assert!(matches!(error, DataError::Oversized { expected: 40, .. }));
+    says(&error, &["oversized: expected 40 "]);
     says(&error, &["pictures.gz", "40"]);
     let error = idx::decode_labels("l", &labels(2, &[1, 2, 3])[..]).unwrap_err();
-    assert!(matches!(error, DataError::Oversized { expected: 10, .. }));
+    says(&error, &["oversized: expected 10 "]);
 }
 
 #[test]
 fn bytes_after_the_gzip_stream_are_refused() {
     let mut bytes = images(&[0x803, 1, 2, 2], 4);
     bytes.extend(b"more");
-    assert!(matches!(image_error(&bytes), DataError::Corrupt { .. }));
+    assert!(matches!(image_error(&bytes), DataError::File(_)));
     // A second gzip member is more data.
     let mut bytes = images(&[0x803, 1, 2, 2], 4);
     bytes.extend(gzip(b"more"));
-    assert!(matches!(image_error(&bytes), DataError::Oversized { .. }));
+    assert!(matches!(image_error(&bytes), DataError::File(_)));
 }
 
 #[test]
@@ -116,10 +92,10 @@ fn a_bomb_is_not_unpacked() {
     // 64 MiB of zeros behind a header that promises 4 bytes: only one byte more is looked at.
     let mut bytes = header(&[0x803, 1, 2, 2]);
     bytes.resize(64 << 20, 0);
-    assert!(matches!(
-        image_error(&gzip(&bytes)),
-        DataError::Oversized { expected: 20, .. }
-    ));
+    says(
+        &image_error(&gzip(&bytes)),
+        &["oversized: expected 20 bytes"],
+    );
 }
 
 #[test]
@@ -134,25 +110,22 @@ fn an_absurd_header_is_refused_before_anything_is_allocated() {
         [0x803, 1 << 20, 1 << 10, 1 << 10],
     ] {
         let error = image_error(&images(&words, 0));
-        assert!(
-            matches!(error, DataError::Header { .. }),
-            "{words:?}: {error}"
-        );
+        assert!(matches!(error, DataError::File(_)), "{words:?}: {error}");
         says(&error, &["pictures.gz", "promises", "expected"]);
     }
     // As many bytes as are allowed, but not there: nothing near a GiB may be set aside.
     let error = image_error(&images(&[0x803, 1 << 10, 1 << 10, 1 << 10], 5));
-    assert!(matches!(error, DataError::Truncated { found: 21, .. }));
+    says(&error, &["truncated", "found 21;"]);
     for count in [0, u32::MAX] {
         let error = idx::decode_labels("l", &labels(count, &[])[..]).unwrap_err();
-        assert!(matches!(error, DataError::Header { .. }));
+        assert!(matches!(error, DataError::File(_)));
     }
 }
 
 #[test]
 fn what_is_not_gzip_is_refused() {
     let error = image_error(&header(&[0x803, 1, 1, 1]));
-    assert!(matches!(error, DataError::NotGzip { .. }));
+    assert!(matches!(error, DataError::File(_)));
     says(&error, &["pictures.gz", "1f 8b", "found 00 00"]);
     says(&image_error(b""), &["an empty file"]);
     says(&image_error(b"\x1f"), &["found 1f"]);
@@ -164,20 +137,13 @@ fn a_changed_byte_is_refused() {
     let mut sum = good.clone();
     let crc = good.len() - 8;
     sum[crc] ^= 1;
-    assert!(matches!(image_error(&sum), DataError::Corrupt { .. }));
+    assert!(matches!(image_error(&sum), DataError::File(_)));
 }
 
 #[test]
 fn a_label_that_is_no_digit_is_refused() {
     let error = idx::decode_labels("labels.gz", &labels(3, &[1, 10, 200])[..]).unwrap_err();
-    assert!(matches!(
-        error,
-        DataError::Label {
-            index: 1,
-            max: 9,
-            ..
-        }
-    ));
+    assert!(matches!(error, DataError::Record(_)));
     says(&error, &["labels.gz", "label at index 1", "0 to 9"]);
 }
 
@@ -188,14 +154,7 @@ fn images_and_labels_must_be_as_many() {
     std::fs::write(&pictures, images(&[0x803, 2, 1, 1], 2)).unwrap();
     std::fs::write(&names, labels(3, &[1, 2, 3])).unwrap();
     let error = LabelledImages::read_idx(&pictures, &names).unwrap_err();
-    assert!(matches!(
-        error,
-        DataError::Counts {
-            images: 2,
-            labels: 3,
-            ..
-        }
-    ));
+    assert!(matches!(error, DataError::File(_)));
     says(&error, &["x.gz", "y.gz", "3 labels", "expected 2"]);
 }
 

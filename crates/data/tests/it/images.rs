@@ -44,10 +44,7 @@ fn truncation_keeps_the_first() {
     );
     for count in [0, 3] {
         let error = set.truncate(count).unwrap_err();
-        assert!(
-            matches!(error, DataError::Records { max: 2, .. }),
-            "{error}"
-        );
+        assert!(error.to_string().contains("1 to 2;"), "{error}");
     }
 }
 
@@ -61,12 +58,12 @@ fn records_can_be_selected() {
     assert_eq!(set.select(&[0, 1, 2]).unwrap(), set);
     for index in [3, usize::MAX] {
         let error = set.select(&[0, index]).unwrap_err();
-        assert!(matches!(error, DataError::Index { records: 3, .. }));
+        assert!(error.to_string().contains("of 3 records"));
         assert!(error.to_string().contains("expected 0 to 2"), "{error}");
     }
     assert!(matches!(
         set.select(&[]).unwrap_err(),
-        DataError::Shape { .. }
+        DataError::Request(_)
     ));
 }
 
@@ -84,15 +81,8 @@ fn parts_that_do_not_fit_are_refused() {
         refused(3, &[0], 2, 2, 1),
         refused(3, &[0; 3], usize::MAX, 2, 1),
     ] {
-        assert!(matches!(error, DataError::Shape { .. }), "{error}");
+        assert!(matches!(error, DataError::Request(_)), "{error}");
     }
     let error = refused(2, &[1, 5], 1, 1, 5);
-    assert!(matches!(
-        error,
-        DataError::Label {
-            index: 1,
-            max: 4,
-            ..
-        }
-    ));
+    assert!(error.to_string().contains("index 1: expected 0 to 4"));
 }

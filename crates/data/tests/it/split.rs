@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use data::split::{Records, Use, note};
-use data::{DataError, LabelledImages, PublicShare, Split, SplitError, SplitPlan};
+use data::{DataError, LabelledImages, PublicShare, Split, SplitPlan};
 use proptest::prelude::*;
 use test_support::says;
 
@@ -24,13 +24,12 @@ fn plan(share: PublicShare, seed: u64, stratified: bool) -> SplitPlan {
 }
 
 /// No message holds a checksum, of records or of a file that holds one.
-fn refused(folder: &Path, name: &str, records: &impl Records, plan: &SplitPlan) -> SplitError {
+fn refused(folder: &Path, name: &str, records: &impl Records, plan: &SplitPlan) -> DataError {
     match Split::load_or_create(folder, name, records, plan).unwrap_err() {
         DataError::Split(error) => {
-            let message = error.to_string();
-            let mut words = message.split(|letter: char| !letter.is_ascii_hexdigit());
-            assert!(words.all(|word| word.len() < 16), "{message}");
-            *error
+            let mut words = error.split(|letter: char| !letter.is_ascii_hexdigit());
+            assert!(words.all(|word| word.len() < 16), "{error}");
+            DataError::Split(error)
         }
         error => panic!("{error}"),
     }
@@ -122,7 +121,6 @@ fn another_seed_or_size_is_refused_with_both_values() {
     Split::load_or_create(folder.path(), "toy", &set, &plan(half, 7, false)).unwrap();
     let refused = |plan| refused(folder.path(), "toy", &set, &plan);
     let error = refused(plan(half, 8, false));
-    assert!(matches!(error, SplitError::OtherPlan { .. }));
     says(&error, &["toy.split.json", "seed 7", "asked for 8"]);
     let error = refused(plan(PublicShare::PrivateCount(40), 7, false));
     says(
@@ -142,14 +140,12 @@ fn other_data_is_refused() {
         .path()
         .to_path_buf();
     let error = refused(folder.path(), "toy", &images(99), &SplitPlan::default());
-    assert!(matches!(error, SplitError::OtherData { .. }));
     says(&error, &["number of records is 100", "this data's is 99"]);
 
     let mut pixels = set.pixels().to_vec();
     pixels[17] ^= 1;
     let changed = LabelledImages::new(pixels, set.labels().to_vec(), 1, 1, 5).unwrap();
     let error = refused(folder.path(), "toy", &changed, &SplitPlan::default());
-    assert!(matches!(error, SplitError::OtherRecords { .. }));
     says(&error, &["toy.split.json", "something else"]);
 
     // The same records under a second name, before and after a file for that name is there.
@@ -189,19 +185,17 @@ fn an_edited_file_is_refused() {
         bytes[place] ^= if place % 2 == 0 { 1 } else { 0x20 };
         fs::write(&path, &bytes).unwrap();
         let error = refused(folder.path(), "toy", &set, &SplitPlan::default());
+        let message = error.to_string();
         assert!(
-            matches!(
-                error,
-                SplitError::Edited { .. } | SplitError::Damaged { .. }
-            ),
-            "byte {place}: {error}"
+            message.contains("changed since it was written")
+                || message.contains("not a whole file"),
+            "byte {place}: {message}"
         );
     }
     for length in (0..whole.len()).rev().step_by(5) {
         fs::write(&path, &whole[..length]).unwrap();
         let error = refused(folder.path(), "toy", &set, &SplitPlan::default());
-        assert!(matches!(error, SplitError::Damaged { .. }), "{error}");
-        says(&error, &["toy.split.json"]);
+        says(&error, &["toy.split.json: not a whole file"]);
     }
     let moved = String::from_utf8(whole.clone()).unwrap().replace("  ", " ");
     fs::write(&path, moved).unwrap();
@@ -312,10 +306,7 @@ fn processes_that_race_get_one_split() {
             let DataError::Split(error) = error else {
                 panic!("{error}")
             };
-            assert!(matches!(
-                **error,
-                SplitError::OtherPlan { what: "seed", .. }
-            ));
+            assert!(error.contains("made with seed"), "{error}");
         }
         let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 1, "{files:?}");
@@ -335,16 +326,13 @@ fn impossible_plans_are_refused() {
     }
     for private in [0, 10, 11, usize::MAX] {
         let error = ask("toy", 10, PublicShare::PrivateCount(private));
-        assert!(
-            matches!(error, DataError::Records { max: 9, .. }),
-            "{error}"
-        );
+        assert!(error.to_string().contains("1 to 9;"), "{error}");
         assert!(error.to_string().contains("private half"), "{error}");
     }
     // A fraction that rounds to no record, or to all.
     for fraction in [0.05, 0.96] {
         let error = ask("toy", 10, PublicShare::Fraction(fraction));
-        assert!(matches!(error, DataError::Records { .. }), "{error}");
+        assert!(matches!(error, DataError::Request(_)), "{error}");
     }
     assert!(
         ask("toy", 1, PublicShare::Fraction(0.5))

@@ -51,7 +51,7 @@ pub(super) struct Unit {
 }
 
 /// Reads units from a file, at a width.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) tensors: &'a Tensors,
     /// All numbers of channels are divided by it: 1 for the real network, 16 in tests.

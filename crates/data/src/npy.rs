@@ -1,0 +1,319 @@
+//! NPY files: arrays of numbers as NumPy's `save` writes them.
+//!
+//! A file is `\x93NUMPY`, two bytes of version (1.0, 2.0 or 3.0), the length of the header (two bytes in
+//! version 1, four after it, the lowest first), the header (a Python dictionary with `descr`,
+//! `fortran_order` and `shape`), and then the values. Read are arrays of one or two dimensions in C order of
+//! `<f4`, `<f8` or `|u1`; everything else is refused, by name, with where it is and what was expected.
+//!
+//! Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays".
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+
+use crate::DataError;
+use crate::error::{io, open};
+use crate::stream::{Chunk, Form, RecordStream};
+
+/// The most bytes that the values of a file may take: 16 GiB.
+pub const MAX_BYTES: u64 = 16 << 30;
+/// The most bytes of a header: 64 KiB.
+pub const MAX_HEADER: u64 = 1 << 16;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The content of an NPY file of one or two dimensions.
+///
+/// ```
+/// use data::npy::{self, NpyArray};
+///
+/// let array = NpyArray { rows: 2, width: Some(3), values: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
+/// let mut file = Vec::new();
+/// npy::write(&mut file, &array)?;
+/// assert_eq!(npy::decode("features.npy", file.as_slice())?, array);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NpyArray {
+    /// The length of the first dimension.
+    pub rows: usize,
+    /// The length of the second dimension; `None` for an array of one.
+    pub width: Option<usize>,
+    /// `rows * width` values, row by row, all finite. `|u1` is exact, `<f8` rounded to the nearest.
+    pub values: Vec<f32>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// As [`decode`], and [`DataError::Io`] when the file cannot be read.
+pub fn read(path: &Path) -> Result<NpyArray, DataError> {
+    decode(&path.display().to_string(), BufReader::new(open(path)?))
+}
+
+/// Decodes an array from a reader; `file` is the name to use in errors.
+///
+/// Memory grows with the bytes that are really there, never with what the header claims.
+///
+/// # Errors
+/// [`DataError::File`] for another format, version, type, order or number of dimensions, for a dimension of 0,
+/// for more than [`MAX_BYTES`], and for a file that ends too soon or goes on; [`DataError::Record`] for a number that
+/// is not finite or has no `f32`; [`DataError::Io`].
+pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
+    let mut stream = NpyStream::of(file, reader)?;
+    let values = stream.next(stream.rows)?.values;
+    if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+        let (row, column) = (place / stream.columns(), place % stream.columns());
+        let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.bytes();
+        return Err(DataError::Record(format!(
+            "{file}, row {row}, column {column} (byte {byte}): expected a finite number within the range of 32 bits; \
+             repair or remove the row"
+        )));
+    }
+    Ok(NpyArray {
+        rows: stream.rows,
+        width: stream.width,
+        values,
+    })
+}
+
+/// Writes an array of `<f4`, in version 1.0.
+///
+/// # Errors
+/// What the writer says, and `InvalidInput` where the values are not `rows * width`.
+pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
+    let width = array.width.unwrap_or(1);
+    if array.rows.checked_mul(width) != Some(array.values.len()) {
+        let expected = format!("{} x {width} values", array.rows);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, expected));
+    }
+    let shape: Vec<usize> = [array.rows].into_iter().chain(array.width).collect();
+    writer.write_all(&header("<f4", &shape))?;
+    for value in &array.values {
+        writer.write_all(&value.to_le_bytes())?;
+    }
+    writer.flush()
+}
+
+/// All that stands before values of the type `descr` in C order, in version 1.0: 128 bytes for up to two dimensions,
+/// however long.
+pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let lengths = match &lengths[..] {
+        [one] => format!("{one},"),
+        several => several.join(", "),
+    };
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
+    // Behind ten bytes, the header, and its line break.
+    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let text = format!("{text:<width$}\n", width = length - 1);
+    let length = (length as u16).to_le_bytes();
+    [MAGIC, &[1, 0], &length, text.as_bytes()].concat()
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Byte,
+    Single,
+    Double,
+}
+
+impl Kind {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Byte => 1,
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+
+    fn floats(self, bytes: &[u8]) -> Vec<f32> {
+        let (fours, eights) = (bytes.as_chunks().0.iter(), bytes.as_chunks().0.iter());
+        match self {
+            Self::Byte => bytes.iter().map(|&byte| f32::from(byte)).collect(),
+            Self::Single => fours.map(|four| f32::from_le_bytes(*four)).collect(),
+            Self::Double => eights.map(|b| f64::from_le_bytes(*b) as f32).collect(),
+        }
+    }
+}
+
+/// The rows of a file, read when they are asked for. Values may be NaN or infinite.
+pub struct NpyStream<R = BufReader<File>> {
+    file: String,
+    reader: R,
+    /// Bytes that were read.
+    at: u64,
+    kind: Kind,
+    rows: usize,
+    width: Option<usize>,
+    read: usize,
+}
+
+impl NpyStream {
+    /// Reads the header of a file.
+    ///
+    /// # Errors
+    /// Those of [`read`] that a header can have.
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        Self::of(&path.display().to_string(), BufReader::new(open(path)?))
+    }
+}
+
+impl<R: Read> NpyStream<R> {
+    fn of(file: &str, reader: R) -> Result<Self, DataError> {
+        let mut stream = Self {
+            file: file.into(),
+            reader,
+            at: 0,
+            kind: Kind::Byte,
+            rows: 0,
+            width: None,
+            read: 0,
+        };
+        let magic = stream.exactly(MAGIC.len() as u64)?;
+        if magic != MAGIC {
+            let found: String = magic.iter().map(|byte| format!(" {byte:02x}")).collect();
+            let expected = "the bytes 93 4e 55 4d 50 59 of an NPY file";
+            return Err(stream.refuse(0, expected, &found));
+        }
+        let version = stream.exactly(2)?;
+        let mut length = [0; 8];
+        match version[..] {
+            [1, 0] => length[..2].copy_from_slice(&stream.exactly(2)?),
+            [2 | 3, 0] => length[..4].copy_from_slice(&stream.exactly(4)?),
+            _ => {
+                let found = format!("version {}.{}", version[0], version[1]);
+                return Err(stream.refuse(MAGIC.len(), "version 1.0, 2.0 or 3.0", &found));
+            }
+        }
+        let (start, length) = (stream.at as usize, u64::from_le_bytes(length));
+        if length > MAX_HEADER {
+            let expected = format!("a header of at most {MAX_HEADER} bytes");
+            return Err(stream.refuse(start, &expected, &format!("{length} bytes")));
+        }
+        let text = stream.exactly(length)?;
+        stream.dictionary(&String::from_utf8_lossy(&text), start)?;
+        Ok(stream)
+    }
+
+    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, its keys in any order.
+    fn dictionary(&mut self, text: &str, start: usize) -> Result<(), DataError> {
+        let entry = |key: &str| {
+            let quoted = format!("'{key}':");
+            let Some(place) = text.find(&quoted) else {
+                return Err(self.refuse(start, &format!("a header with the key '{key}'"), text));
+            };
+            let value = text[place + quoted.len()..].trim_start();
+            Ok((start + text.len() - value.len(), value))
+        };
+        let (byte, order) = entry("fortran_order")?;
+        if !order.starts_with("False") {
+            return Err(self.refuse(byte, "False, C order", order));
+        }
+        let (byte, descr) = entry("descr")?;
+        let kind = match descr.get(..5) {
+            Some("'<f4'") => Kind::Single,
+            Some("'<f8'") => Kind::Double,
+            Some("'|u1'") => Kind::Byte,
+            _ => return Err(self.refuse(byte, "'<f4', '<f8' or '|u1'", descr)),
+        };
+        let (byte, shape) = entry("shape")?;
+        let (rows, width) = match tuple(shape).as_deref() {
+            Some(&[rows]) => (rows, None),
+            Some(&[rows, width]) => (rows, Some(width)),
+            _ => return Err(self.refuse(byte, "one or two dimensions", shape)),
+        };
+        let total = u128::from(rows) * u128::from(width.unwrap_or(1)) * kind.bytes() as u128;
+        if total == 0 || total > u128::from(MAX_BYTES) {
+            let expected = format!("1 to {MAX_BYTES} bytes of values");
+            return Err(self.refuse(byte, &expected, shape));
+        }
+        self.kind = kind;
+        self.rows = rows as usize;
+        self.width = width.map(|width| width as usize);
+        Ok(())
+    }
+
+    fn columns(&self) -> usize {
+        self.width.unwrap_or(1)
+    }
+
+    /// Bytes of the whole file, by its header.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.at + ((self.rows - self.read) * self.columns() * self.kind.bytes()) as u64
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.file
+    }
+
+    fn exactly(&mut self, length: u64) -> Result<Vec<u8>, DataError> {
+        self.part(length, self.at + length)
+    }
+
+    /// A part of a file of so many bytes in all.
+    fn part(&mut self, length: u64, whole: u64) -> Result<Vec<u8>, DataError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
+        read.map_err(io(Path::new(&self.file), "read the file"))?;
+        self.at += bytes.len() as u64;
+        if (bytes.len() as u64) < length {
+            return Err(self.wrong_size(whole, &self.at.to_string()));
+        }
+        Ok(bytes)
+    }
+
+    fn wrong_size(&self, whole: u64, found: &str) -> DataError {
+        let file = &self.file;
+        DataError::File(format!(
+            "{file}: expected {whole} bytes, as its header promises, found {found}; replace the file"
+        ))
+    }
+
+    fn refuse(&self, byte: usize, expected: &str, found: &str) -> DataError {
+        let found: String = found.trim().chars().take(24).collect();
+        DataError::File(format!(
+            "{}, byte {byte}: expected {expected}, found {}; save it again: numpy.save(FILE, \
+             numpy.ascontiguousarray(a, dtype='<f4'))",
+            self.file,
+            found.escape_default()
+        ))
+    }
+}
+
+impl<R: Read> RecordStream for NpyStream<R> {
+    fn form(&self) -> Form {
+        Form {
+            width: self.columns(),
+            shape: None,
+            classes: None,
+            count: Some(self.rows as u64),
+        }
+    }
+
+    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+        let rows = most.min(self.rows - self.read);
+        let length = rows * self.columns() * self.kind.bytes();
+        let whole = self.bytes();
+        let bytes = self.part(length as u64, whole)?;
+        self.read += rows;
+        if self.read == self.rows {
+            let rest = self.reader.by_ref().take(1).read_to_end(&mut Vec::new());
+            if rest.map_err(io(Path::new(&self.file), "read the file"))? > 0 {
+                return Err(self.wrong_size(whole, "more"));
+            }
+        }
+        Ok(Chunk {
+            values: self.kind.floats(&bytes),
+            labels: Vec::new(),
+        })
+    }
+}
+
+/// The numbers of `(3, 4)` or `(3,)`.
+fn tuple(text: &str) -> Option<Vec<u64>> {
+    let inner = text.strip_prefix('(')?.split_once(')')?.0;
+    let inner = inner.trim().strip_suffix(',').unwrap_or(inner);
+    let numbers = inner.split(',').map(|number| number.trim().parse().ok());
+    numbers.collect()
+}
