@@ -234,8 +234,6 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use data::ImageFolderOptions;
-
     use super::*;
 
     /// The autoencoder's file is named after it, and the name is printed.
@@ -247,8 +245,7 @@ mod tests {
             picture.save(folder.path().join(name)).unwrap();
         };
         let sums = || {
-            let options = ImageFolderOptions::default();
-            let all = Arc::new(ImageFolder::scan(folder.path(), &options).unwrap());
+            let all = Arc::new(ImageFolder::scan(folder.path(), 64).unwrap());
             [vec![0, 2], vec![1]].map(|indices| {
                 let side = Records::new(Source::Folder(all.clone()), indices, None);
                 side.fingerprint().unwrap()

@@ -119,9 +119,6 @@ impl Biased {
     }
 
     /// Two numbers, Y^C - (1/2, 1/2) in [-1/2, 1/2] x [-1/2, 1/2] (appendix C.4).
-    ///
-    /// # Errors
-    /// As [`classification`](Self::classification).
     pub fn plane_regression(&self) -> Result<GroupedTable, DataError> {
         self.table(Labels::Values {
             width: 2,
@@ -133,9 +130,6 @@ impl Biased {
     ///
     /// Its density at x given A = 0 is 2 p (1 + x) below 0 and 2 (1 - p) (1 - x) above; given A = 1, p
     /// and 1 - p change places.
-    ///
-    /// # Errors
-    /// As [`classification`](Self::classification).
     pub fn line_regression(&self) -> Result<GroupedTable, DataError> {
         let sum = |y: &[f32; 2]| y[0] + y[1] - 1.0;
         self.table(Labels::Values {

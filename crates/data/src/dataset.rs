@@ -153,9 +153,6 @@ impl Dataset {
     }
 
     /// The test records alone, as [`Dataset::load`] has them: no training record is looked for or read.
-    ///
-    /// # Errors
-    /// As [`Dataset::load`].
     pub fn load_test(
         kind: DatasetKind,
         options: &LoadOptions,

@@ -80,9 +80,6 @@ impl LabelledFeatures {
     }
 
     /// Decodes CSV text; `file` is the name to use in errors, empty lines are passed over.
-    ///
-    /// # Errors
-    /// As [`LabelledFeatures::read`].
     pub fn decode_csv(
         file: &str,
         text: impl BufRead,

@@ -64,7 +64,7 @@ pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use drawn::Shapes;
 pub use error::DataError;
 pub use features::LabelledFeatures;
-pub use folder::{ImageFolder, ImageFolderOptions, PixelRange, Unreadable};
+pub use folder::ImageFolder;
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
 pub use images::LabelledImages;

@@ -44,9 +44,6 @@ pub struct NpyArray {
 }
 
 /// Reads a file.
-///
-/// # Errors
-/// As [`decode`], and [`DataError::Io`] when the file cannot be read.
 pub fn read(path: &Path) -> Result<NpyArray, DataError> {
     decode(&path.display().to_string(), BufReader::new(open(path)?))
 }
@@ -78,9 +75,6 @@ pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
 }
 
 /// Writes an array of `<f4`, in version 1.0.
-///
-/// # Errors
-/// What the writer says, and `InvalidInput` where the values are not `rows * width`.
 pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
     let width = array.width.unwrap_or(1);
     if array.rows.checked_mul(width) != Some(array.values.len()) {
@@ -151,9 +145,6 @@ pub struct NpyStream<R = BufReader<File>> {
 
 impl NpyStream {
     /// Reads the header of a file.
-    ///
-    /// # Errors
-    /// Those of [`read`] that a header can have.
     pub fn open(path: &Path) -> Result<Self, DataError> {
         Self::of(&path.display().to_string(), BufReader::new(open(path)?))
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{empty, field, fields, open, unfit};
 use crate::split::{Records, digest};
 use crate::table::lines::Lines;
-use crate::{DataError, ImageFolder, ImageFolderOptions, idx, npy};
+use crate::{DataError, ImageFolder, idx, npy};
 
 /// Rows of numbers, all of one width and finite.
 ///
@@ -58,20 +58,13 @@ impl Rows {
     /// - a name that ends in `.npy`: an array ([`npy`]), of one dimension as one column;
     /// - `.csv`, `.txt` or `.tsv`: text ([`Rows::decode_csv`]);
     /// - anything else: idx images, gzip or not, values in [0, 1].
-    ///
-    /// # Errors
-    /// What the reader of the kind refuses, by name and place.
     pub fn read(path: &Path, side: usize) -> Result<Self, DataError> {
         let name = path.display().to_string();
         let ending = path
             .extension()
             .map(|ending| ending.to_string_lossy().to_lowercase());
         if path.is_dir() {
-            let options = ImageFolderOptions {
-                side,
-                ..ImageFolderOptions::default()
-            };
-            let folder = ImageFolder::scan(path, &options)?;
+            let folder = ImageFolder::scan(path, side)?;
             let all: Vec<usize> = (0..folder.len()).collect();
             let rows = Self::new(&name, folder.image_size(), folder.gather(&all)?);
             return rows.map(Self::of_pixels);

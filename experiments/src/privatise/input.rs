@@ -8,9 +8,7 @@ use data::npy::NpyStream;
 use data::privatised::Header;
 use data::stream::{DrawnGlyphs, First, Form, InMemory, Labelled, Photographs, RecordStream};
 use data::table::CsvStream;
-use data::{
-    DataError, Dataset, DatasetKind, Glyphs, ImageFolder, ImageFolderOptions, LoadOptions, Schema,
-};
+use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
 use lab::diagnostic::Failure;
 
 use super::arguments::Source;
@@ -79,11 +77,7 @@ fn stream(
         return named(kind, source).map_err(refuse);
     }
     if path.is_dir() {
-        let options = ImageFolderOptions {
-            side: source.side,
-            ..ImageFolderOptions::default()
-        };
-        let folder = ImageFolder::scan(path, &options).map_err(refuse)?;
+        let folder = ImageFolder::scan(path, source.side).map_err(refuse)?;
         return Ok(Box::new(Photographs::new(folder)));
     }
     if let Some(header) = Header::read(path).map_err(refuse)? {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use data::idx::{read_images, read_labels};
-use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
+use data::{ImageFolder, Split, SplitPlan};
 use lab::checkpoint::hex;
 use lab::session::{name_of_path, splits_folder};
 
@@ -282,11 +282,7 @@ fn beside_what_was_released_nothing_of_an_export_depends_on_a_record() {
         };
         run("one");
         let private = {
-            let options = ImageFolderOptions {
-                side: 64,
-                ..ImageFolderOptions::default()
-            };
-            let all = ImageFolder::scan(&photographs, &options).expect("photographs");
+            let all = ImageFolder::scan(&photographs, 64).expect("photographs");
             let (splits, name) = (
                 splits_folder(&home.at("cache")),
                 name_of_path("images", &photographs),

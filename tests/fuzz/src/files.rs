@@ -9,7 +9,7 @@ use data::privatised::{
     Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
     Writer, beside,
 };
-use data::{ImageFolder, ImageFolderOptions, LabelledFeatures, Rows, Schema, usps};
+use data::{ImageFolder, LabelledFeatures, Rows, Schema, usps};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -104,11 +104,7 @@ pub(super) const PARSERS: &[Parser] = &[
             let photographs = folder.join("photographs");
             std::fs::create_dir_all(&photographs).expect("a folder to write to");
             file(&photographs, "image.png", bytes);
-            let options = ImageFolderOptions {
-                side: 8,
-                ..ImageFolderOptions::default()
-            };
-            let _ = ImageFolder::scan(&photographs, &options).map(|folder| folder.gather(&[0]));
+            let _ = ImageFolder::scan(&photographs, 8).map(|folder| folder.gather(&[0]));
         },
         seeds: || {
             let image =

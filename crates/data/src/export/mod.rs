@@ -138,9 +138,6 @@ pub struct ImageWriter {
 
 impl ImageWriter {
     /// Starts the files of a layout in a folder that exists.
-    ///
-    /// # Errors
-    /// As [`Layout::check`]; [`DataError::Io`].
     pub fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
         layout.check()?;
         let asked = |format| layout.formats.contains(&format).then_some(());

@@ -5,15 +5,13 @@ use std::path::Path;
 use image::imageops::{self, FilterType};
 use image::{ImageError, ImageFormat, ImageReader, Limits, RgbImage};
 
-use super::PixelRange;
 use crate::DataError;
 
 /// Decodes an image file: three channels of 8 bits.
 pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
     let unreadable = |reason: &str| {
         DataError::File(format!(
-            "{}: cannot be read as an image: {reason}; replace or remove the file, or have files that cannot be read \
-             skipped",
+            "{}: cannot be read as an image: {reason}; replace or remove the file",
             path.display()
         ))
     };
@@ -73,11 +71,11 @@ pub(super) fn square(image: &RgbImage, side: u32) -> RgbImage {
 }
 
 /// Writes an image, channel by channel, to `3 * side * side` values.
-pub(super) fn write(image: &RgbImage, range: PixelRange, values: &mut [f32]) {
+pub(super) fn write(image: &RgbImage, values: &mut [f32]) {
     let plane = values.len() / 3;
     for (place, pixel) in image.pixels().enumerate() {
         for (channel, &byte) in pixel.0.iter().enumerate() {
-            values[channel * plane + place] = range.value(byte);
+            values[channel * plane + place] = f32::from(byte) / 255.0;
         }
     }
 }

@@ -20,64 +20,12 @@ use crate::error::{check_side, empty, index};
 use crate::split::{Records, digest, file_digest};
 use crate::{DataError, idx};
 
-/// What the bytes 0 to 255 of an image become.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PixelRange {
-    /// b / 255, in [0, 1].
-    #[default]
-    Unit,
-    /// b / 127.5 - 1, in [-1, 1].
-    Symmetric,
-}
-
-impl PixelRange {
-    fn value(self, byte: u8) -> f32 {
-        match self {
-            Self::Unit => f32::from(byte) / 255.0,
-            Self::Symmetric => f32::from(byte) / 127.5 - 1.0,
-        }
-    }
-}
-
-/// What happens to a file that is named as an image and is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unreadable {
-    /// It is a record; reading it is an error that names it.
-    #[default]
-    Refuse,
-    /// It is no record. To find such files, the scan decodes every file once.
-    Skip,
-}
-
-/// How to read a folder of images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImageFolderOptions {
-    /// Pixels along a side, S; 64 by default.
-    pub side: usize,
-    /// The range of a pixel.
-    pub range: PixelRange,
-    /// What happens to files that cannot be read.
-    pub unreadable: Unreadable,
-}
-
-impl Default for ImageFolderOptions {
-    fn default() -> Self {
-        Self {
-            side: 64,
-            range: PixelRange::Unit,
-            unreadable: Unreadable::Refuse,
-        }
-    }
-}
-
 /// The images of a folder, which stay on disk until a batch asks for them.
 #[derive(Debug)]
 pub struct ImageFolder {
     root: PathBuf,
     files: Vec<PathBuf>,
-    skipped: Vec<DataError>,
     side: usize,
-    range: PixelRange,
 }
 
 impl ImageFolder {
@@ -88,29 +36,14 @@ impl ImageFolder {
     /// The most pixels along a side.
     pub const MAX_SIDE: usize = idx::MAX_SIDE as usize;
 
-    /// Finds the images of a folder and the folders in it.
+    /// Finds the images of a folder and the folders in it; they will have `side` pixels along a side.
     ///
     /// # Errors
     /// [`DataError::Request`] unless the side is in 1..=[`MAX_SIDE`](Self::MAX_SIDE), and when there is no image;
     /// [`DataError::Io`] for a folder that cannot be read.
-    pub fn scan(root: &Path, options: &ImageFolderOptions) -> Result<Self, DataError> {
-        check_side(options.side)?;
-        let mut files = scan::images(root)?;
-        let mut skipped = Vec::new();
-        if options.unreadable == Unreadable::Skip {
-            let errors: Vec<_> = files
-                .par_iter()
-                .map(|file| decode::open(&root.join(file)).err())
-                .collect();
-            let mut errors = errors.into_iter();
-            files.retain(|_| match errors.next().flatten() {
-                None => true,
-                Some(error) => {
-                    skipped.push(error);
-                    false
-                }
-            });
-        }
+    pub fn scan(root: &Path, side: usize) -> Result<Self, DataError> {
+        check_side(side)?;
+        let files = scan::images(root)?;
         if files.is_empty() {
             let expected = "readable jpg or png image, in it or in a folder in it";
             return Err(empty(root.display(), expected));
@@ -118,9 +51,7 @@ impl ImageFolder {
         Ok(Self {
             root: root.into(),
             files,
-            skipped,
-            side: options.side,
-            range: options.range,
+            side,
         })
     }
 
@@ -140,22 +71,12 @@ impl ImageFolder {
         Self::CHANNELS * self.side * self.side
     }
 
-    /// The range of a pixel.
-    pub fn range(&self) -> PixelRange {
-        self.range
-    }
-
     /// The files, below the folder, in the order of the records.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Why each file that was skipped was skipped.
-    pub fn skipped(&self) -> &[DataError] {
-        &self.skipped
-    }
-
-    /// The images at `indices`, in that order, shape `[indices.len(), 3, S, S]` in row-major order:
+    /// The images at `indices`, in [0, 1], in that order, shape `[indices.len(), 3, S, S]` in row-major order:
     /// decoded now, on all threads, and not kept.
     ///
     /// # Errors
@@ -175,7 +96,7 @@ impl ImageFolder {
                 let image = decode::open(&self.root.join(path))?;
                 // At most MAX_SIDE: it fits.
                 let square = decode::square(&image, self.side as u32);
-                decode::write(&square, self.range, values);
+                decode::write(&square, values);
                 Ok(())
             })
             .collect();
@@ -186,7 +107,7 @@ impl ImageFolder {
 
 /// The sum is over `sliver folder 1`, the number of files, and for each its path (the number of bytes,
 /// 8 bytes, the lowest first, and the bytes, with `/` between components) and the SHA-256 of its
-/// content; side and range do not matter to it. There are no strata.
+/// content; the side does not matter to it. There are no strata.
 impl Records for ImageFolder {
     fn count(&self) -> usize {
         self.len()
@@ -204,9 +125,6 @@ impl Records for ImageFolder {
 impl ImageFolder {
     /// The SHA-256 of the images at `indices` as if they were the folder: of their paths and contents,
     /// in that order, and of nothing else. Indices past the end are passed over.
-    ///
-    /// # Errors
-    /// [`DataError::Io`] for a file that cannot be read.
     pub fn sha256_of(&self, indices: &[usize]) -> Result<String, DataError> {
         let sums: Vec<Result<Vec<u8>, DataError>> = indices
             .par_iter()

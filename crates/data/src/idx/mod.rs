@@ -48,9 +48,6 @@ pub struct IdxImages {
 
 impl LabelledImages {
     /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
-    ///
-    /// # Errors
-    /// As [`read_images`] and [`read_labels`]; [`DataError::File`] when the files do not hold the same number of records.
     pub fn read_idx(images: &Path, labels: &Path) -> Result<Self, DataError> {
         let [images_file, labels_file] = [images, labels].map(|path| path.display().to_string());
         let (images, labels) = (read_images(images)?, read_labels(labels)?);
@@ -71,26 +68,17 @@ impl LabelledImages {
 }
 
 /// Reads a gzip idx3 file of images.
-///
-/// # Errors
-/// As [`decode_images`], and [`DataError::Io`] when the file cannot be read.
 pub fn read_images(path: &Path) -> Result<IdxImages, DataError> {
     decode_images(&path.display().to_string(), open(path)?)
 }
 
 /// Reads an idx3 file of images that need not be compressed.
-///
-/// # Errors
-/// As [`read_images`].
 pub fn read_images_plain_or_gzip(path: &Path) -> Result<IdxImages, DataError> {
     let file = path.display().to_string();
     images_of(Stream::open(&file, open(path)?, true)?)
 }
 
 /// Reads a gzip idx1 file of labels 0 to 9.
-///
-/// # Errors
-/// As [`decode_labels`], and [`DataError::Io`] when the file cannot be read.
 pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
     decode_labels(&path.display().to_string(), open(path)?)
 }

@@ -7,18 +7,12 @@ use super::{IMAGES, LABELS};
 use crate::LabelledImages;
 
 /// Writes the images as a gzip idx3 file of bytes.
-///
-/// # Errors
-/// What the writer says, and `InvalidInput` when a dimension does not fit the format's 32 bits.
 pub fn write_images(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
     let sides = [images.len(), images.height(), images.width()];
     write(writer, &header(IMAGES, &sides)?, images.pixels())
 }
 
 /// Writes the labels as a gzip idx1 file of bytes.
-///
-/// # Errors
-/// As [`write_images`].
 pub fn write_labels(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
     write(writer, &header(LABELS, &[images.len()])?, images.labels())
 }

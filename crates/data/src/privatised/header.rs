@@ -177,9 +177,6 @@ impl Header {
     }
 
     /// The cosine transform that records went through, if they did.
-    ///
-    /// # Errors
-    /// As [`Dct::keeping`].
     pub fn dct(&self) -> Result<Option<Dct>, DataError> {
         match &self.transform {
             Transform::None => Ok(None),

@@ -70,9 +70,6 @@ impl Privatised {
 impl Header {
     /// The header of a file of privatised records, or `None` for a file of another kind; the size of the file is
     /// checked too, its values are not read.
-    ///
-    /// # Errors
-    /// As [`Privatised::load`], for a file that begins as one of privatised records.
     pub fn read(path: &Path) -> Result<Option<Self>, DataError> {
         let name = path.display().to_string();
         if !is_npy(path) {

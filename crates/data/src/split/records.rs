@@ -13,9 +13,6 @@ pub trait Records {
     fn count(&self) -> usize;
 
     /// The SHA-256 of all that the records hold, as 64 lower-case hexadecimal digits.
-    ///
-    /// # Errors
-    /// What reading the records from files may give.
     fn sha256(&self) -> Result<String, DataError>;
 
     /// The class of each record, shape `[count]`, for records that have public class sizes.

@@ -45,9 +45,6 @@ pub trait RecordStream {
 
     /// The next `most` records, or all that are left; an empty chunk behind the last. That the source is whole is
     /// known at the latest then.
-    ///
-    /// # Errors
-    /// What the reader refuses, by name, place and bound, also when the source ends too soon.
     fn next(&mut self, most: usize) -> Result<Chunk, DataError>;
 
     /// Records so far that the source's own rules leave out.

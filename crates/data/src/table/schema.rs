@@ -121,9 +121,6 @@ impl CsvTable {
 
 impl Schema {
     /// Reads a schema file.
-    ///
-    /// # Errors
-    /// [`DataError::Io`], and as [`parse`](Self::parse).
     pub fn read(path: &Path) -> Result<Self, DataError> {
         let text = std::fs::read_to_string(path).map_err(io(path, "read the file"))?;
         Self::parse(&path.display().to_string(), &text)
@@ -204,9 +201,6 @@ impl Schema {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// [`DataError::Io`], and as [`decode`](Self::decode).
     pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
         self.decode(&path.display().to_string(), &read(path)?)
     }

@@ -26,9 +26,6 @@ pub struct CsvStream {
 
 impl CsvStream {
     /// Opens a file, and reads the names of its columns.
-    ///
-    /// # Errors
-    /// [`DataError::Io`], and those of [`Schema::decode`] that the names of columns can have.
     pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
         let file = path.display().to_string();
         let text = BufReader::new(open(path)?);

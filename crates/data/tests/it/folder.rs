@@ -4,15 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use data::split::Records;
-use data::{DataError, ImageFolder, ImageFolderOptions, PixelRange, Split, SplitPlan, Unreadable};
+use data::{DataError, ImageFolder, Split, SplitPlan};
 use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
-
-fn options(side: usize) -> ImageFolderOptions {
-    ImageFolderOptions {
-        side,
-        ..Default::default()
-    }
-}
 
 fn save(image: &RgbImage, folder: &Path, name: &str) {
     let path = folder.join(name);
@@ -48,7 +41,7 @@ fn images_are_found_in_the_order_of_their_paths() {
     fs::create_dir(folder.path().join("folder.png")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(folder.path(), folder.path().join("b/above.png")).unwrap();
-    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 4).unwrap();
     let names = [
         "a/0.JPG",
         "a/z/1.jpeg",
@@ -74,7 +67,7 @@ fn channels_come_one_after_the_other_and_batches_in_the_order_asked_for() {
     image.put_pixel(1, 0, Rgb([102, 0, 0]));
     save(&image, folder.path(), "1.png");
     save(&plain(255, 255, 255), folder.path(), "2.png");
-    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 4).unwrap();
     let values = set.gather(&[1, 0, 1]).unwrap();
     assert_eq!(values.len(), 3 * 48);
     assert_eq!(values[..48], [1.0; 48]);
@@ -84,15 +77,6 @@ fn channels_come_one_after_the_other_and_batches_in_the_order_asked_for() {
     assert_eq!(image[16..19], [0.2, 0.0, 0.2]);
     assert_eq!(image[32..35], [1.0, 0.0, 1.0]);
 
-    let symmetric = ImageFolderOptions {
-        range: PixelRange::Symmetric,
-        ..options(4)
-    };
-    let set = ImageFolder::scan(folder.path(), &symmetric).unwrap();
-    let symmetric = set.gather(&[0]).unwrap();
-    for (unit, symmetric) in image.iter().zip(&symmetric) {
-        assert!((2.0 * unit - 1.0 - symmetric).abs() < 1e-6);
-    }
     assert!(set.gather(&[]).unwrap().is_empty());
 }
 
@@ -105,7 +89,7 @@ fn the_middle_square_is_kept() {
         Rgb([if inside { 0 } else { 255 }, x as u8, y as u8])
     });
     save(&image, folder.path(), "celeb.png");
-    let set = ImageFolder::scan(folder.path(), &options(178)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 178).unwrap();
     let values = set.gather(&[0]).unwrap();
     let plane = 178 * 178;
     assert!(values[..plane].iter().all(|&red| red == 0.0));
@@ -115,7 +99,7 @@ fn the_middle_square_is_kept() {
     // Wide: five columns too many, two are cut off on the left.
     let image = RgbImage::from_fn(10, 5, |x, _| Rgb([x as u8, 0, 0]));
     save(&image, folder.path(), "wide.png");
-    let set = ImageFolder::scan(folder.path(), &options(5)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 5).unwrap();
     let row: Vec<f32> = set.gather(&[1]).unwrap()[..5]
         .iter()
         .map(|v| v * 255.0)
@@ -132,7 +116,7 @@ fn resizing_averages() {
     let folder = tempfile::tempdir().unwrap();
     let image = RgbImage::from_fn(8, 8, |x, y| Rgb([10 * x as u8, 10 * y as u8, 200]));
     save(&image, folder.path(), "ramp.png");
-    let set = ImageFolder::scan(folder.path(), &options(4)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 4).unwrap();
     let values = set.gather(&[0]).unwrap();
     for place in 0..16 {
         let (column, row) = (place % 4, place / 4);
@@ -146,7 +130,7 @@ fn resizing_averages() {
         assert_eq!(values[32 + place], 200.0 / 255.0);
     }
     // Small images are enlarged.
-    let set = ImageFolder::scan(folder.path(), &ImageFolderOptions::default()).unwrap();
+    let set = ImageFolder::scan(folder.path(), 64).unwrap();
     let values = set.gather(&[0]).unwrap();
     assert_eq!(values.len(), 3 * 64 * 64);
     assert!(values.iter().all(|value| (0.0..=1.0).contains(value)));
@@ -164,7 +148,7 @@ fn grey_is_repeated_and_transparency_dropped() {
         .unwrap();
     // A name may lie about the format.
     fs::copy(path("1.png"), path("3.jpg")).unwrap();
-    let set = ImageFolder::scan(folder.path(), &options(2)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 2).unwrap();
     assert_eq!(set.gather(&[0]).unwrap(), [0.2; 12]);
     let four = |value: f32| [value; 4];
     assert_eq!(
@@ -180,7 +164,7 @@ fn a_photograph_survives_jpeg() {
     let image = RgbImage::from_fn(64, 64, |x, y| Rgb([3 * x as u8, 3 * y as u8, 100]));
     save(&image, folder.path(), "1.jpg");
     save(&image, folder.path(), "2.png");
-    let set = ImageFolder::scan(folder.path(), &options(64)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 64).unwrap();
     let (jpg, png) = (set.gather(&[0]).unwrap(), set.gather(&[1]).unwrap());
     let worst = jpg
         .iter()
@@ -214,7 +198,7 @@ fn a_decoders_words_are_not_passed_on() {
     // The checksum of its header.
     bytes[29] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 8).unwrap();
     let error = set.gather(&[0]).unwrap_err().to_string();
     let message = "1.png: cannot be read as an image: its content is damaged or cut off; ";
     assert!(error.contains(message), "{error}");
@@ -223,7 +207,7 @@ fn a_decoders_words_are_not_passed_on() {
 #[test]
 fn an_unreadable_file_is_named_when_it_is_asked_for() {
     let folder = damaged();
-    let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+    let set = ImageFolder::scan(folder.path(), 8).unwrap();
     assert_eq!(set.len(), 6);
     set.gather(&[0, 3]).unwrap();
     for (index, name) in [(1, "2.png"), (2, "3.png"), (4, "5.jpg"), (5, "6.jpg")] {
@@ -260,7 +244,7 @@ fn a_cut_photograph_is_refused() {
     for bytes in [plain, thumbnail] {
         for length in (0..bytes.len()).rev().step_by(7) {
             fs::write(&path, &bytes[..length]).unwrap();
-            let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+            let set = ImageFolder::scan(folder.path(), 8).unwrap();
             assert!(
                 set.gather(&[0]).is_err(),
                 "cut at {length} of {}",
@@ -269,36 +253,19 @@ fn a_cut_photograph_is_refused() {
         }
         // Bytes after the end do no harm.
         fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
-        let set = ImageFolder::scan(folder.path(), &options(8)).unwrap();
+        let set = ImageFolder::scan(folder.path(), 8).unwrap();
         set.gather(&[0]).unwrap();
-    }
-}
-
-#[test]
-fn unreadable_files_can_be_skipped() {
-    let folder = damaged();
-    let skip = ImageFolderOptions {
-        unreadable: Unreadable::Skip,
-        ..options(8)
-    };
-    let set = ImageFolder::scan(folder.path(), &skip).unwrap();
-    assert_eq!(set.files(), ["1.png", "4.jpg"].map(PathBuf::from));
-    set.gather(&[0, 1]).unwrap();
-    let skipped: Vec<String> = set.skipped().iter().map(ToString::to_string).collect();
-    assert_eq!(skipped.len(), 4);
-    for (message, name) in skipped.iter().zip(["2.png", "3.png", "5.jpg", "6.jpg"]) {
-        assert!(message.contains(name), "{message}");
     }
 }
 
 #[test]
 fn folders_without_images_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let error = ImageFolder::scan(folder.path(), &options(8)).unwrap_err();
+    let error = ImageFolder::scan(folder.path(), 8).unwrap_err();
     assert!(matches!(error, DataError::Request(_)), "{error}");
     assert!(error.to_string().contains("jpg or png"), "{error}");
     let missing = folder.path().join("missing");
-    let error = ImageFolder::scan(&missing, &options(8)).unwrap_err();
+    let error = ImageFolder::scan(&missing, 8).unwrap_err();
     assert!(
         error
             .to_string()
@@ -306,7 +273,7 @@ fn folders_without_images_are_refused() {
         "{error}"
     );
     for side in [0, 4097] {
-        let error = ImageFolder::scan(folder.path(), &options(side)).unwrap_err();
+        let error = ImageFolder::scan(folder.path(), side).unwrap_err();
         assert!(matches!(error, DataError::Request(_)));
         assert!(error.to_string().contains(&side.to_string()), "{error}");
     }
@@ -324,7 +291,7 @@ fn a_folder_is_split_by_what_its_files_hold() {
         );
     }
     let split = |side| {
-        let set = ImageFolder::scan(folder.path(), &options(side)).unwrap();
+        let set = ImageFolder::scan(folder.path(), side).unwrap();
         Split::load_or_create(home.path(), "faces", &set, &SplitPlan::default())
     };
     let first = split(8).unwrap();
@@ -332,7 +299,7 @@ fn a_folder_is_split_by_what_its_files_hold() {
     assert_eq!(split(16).unwrap(), first);
 
     let sum = || {
-        ImageFolder::scan(folder.path(), &options(8))
+        ImageFolder::scan(folder.path(), 8)
             .unwrap()
             .sha256()
             .unwrap()

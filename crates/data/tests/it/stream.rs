@@ -8,9 +8,7 @@ use data::idx::IdxStream;
 use data::npy::NpyStream;
 use data::stream::{DrawnGlyphs, First, InMemory, Labelled, Photographs, RecordStream};
 use data::table::CsvStream;
-use data::{
-    DataError, Glyphs, ImageFolder, ImageFolderOptions, LabelledImages, NpyArray, Schema, idx, npy,
-};
+use data::{DataError, Glyphs, ImageFolder, LabelledImages, NpyArray, Schema, idx, npy};
 use test_support::says;
 
 use crate::published::gzip;
@@ -286,11 +284,7 @@ fn photographs_are_decoded_in_the_order_of_their_names() {
         let picture = image::RgbImage::from_pixel(5, 4, image::Rgb([grey; 3]));
         picture.save(folder.path().join(name)).unwrap();
     }
-    let options = ImageFolderOptions {
-        side: 2,
-        ..ImageFolderOptions::default()
-    };
-    let open = || Photographs::new(ImageFolder::scan(folder.path(), &options).unwrap());
+    let open = || Photographs::new(ImageFolder::scan(folder.path(), 2).unwrap());
     assert_eq!(open().form().shape, Some([3, 2, 2]));
     let expected = [[0.0; 12], [1.0; 12], [0.2; 12]].concat();
     assert_eq!(all(open(), 2).unwrap().0, expected);

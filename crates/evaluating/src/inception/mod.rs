@@ -8,10 +8,11 @@
 mod blocks;
 mod convolution;
 mod file;
-mod resize;
 
 use std::path::Path;
 
+use burn::tensor::module::interpolate;
+use burn::tensor::ops::{InterpolateMode, InterpolateOptions};
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::EvaluateError;
@@ -156,13 +157,13 @@ impl Inception {
         let n = check_records("images", images, size)?;
         let mut features = Vec::with_capacity(n * self.features);
         for chunk in images.chunks(BATCH * size) {
-            let pixels: Vec<f32> = resize::bilinear(chunk, side, SIDE)
-                .into_iter()
-                .map(|x| 2.0 * x - 1.0)
-                .collect();
             let count = chunk.len() / size;
-            let shape = [count, channels, SIDE, SIDE];
-            let images = Tensor::<4>::from_data(TensorData::new(pixels, shape), &self.device);
+            let pixels = TensorData::new(chunk.to_vec(), [count, channels, side, side]);
+            // Pixel centres correspond, and nothing is smoothed when shrinking.
+            let options = InterpolateOptions::new(InterpolateMode::Bilinear)
+                .with_align_corners(false)
+                .with_output_size([SIDE, SIDE]);
+            let images = interpolate(Tensor::from_data(pixels, &self.device), options) * 2.0 - 1.0;
             let means = self.forward(images.expand([count, 3, SIDE, SIDE]));
             let values = means.try_into_vec_as::<f32>();
             features.extend(values.map_err(|error| EvaluateError::Device(error.to_string()))?);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::split::Use;
-use data::{ImageFolder, ImageFolderOptions, Split, SplitPlan};
+use data::{ImageFolder, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::DcganAutoencoder;
 
@@ -40,11 +40,7 @@ pub(crate) fn load(
             "give a folder of jpg and png files, at any depth",
         )
     };
-    let options = ImageFolderOptions {
-        side: DcganAutoencoder::SIDE,
-        ..ImageFolderOptions::default()
-    };
-    let folder = ImageFolder::scan(root, &options).map_err(refuse)?;
+    let folder = ImageFolder::scan(root, DcganAutoencoder::SIDE).map_err(refuse)?;
     let name = name_of_path("images", root);
     let plan = SplitPlan::default();
     let split =
