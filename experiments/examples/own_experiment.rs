@@ -174,7 +174,7 @@ impl Experiment for Regression {
         });
         let plan = plan.transpose().map_err(refused_plan)?;
 
-        let loss = Loss::binary_cross_entropy_with_logits().clip(settings.clip);
+        let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(settings.clip);
         let config = TrainingConfig::new(Objective::of([loss]))
             .optimizer(Optimizer::sgd())
             .learning_rate(settings.learning_rate)

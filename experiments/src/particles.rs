@@ -11,7 +11,7 @@ pub(crate) type Target = Box<dyn FlowTarget>;
 
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct StepSchedule {
     /// How many there are.
     pub steps: u64,
     /// Slices of a step, out of those of the target; none for all.
@@ -22,7 +22,7 @@ pub(crate) struct Way {
     pub last: f64,
 }
 
-impl Way {
+impl StepSchedule {
     /// The size of a step: from `h` along a line to a share of it, so that particles that heard different slices
     /// settle.
     fn size_at(&self, step: u64) -> StepSize {

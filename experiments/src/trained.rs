@@ -48,12 +48,12 @@ pub(crate) fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
 }
 
 /// Where a network that is trained on public records is kept: whole, or as far as its training came.
-pub(crate) struct Place {
+pub(crate) struct CachePath {
     path: PathBuf,
     name: &'static str,
 }
 
-impl Place {
+impl CachePath {
     /// In `cache`, by all that decides the network; `name` is what it is called, with its article.
     pub(crate) fn of(cache: &Path, key: &Value, name: &'static str) -> Self {
         let file = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
@@ -85,7 +85,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// As [`Place::whole`].
+    /// As [`CachePath::whole`].
     pub(crate) fn reached(&self, what: &str) -> Result<Option<TrainingState>, Failure> {
         let part = self.part();
         let from = read(&part)?

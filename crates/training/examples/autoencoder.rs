@@ -17,12 +17,12 @@ impl Network<2> for Autoencoder {
     fn forward(&self, images: Tensor<2>) -> Forward {
         let latent = self.latent.forward(relu(self.shrink.forward(images)));
         let wide = relu(self.widen.forward(latent.clone()));
-        Forward::tapped(self.pixels.forward(wide), latent)
+        Forward::with_activation(self.pixels.forward(wide), latent)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let small = Chain::features(784).linear(&self.shrink).relu();
-        let latent = small.linear(&self.latent).tap();
+        let latent = small.linear(&self.latent).activation();
         Layers::chain(latent.linear(&self.widen).relu().linear(&self.pixels))
     }
 }
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = TrainingPlan::within(10.0, 1e-6, 50, FixedSizeSampler::new(n, 600)?).check()?;
     let place = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
-    let prior = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
-    let loss = Loss::binary_cross_entropy_with_logits().clip(1.0);
+    let prior = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.5, 2.4));
+    let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(1.0);
     let mut training = TrainingConfig::new(Objective::of([loss]).penalty(prior.weight(10.0)))
         .start(model, plan)?;
     while let Some(step) = training.next_step()? {

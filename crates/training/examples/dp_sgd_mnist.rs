@@ -39,10 +39,11 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
     let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
-    let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
-        .optimizer(Optimizer::sgd())
-        .learning_rate(1.0)
-        .start(model, plan)?;
+    let mut training =
+        TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
+            .optimizer(Optimizer::sgd())
+            .learning_rate(1.0)
+            .start(model, plan)?;
     while let Some(step) = training.next_step()? {
         step.update_from(&images, &labels, &mut ledger)?; // clip, sum, ledger, noise, optimizer
     }

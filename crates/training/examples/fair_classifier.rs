@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
     let parity = Penalty::between_groups().slices(1);
-    let parity = parity.clip(Clipping::new(1.0, 0.5));
-    let loss = Loss::binary_cross_entropy().clip(1.0);
+    let parity = parity.clipping(Clipping::new(1.0, 0.5));
+    let loss = Loss::binary_cross_entropy().max_grad_norm(1.0);
     let mut training =
         TrainingConfig::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
             .learning_rate(0.05)

@@ -88,10 +88,11 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let plan = TrainingPlan::within(epsilon, 1e-5, steps, sampler).check()?;
     let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
-    let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
-        .optimizer(Optimizer::sgd())
-        .learning_rate(rate)
-        .start(model, plan)?;
+    let mut training =
+        TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
+            .optimizer(Optimizer::sgd())
+            .learning_rate(rate)
+            .start(model, plan)?;
     let mut seconds = Vec::new();
     while let Some(step) = training.next_step()? {
         let start = std::time::Instant::now();

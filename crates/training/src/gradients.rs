@@ -24,7 +24,7 @@ pub struct Gradients {
     memory: Option<usize>,
     used: Option<Engine>,
     notes: Vec<String>,
-    /// The dimensions of tapped activations, once the network has been tried.
+    /// The dimensions of activations, once the network has been tried.
     dims: Option<Vec<usize>>,
 }
 
@@ -62,7 +62,7 @@ impl Gradients {
     }
 
     /// The generator of public randomness: the slices of penalties, and samples of their distributions.
-    pub fn public(&mut self) -> &mut ChaCha20Rng {
+    pub fn public_rng(&mut self) -> &mut ChaCha20Rng {
         &mut self.public
     }
 
@@ -145,19 +145,24 @@ impl Gradients {
         device: &Device,
     ) -> Result<Engine, TrainingError> {
         let wanted = self.asked.unwrap_or(Engine::for_device(device));
-        let taps = self.objective.penalties().iter().map(|p| p.tap).max();
+        let furthest = self
+            .objective
+            .penalties()
+            .iter()
+            .map(|p| p.activation)
+            .max();
         let layers = network.layers()?;
-        let mut engine = match (&layers, taps) {
-            (None, _) if wanted != Engine::Alone => {
+        let mut engine = match (&layers, furthest) {
+            (None, _) if wanted != Engine::Autodiff => {
                 self.note("the network gives no layers: each record goes through autodiff alone");
-                Engine::Alone
+                Engine::Autodiff
             }
-            (Some(_), Some(1..)) if wanted != Engine::Alone => {
+            (Some(_), Some(1..)) if wanted != Engine::Autodiff => {
                 self.note(
-                    "layers have one tapped activation, and a penalty looks at another: each record goes \
+                    "layers have one activation, and a penalty looks at another: each record goes \
                      through autodiff alone",
                 );
-                Engine::Alone
+                Engine::Autodiff
             }
             _ => wanted,
         };
@@ -220,7 +225,7 @@ impl Gradients {
         &mut self,
         step: impl FnMut(Engine) -> Result<T, TrainingError>,
     ) -> Result<T, TrainingError> {
-        let mut engine = self.used.unwrap_or(Engine::Alone);
+        let mut engine = self.used.unwrap_or(Engine::Autodiff);
         let notes = &mut self.notes;
         let done = engine.retry_in_smaller_chunks(
             |failure, next| notes.push(format!("{failure}: {next} records at once from now on")),

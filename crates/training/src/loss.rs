@@ -15,18 +15,18 @@ type Closure = dyn Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync;
 /// A loss of each record, `l(output_i, target_i)`; what is minimised is its mean over records.
 ///
 /// Every record's gradient of it, with respect to all parameters, is clipped to norm `C`
-/// ([`Loss::clip`]): the mean then moves by at most `2C/n` where one record is replaced.
+/// ([`Loss::max_grad_norm`]): the mean then moves by at most `2C/n` where one record is replaced.
 ///
 /// ```
 /// use private_training::Loss;
 /// let own = Loss::new(|outputs, targets| (outputs - targets).abs().sum_dim(1).squeeze_dim(1));
-/// let terms = [Loss::cross_entropy().clip(1.0), own.weight(0.1).clip(0.5)];
+/// let terms = [Loss::cross_entropy().max_grad_norm(1.0), own.weight(0.1).max_grad_norm(0.5)];
 /// ```
 #[derive(Clone)]
 pub struct Loss {
     kind: Kind,
     pub(crate) weight: f64,
-    pub(crate) clip: f64,
+    pub(crate) max_grad_norm: f64,
     pub(crate) groups: Option<Vec<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Loss {
             .debug_struct("Loss")
             .field("kind", &self.name())
             .field("weight", &self.weight)
-            .field("clip", &self.clip)
+            .field("clip", &self.max_grad_norm)
             .field("groups", &self.groups)
             .finish()
     }
@@ -56,7 +56,7 @@ impl Loss {
         Self {
             kind,
             weight: 1.0,
-            clip: 1.0,
+            max_grad_norm: 1.0,
             groups: None,
         }
     }
@@ -101,8 +101,8 @@ impl Loss {
     /// The norm `C` to which each record's gradient of this loss, before its weight, is clipped; 1 unless
     /// given.
     #[must_use]
-    pub fn clip(mut self, norm: f64) -> Self {
-        self.clip = norm;
+    pub fn max_grad_norm(mut self, norm: f64) -> Self {
+        self.max_grad_norm = norm;
         self
     }
 
@@ -126,7 +126,7 @@ impl Loss {
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a loss", self.weight)?;
-        positive("the clipping norm C of a loss", self.clip)
+        positive("the clipping norm C of a loss", self.max_grad_norm)
     }
 
     pub(crate) fn check_groups(&self, groups: usize) -> Result<(), TrainingError> {

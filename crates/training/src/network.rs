@@ -14,7 +14,7 @@ pub struct Forward {
     /// What the losses look at, `[n, outputs]`.
     pub output: Tensor<2>,
     /// What penalties look at, `[n, d]` each; a penalty names its own by number.
-    pub taps: Vec<Tensor<2>>,
+    pub activations: Vec<Tensor<2>>,
 }
 
 impl Forward {
@@ -22,23 +22,23 @@ impl Forward {
     pub fn of(output: Tensor<2>) -> Self {
         Self {
             output,
-            taps: Vec::new(),
+            activations: Vec::new(),
         }
     }
 
     /// An output that is penalised itself.
     pub fn penalised(output: Tensor<2>) -> Self {
         Self {
-            taps: vec![output.clone()],
+            activations: vec![output.clone()],
             output,
         }
     }
 
     /// An output, and the activations that are penalised.
-    pub fn tapped(output: Tensor<2>, activation: Tensor<2>) -> Self {
+    pub fn with_activation(output: Tensor<2>, activation: Tensor<2>) -> Self {
         Self {
             output,
-            taps: vec![activation],
+            activations: vec![activation],
         }
     }
 }
@@ -68,11 +68,11 @@ pub trait Network<const D: usize>: Module {
 pub struct Layers<'a> {
     pub(crate) encoder: Stack<'a>,
     pub(crate) head: Option<Stack<'a>>,
-    pub(crate) beside: usize,
+    pub(crate) conditioning: usize,
 }
 
 impl<'a> Layers<'a> {
-    /// The layers of a chain, cut at its tap: ready to be [`Network::layers`]' answer. Without a tap the last
+    /// The layers of a chain, cut at its activation: ready to be [`Network::layers`]' answer. Without one the last
     /// output is what losses and penalties look at.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl<'a> Layers<'a> {
         Ok(Some(Self {
             encoder,
             head,
-            beside: 0,
+            conditioning: 0,
         }))
     }
 
@@ -92,23 +92,23 @@ impl<'a> Layers<'a> {
         Self {
             encoder: layers,
             head: None,
-            beside: 0,
+            conditioning: 0,
         }
     }
 
     /// Layers up to the penalised activation, and those from there to the output.
-    pub fn tapped(encoder: Stack<'a>, head: Stack<'a>) -> Self {
+    pub fn with_activation(encoder: Stack<'a>, head: Stack<'a>) -> Self {
         Self {
             encoder,
             head: Some(head),
-            beside: 0,
+            conditioning: 0,
         }
     }
 
     /// The last `features` of each record pass by the encoder: the head sees them behind the activation,
     /// as a class label in a conditional decoder.
-    pub fn beside(mut self, features: usize) -> Self {
-        self.beside = features;
+    pub fn conditioning(mut self, features: usize) -> Self {
+        self.conditioning = features;
         self
     }
 
@@ -143,15 +143,16 @@ impl<'a> Layers<'a> {
     /// About how many bytes the activations and cotangents of one record take in a step.
     pub(crate) fn bytes(&self, objective: &Objective, rows: Tensor<2>) -> usize {
         let features = rows.dims()[1];
-        let own = features - self.beside;
+        let own = features - self.conditioning;
         let row = rows.narrow(0, 0, 1).without_autodiff();
         let encoded = self.encoder.forward(row.clone().narrow(1, 0, own));
         let d = encoded.output().dims()[1];
         let mut scalars = encoded.scalars();
         if let Some(head) = &self.head {
             let mut head_input = encoded.output();
-            if self.beside > 0 {
-                head_input = Tensor::cat(vec![head_input, row.narrow(1, own, self.beside)], 1);
+            if self.conditioning > 0 {
+                head_input =
+                    Tensor::cat(vec![head_input, row.narrow(1, own, self.conditioning)], 1);
             }
             scalars += head.forward(head_input).scalars();
         }
@@ -169,15 +170,15 @@ impl<'a> Layers<'a> {
     /// What the layers compute of rows `[n, features]`.
     pub fn forward(&self, rows: Tensor<2>) -> Forward {
         let [n, features] = rows.dims();
-        let own = features - self.beside;
+        let own = features - self.conditioning;
         let activation = self.encoder.output(rows.clone().slice([0..n, 0..own]));
         let Some(head) = &self.head else {
             return Forward::penalised(activation);
         };
         let mut head_input = activation.clone();
-        if self.beside > 0 {
+        if self.conditioning > 0 {
             head_input = Tensor::cat(vec![head_input, rows.slice([0..n, own..features])], 1);
         }
-        Forward::tapped(head.output(head_input), activation)
+        Forward::with_activation(head.output(head_input), activation)
     }
 }

@@ -91,7 +91,7 @@ impl Objective {
 
     /// The public side of one step: fresh slices for each penalty, and the cells of its distribution.
     ///
-    /// - `dims`: the dimension of each tapped activation.
+    /// - `dims`: the dimension of each activation.
     ///
     /// # Errors
     ///
@@ -105,11 +105,13 @@ impl Objective {
         self.check_for(&sizes)?;
         let mut penalties = Vec::with_capacity(self.penalties.len());
         for penalty in &self.penalties {
-            let dim = dims.get(penalty.tap).ok_or(TrainingError::OutOfRange {
-                name: "the activation of a penalty",
-                value: penalty.tap as f64,
-                bound: format!("below the number of tapped activations, {}", dims.len()),
-            })?;
+            let dim = dims
+                .get(penalty.activation)
+                .ok_or(TrainingError::OutOfRange {
+                    name: "the activation of a penalty",
+                    value: penalty.activation as f64,
+                    bound: format!("below the number of activations, {}", dims.len()),
+                })?;
             let fixed = sizes.fixed().unwrap_or_default();
             penalties.push(penalty.draw(*dim, fixed, &mut self.exact, rng)?);
         }
@@ -257,7 +259,7 @@ impl StepObjective {
         let additions = engine.additions(self.sizes.most_records()) as f64;
         let losses = self.losses.iter().map(|loss| {
             let whole = self.sizes.most(loss) / self.sizes.records(loss);
-            loss.weight * loss.clip * whole
+            loss.weight * loss.max_grad_norm * whole
         });
         let penalties = self.penalties.iter().map(|p| p.weight * p.parts_upper());
         let parts = losses.sum::<f64>() + penalties.sum::<f64>();
@@ -279,8 +281,8 @@ impl StepObjective {
             GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) => 1.0,
         };
         let losses = self.losses.iter();
-        let losses =
-            losses.map(|loss| loss.weight * (records * loss.clip / self.sizes.records(loss)));
+        let losses = losses
+            .map(|loss| loss.weight * (records * loss.max_grad_norm / self.sizes.records(loss)));
         losses.sum()
     }
 

@@ -64,7 +64,7 @@ impl TrainingConfig {
     /// come from the operating system, never from here.
     #[must_use]
     pub fn public(mut self, rng: ChaCha20Rng) -> Self {
-        *self.gradients.public() = rng;
+        *self.gradients.public_rng() = rng;
         self
     }
 
@@ -197,7 +197,7 @@ enum Batches {
 ///
 /// let plan = TrainingPlan::within(1.0, 1e-3, 10, FixedSizeSampler::new(100, 20)?).check()?;
 /// let mut ledger = Ledger::create(&path)?;
-/// let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().clip(1.0)]))
+/// let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
 ///     .optimizer(Optimizer::sgd())
 ///     .learning_rate(0.1)
 ///     .start(model, plan)?;
@@ -337,7 +337,7 @@ impl<M: Module> Training<M> {
         Checkpoint {
             step: self.step(),
             releases: ledger.releases(),
-            public: RngState::of(self.gradients.public()),
+            public: RngState::of(self.gradients.public_rng()),
             batches: match &self.batches {
                 Batches::Private(_) => None,
                 Batches::Public { rng, .. } => Some(RngState::of(rng)),
@@ -384,7 +384,7 @@ impl<M: Module> Training<M> {
         if let Some(average) = &mut self.average {
             average.restore(&checkpoint.average)?;
         }
-        *self.gradients.public() = checkpoint.public.generator()?;
+        *self.gradients.public_rng() = checkpoint.public.generator()?;
         self.schedule.skip(checkpoint.step);
         self.network = network;
         Ok(())

@@ -49,7 +49,10 @@ pub(crate) fn try_layers<const D: usize>(
     let own = layers.forward(inputs.clone().reshape([n, features]));
     let theirs = network.valid().forward(inputs);
     compare("the output", own.output, theirs.output)?;
-    match (own.taps.into_iter().next(), theirs.taps.into_iter().next()) {
+    match (
+        own.activations.into_iter().next(),
+        theirs.activations.into_iter().next(),
+    ) {
         (Some(own), Some(theirs)) => compare("the penalised activation", own, theirs),
         _ => Ok(()),
     }
@@ -81,7 +84,7 @@ fn first_difference(a: &[f32], b: &[f32]) -> Option<(f64, f64)> {
     finite.find(|(a, b)| (a - b).abs() > TOLERANCE * largest)
 }
 
-/// The dimension of each tapped activation.
+/// The dimension of each activation.
 pub(crate) fn dimensions<const D: usize>(
     network: &impl Network<D>,
     batch: &Batch<D>,
@@ -97,5 +100,9 @@ pub(crate) fn dimensions<const D: usize>(
         }
         None => network.valid().forward(one),
     };
-    Ok(forward.taps.iter().map(|tap| tap.dims()[1]).collect())
+    Ok(forward
+        .activations
+        .iter()
+        .map(|activation| activation.dims()[1])
+        .collect())
 }

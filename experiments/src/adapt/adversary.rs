@@ -46,7 +46,7 @@ impl Adapt {
         let batch = private(step.groups())?;
         let released = step.gradient(&adversary, &batch, ledger);
         let (mut released, _) = released.map_err(Failure::failed)?;
-        let public = self.training.gradients().public();
+        let public = self.training.gradients().public_rng();
         let drawn = source_batch(
             &self.settings,
             &self.domains.source,

@@ -52,7 +52,7 @@ impl Adapt {
     /// Public slices of one release: a tight frame, or as many orthonormal ones as are asked for below that.
     fn slices(&mut self) -> Result<Slices, Failure> {
         let (d, k) = (self.sizes.compared(), self.settings.slices);
-        let public = self.training.gradients().public();
+        let public = self.training.gradients().public_rng();
         match k < d {
             true => Slices::orthonormal(d, k, public),
             false => Slices::tight(d, k, public),
@@ -102,7 +102,7 @@ impl Adapt {
         let width = self.domains.target.width;
         let projected = projections(extractor, (rows, width), &slices, self.region()?, device)?;
         let deviation = self.settings.noise.unwrap_or(0.0);
-        let public = self.training.gradients().public();
+        let public = self.training.gradients().public_rng();
         let noisy = projected.before_noise().iter().map(|value| {
             let noise: f64 = StandardNormal.sample(public);
             value + deviation * noise
@@ -122,7 +122,7 @@ impl Adapt {
         for step in 0..steps {
             let rate = rate * (1.0 - step as f64 / steps as f64);
             let n = self.settings.source_batch;
-            let public = self.training.gradients().public();
+            let public = self.training.gradients().public_rng();
             let pull =
                 Released::new(release.clone(), region, n, public).map_err(Failure::failed)?;
             let drawn = source_batch(

@@ -239,7 +239,7 @@ impl Extractor {
 impl Path {
     /// The layers, with the compared features tapped.
     pub(crate) fn chain(&self) -> Chain<'_> {
-        let chain = self.extractor.chain().tap();
+        let chain = self.extractor.chain().activation();
         let head = &self.head;
         chain.linear(&head.first).relu().linear(&head.last)
     }
@@ -249,7 +249,7 @@ impl private_training::Network<2> for Path {
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let features = self.extractor.forward(rows);
         let hidden = relu(self.head.first.forward(features.clone()));
-        Forward::tapped(self.head.last.forward(hidden), features)
+        Forward::with_activation(self.head.last.forward(hidden), features)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {

@@ -84,7 +84,7 @@ impl Experiment for Adapt {
         };
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
-        let config = TrainingConfig::new(Objective::of([loss.clip(settings.clip)]))
+        let config = TrainingConfig::new(Objective::of([loss.max_grad_norm(settings.clip)]))
             .average(settings.ema)
             .public(public);
         let known = settings.insecure_noise_seed;

@@ -1,6 +1,6 @@
 //! The attacks, each with all estimators that its scores allow.
 
-use dp_core::accounting::{FdpAccountant, Result as Accounted};
+use dp_core::accounting::{PldAccountant, Result as Accounted};
 use dp_core::audit::{Claim, Guesses, Scores, Sequential, best_guesses, gaussian_law};
 use lab::diagnostic::Failure;
 use rand::{RngExt, SeedableRng};
@@ -15,7 +15,7 @@ const MOST_NOISE: f64 = 64.0;
 
 /// What the accountant promises of the plan, at another noise multiplier.
 fn claim(target: &Target, noise_multiplier: f64) -> Accounted<Claim> {
-    Claim::of(&FdpAccountant::default(), &target.claimed(noise_multiplier))
+    Claim::of(&PldAccountant::default(), &target.claimed(noise_multiplier))
 }
 
 /// One record, in many runs.
@@ -127,7 +127,7 @@ fn proved(
     refuted: impl Fn(f64) -> Result<bool, Failure>,
 ) -> Result<f64, Failure> {
     let epsilon = match least_refuted(target.noise_multiplier(), refuted)? {
-        Some(z) => FdpAccountant::default().epsilon_lower(&target.claimed(z), delta),
+        Some(z) => PldAccountant::default().epsilon_lower(&target.claimed(z), delta),
         None => Ok(0.0),
     };
     epsilon.map_err(Failure::failed)

@@ -110,7 +110,7 @@ impl FinalModel {
             Tensor::<2>::from_data(TensorData::new(values, shape), &device)
         };
         let mut ledger = Ledger::create(ledger).map_err(Failure::failed)?;
-        let objective = Objective::of([Loss::cross_entropy().clip(CLIP)]);
+        let objective = Objective::of([Loss::cross_entropy().max_grad_norm(CLIP)]);
         let mut gradients = Gradients::new(objective);
         let config = LinearConfig::new(self.features, self.classes).with_bias(false);
         let mut weights = vec![0.0_f32; self.features * self.classes];

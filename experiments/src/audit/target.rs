@@ -3,7 +3,7 @@
 use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
-use dp_core::accounting::{Accountant, AccountingError, Event, FdpAccountant};
+use dp_core::accounting::{Accountant, AccountingError, Event, PldAccountant};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::ParameterSlot;
@@ -165,7 +165,7 @@ impl Target {
         let claimed = self.claimed(self.noise_multiplier);
         let epsilons = (0..=24).map(|i| most * f64::from(i) / 24.0);
         let curve = epsilons
-            .map(|epsilon| Ok((epsilon, FdpAccountant::default().delta(&claimed, epsilon)?)));
+            .map(|epsilon| Ok((epsilon, PldAccountant::default().delta(&claimed, epsilon)?)));
         let curve: Result<Vec<(f64, f64)>, AccountingError> = curve.collect();
         curve.unwrap_or_default()
     }

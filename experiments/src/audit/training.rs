@@ -75,11 +75,11 @@ struct Tiny {
 impl Network<2> for Tiny {
     fn forward(&self, inputs: Tensor<2>) -> Forward {
         let inner = self.encoder.forward(inputs);
-        Forward::tapped(self.head.forward(inner.clone()), inner)
+        Forward::with_activation(self.head.forward(inner.clone()), inner)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        let encoder = Chain::features(FEATURES).linear(&self.encoder).tap();
+        let encoder = Chain::features(FEATURES).linear(&self.encoder).activation();
         Layers::chain(encoder.linear(&self.head))
     }
 }
@@ -165,11 +165,11 @@ impl Case {
     }
 
     fn objective(&self) -> Objective {
-        let loss = Loss::squared_error().clip(0.5);
+        let loss = Loss::squared_error().max_grad_norm(0.5);
         if !self.penalised {
             return Objective::of([loss]);
         }
-        let penalty = Penalty::to(Prior::UniformBall).clip(Clipping::new(0.8, 0.6));
+        let penalty = Penalty::to(Prior::UniformBall).clipping(Clipping::new(0.8, 0.6));
         Objective::of([loss.weight(1.0 - PENALTY)]).penalty(penalty.slices(4).weight(PENALTY))
     }
 

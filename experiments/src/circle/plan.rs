@@ -1,6 +1,6 @@
 //! What a run promises each side, checked before it starts.
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant, noise_multiplier_for};
+use dp_core::accounting::{Accountant, Event, PldAccountant, noise_multiplier_for};
 use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::Failure;
@@ -73,7 +73,7 @@ pub(crate) fn plan(
     if settings.method == Method::Gradients && settings.side == Side::Target {
         let share = share(settings)?;
         let event = |z| of_target(settings, share, z, releases);
-        let noise = noise_multiplier_for(&FdpAccountant::default(), epsilon, delta, event);
+        let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
         plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
     }
     plan.check().map(Some).map_err(refused_plan)
@@ -93,6 +93,6 @@ pub(crate) fn target_epsilon(
         return Ok(None);
     };
     let event = of_target(settings, share(settings)?, plan.noise_multiplier(), steps);
-    let epsilon = FdpAccountant::default().epsilon(&event, plan.delta());
+    let epsilon = PldAccountant::default().epsilon(&event, plan.delta());
     epsilon.map(Some).map_err(Failure::failed)
 }

@@ -119,7 +119,7 @@ impl Settings {
             mode: self.clip,
         };
         let distance = Penalty::to_private_sample(share).slices(self.slices);
-        let objective = Objective::default().penalty(distance.clip(clipping));
+        let objective = Objective::default().penalty(distance.clipping(clipping));
         objective.check().map_err(|e| refused(e, "clip-loss"))?;
         Ok(objective)
     }

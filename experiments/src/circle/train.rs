@@ -1,6 +1,6 @@
 //! The run: its points, one step, and its interim scores.
 
-use dp_core::accounting::{Accountant, FdpAccountant};
+use dp_core::accounting::{Accountant, PldAccountant};
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
@@ -111,7 +111,7 @@ impl Circle {
         let source = match plan.filter(|_| trained) {
             Some(plan) => {
                 let event = plan.step_event().clone().repeated(releases);
-                let epsilon = FdpAccountant::default().epsilon(&event, plan.delta());
+                let epsilon = PldAccountant::default().epsilon(&event, plan.delta());
                 Some(epsilon.map_err(Failure::failed)?)
             }
             None => None,

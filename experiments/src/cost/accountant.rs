@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant, Sampler, noise_multiplier_for};
+use dp_core::accounting::{Accountant, Event, PldAccountant, Sampler, noise_multiplier_for};
 use lab::diagnostic::Failure;
 
 use super::median;
@@ -22,7 +22,7 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("5000 Gaussian steps, rate 0.01, delta {DELTA}\n");
     println!("| question | sampler | ms |");
     println!("|---|---|---|");
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     for (name, sampler) in [
         (
             "without replacement",
@@ -36,13 +36,13 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
                 .repeated(5_000)
         };
         let epsilon = median(repeat, || {
-            let epsilon = fdp.epsilon(black_box(&steps(0.76)), DELTA);
+            let epsilon = pld.epsilon(black_box(&steps(0.76)), DELTA);
             black_box(epsilon.map_err(Failure::failed)?);
             Ok(())
         })?;
         println!("| epsilon of noise 0.76 | {name} | {epsilon:.1} |");
         let noise = median(repeat, || {
-            let noise = noise_multiplier_for(&fdp, black_box(10.0), DELTA, steps);
+            let noise = noise_multiplier_for(&pld, black_box(10.0), DELTA, steps);
             black_box(noise.map_err(Failure::failed)?);
             Ok(())
         })?;

@@ -111,7 +111,7 @@ pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure>
     }
     let plain = most()?;
     let batch = Batch::new(images, targets, &[BATCH]).map_err(Failure::failed)?;
-    let mut gradients = Gradients::new(Objective::of([Loss::cross_entropy().clip(1.0)]));
+    let mut gradients = Gradients::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]));
     let sizes = GroupSizes::Fixed(vec![BATCH]);
     let (clipped, _) = gradients
         .clipped(&network, &batch, sizes)

@@ -91,7 +91,7 @@ fn objective(mode: JacobianClip) -> Result<StepObjective, TrainingError> {
     let loss = Loss::binary_cross_entropy_with_logits();
     let penalty = Penalty::to(Prior::UniformBall).slices(100);
     Objective::of([loss.weight(0.9)])
-        .penalty(penalty.weight(0.1).clip(Clipping::published(mode)))
+        .penalty(penalty.weight(0.1).clipping(Clipping::published(mode)))
         .draw(
             &[LATENT],
             GroupSizes::Fixed(vec![BATCH]),

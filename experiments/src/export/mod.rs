@@ -4,7 +4,7 @@
 //! any time after it.
 
 mod card;
-mod place;
+mod destination;
 mod request;
 mod source;
 
@@ -25,7 +25,7 @@ pub use request::{ExportFlags, ExportRequest};
 pub use source::{Source, bytes, damaged};
 
 use card::Card;
-use place::Place;
+use destination::Destination;
 
 /// Samples that are made and written at once. Always so many, so that the first samples are the same however many
 /// follow.
@@ -119,7 +119,7 @@ pub fn export(
         .sample_seed
         .or_else(|| run.settings.get("seed")?.as_u64());
     let mut card = Card::new(&record, folder, &source, &layout, seed.unwrap_or(0))?;
-    let place = Place::new(to, request.force, layout.bytes_upper())?;
+    let place = Destination::new(to, request.force, layout.bytes_upper())?;
     let mut writer = ImageWriter::create(place.path(), &layout).map_err(Failure::failed)?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or(0));
     rng.set_stream(STREAM);

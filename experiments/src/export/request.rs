@@ -9,7 +9,7 @@ use lab::run_folder::RunFolder;
 use lab::session::by_name;
 use model::latent::ImageShape;
 
-use super::place::Place;
+use super::destination::Destination;
 
 /// As many as MNIST has.
 const DEFAULT_COUNT: usize = 60_000;
@@ -97,7 +97,7 @@ impl ExportFlags {
             };
         };
         let layout = request.layout(shape, labelled, most)?;
-        Place::check(to, request.force, layout.bytes_upper())
+        Destination::check(to, request.force, layout.bytes_upper())
     }
 
     /// The export of a run that is done, where one is asked for.

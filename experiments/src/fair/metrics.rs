@@ -37,7 +37,7 @@ impl Predictions {
             let shape = [part.len() / table.width(), table.width()];
             let rows = Tensor::from_data(TensorData::new(part.to_vec(), shape), device);
             let forward = network.forward(rows);
-            let penalised = forward.taps.into_iter().next();
+            let penalised = forward.activations.into_iter().next();
             activations.extend(penalised.into_iter().flat_map(host));
             outputs.extend(host(forward.output));
         }

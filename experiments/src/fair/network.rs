@@ -87,7 +87,9 @@ impl private_training::Network<2> for Network {
         }
         match &self.decoder {
             None => Forward::penalised(penalised),
-            Some(decoder) => Forward::tapped(decoder.forward(penalised.clone()), penalised),
+            Some(decoder) => {
+                Forward::with_activation(decoder.forward(penalised.clone()), penalised)
+            }
         }
     }
 
@@ -102,7 +104,7 @@ impl private_training::Network<2> for Network {
         }
         Layers::chain(match &self.decoder {
             None => chain,
-            Some(decoder) => decoder.grow(chain.tap()),
+            Some(decoder) => decoder.grow(chain.activation()),
         })
     }
 }

@@ -216,8 +216,12 @@ impl Settings {
             mode: self.clip,
         };
         let parity = parity.slices(self.slices).weight(penalty_weight);
-        let parity = parity.clip(clipping);
-        let loss = self.task.loss().weight(loss_weight).clip(self.clip_loss);
+        let parity = parity.clipping(clipping);
+        let loss = self
+            .task
+            .loss()
+            .weight(loss_weight)
+            .max_grad_norm(self.clip_loss);
         let objective = Objective::of([loss]).penalty(parity);
         objective.check().map_err(|e| refused(e, "clip-loss"))?;
         Ok(objective)

@@ -108,7 +108,7 @@ pub(crate) fn plan(
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
+    use dp_core::accounting::{Accountant, Event, GaussianAccountant, PldAccountant};
     use dp_core::ledger::{Entries, Ledger, LedgerEntry};
     use dp_core::mechanism::{BoundedVector, NoiseSource, Sensitivity};
     use lab::session::{Arguments, Settings as _};
@@ -148,7 +148,7 @@ mod tests {
         let events = events.collect();
         let all = Event::Composed { events };
         let closed = GaussianAccountant.epsilon(&all, delta);
-        closed.unwrap_or_else(|_| FdpAccountant::default().epsilon(&all, delta).unwrap())
+        closed.unwrap_or_else(|_| PldAccountant::default().epsilon(&all, delta).unwrap())
     }
 
     fn noise_multiplier(event: &Event) -> f64 {

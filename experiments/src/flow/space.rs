@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use crate::trained::{Place, damaged};
+use crate::trained::{CachePath, damaged};
 
 use super::Settings;
 use super::cosines::CosineSpace;
@@ -215,7 +215,7 @@ pub(crate) fn autoencoder(
         true => "a decoder of cosines",
         false => "an autoencoder",
     };
-    let place = Place::of(cache, &key, name);
+    let place = CachePath::of(cache, &key, name);
     let fresh = fresh(settings, split.private.shape(), &mut rng, &autodiff);
     match fresh.map_err(Failure::failed)? {
         cosines @ Space::Cosines(_) => Ok(cosines),
@@ -253,7 +253,7 @@ fn fresh(
 
 fn trained<M: LatentSpace + Module>(
     fresh: M,
-    place: &Place,
+    place: &CachePath,
     training: &Training,
     split: &DataSplit,
     rng: &mut ChaCha20Rng,

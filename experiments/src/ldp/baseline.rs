@@ -1,7 +1,7 @@
 //! The published baseline: wavelets take noise off each record, and a generator learns what is left.
 //!
 //! The published thresholds were chosen by the private records themselves, as near to the clean ones as they get. Here
-//! public records take their place, with noise of the same law: as optimistic, and without reading a private record again.
+//! public records take their place, with noise of the same distribution: as optimistic, and without reading a private record again.
 
 use dp_core::local::LocalNoise;
 use rand_chacha::ChaCha20Rng;

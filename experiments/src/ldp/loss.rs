@@ -13,7 +13,7 @@ use swd::smoothed::deconvolved_distance_and_gradient;
 use swd::transport::host::sliced_cotangents_and_distance;
 use swd::{Cells, Slices};
 
-use super::law::Law;
+use super::noise_model::NoiseModel;
 use super::private::Privatised;
 use super::settings::{Loss, Settings};
 
@@ -58,18 +58,18 @@ impl Objective {
     /// [`Failure::Failed`].
     pub(crate) fn new(
         settings: &Settings,
-        (law, private): (&Law, &Privatised),
+        (noise_model, private): (&NoiseModel, &Privatised),
         points: usize,
         rng: &mut ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let cost = law.cost();
+        let cost = noise_model.cost();
         let limited = |sinkhorn: Sinkhorn| {
             sinkhorn
                 .iterations(settings.iterations)
                 .tolerance(TOLERANCE)
         };
         let denoising = |cost| {
-            Sinkhorn::denoising(cost, law.scale)
+            Sinkhorn::denoising(cost, noise_model.scale)
                 .map(limited)
                 .map_err(Failure::failed)
         };
@@ -80,11 +80,11 @@ impl Objective {
             Loss::Sliced => {
                 let mut families = Vec::with_capacity(FAMILIES);
                 for _ in 0..FAMILIES {
-                    let slices = law.directions(settings.slices, rng)?;
+                    let slices = noise_model.directions(settings.slices, rng)?;
                     let cells = Cells::of_sample(&private.rows, &slices, points);
                     families.push((slices, cells.map_err(Failure::failed)?));
                 }
-                let noise = (law.noise(), law.scale);
+                let noise = (noise_model.noise(), noise_model.scale);
                 Self::Sliced { families, noise }
             }
         })
@@ -147,7 +147,7 @@ impl Objective {
                     (LocalNoise::Gaussian, scale) => {
                         deconvolved_distance_and_gradient(&values, slices, *scale, cells)
                     }
-                    // The projection of Laplace noise has another law in each slice: noise is drawn.
+                    // The projection of Laplace noise has another distribution in each slice: noise is drawn.
                     (LocalNoise::Laplace, scale) => {
                         let noisy = values.iter().map(|x| {
                             let drawn = standard(LocalNoise::Laplace, rng) * scale;

@@ -1,13 +1,13 @@
-//! Local privacy: each record is privatised once, before anything else sees it, and a generator learns the law that the
+//! Local privacy: each record is privatised once, before anything else sees it, and a generator learns the distribution that the
 //! records had before (Reshetova, Chen and Ozgur 2023, arXiv 2306.09547).
 //!
-//! The loss knows the law of the noise, so that what it learns is denoised: entropic transport with a regularisation
-//! matched to the noise, or sliced transport to generated records that got noise of the same law. Beside them stand
+//! The loss knows the distribution of the noise, so that what it learns is denoised: entropic transport with a regularisation
+//! matched to the noise, or sliced transport to generated records that got noise of the same distribution. Beside them stand
 //! losses that learn the noise too, and records that wavelets denoised first.
 
 mod baseline;
-mod law;
 mod loss;
+mod noise_model;
 mod plan;
 mod private;
 mod report;

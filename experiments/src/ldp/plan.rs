@@ -9,7 +9,7 @@ use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
 
-use crate::privatise::{Recipe, calibrated};
+use crate::privatise::{Preprocessing, calibrated};
 
 use super::settings::Settings;
 
@@ -36,11 +36,11 @@ pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> 
 /// # Errors
 ///
 /// [`Failure::BadInput`] for coefficients that images of this size do not have.
-pub(crate) fn recipe(
+pub(crate) fn preprocessing(
     settings: &Settings,
     form: &Form,
     mechanism: LocalMechanism,
-) -> Result<Recipe, Failure> {
+) -> Result<Preprocessing, Failure> {
     let dct = match (settings.keep, form.shape) {
         (Some(keep), Some([channels, side, _])) => {
             let refuse = |e| Failure::input(format!("--keep {keep}: {e}"), "keep fewer");
@@ -50,7 +50,12 @@ pub(crate) fn recipe(
     };
     let labels = settings.label_weight > 0.0 && form.classes.is_some();
     let weight = labels.then_some(settings.label_weight);
-    Ok(Recipe::new(mechanism, settings.calibration, dct, weight))
+    Ok(Preprocessing::new(
+        mechanism,
+        settings.calibration,
+        dct,
+        weight,
+    ))
 }
 
 /// The checked plan of one record: it is a data set of its own, whatever the others are.

@@ -13,7 +13,7 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 
 use super::plan::RELEASE;
-use crate::privatise::{Recipe, mechanism_of, privatise};
+use crate::privatise::{Preprocessing, mechanism_of, privatise};
 
 /// The privatised records in a run's folder.
 pub(crate) const FILE: &str = "privatised.safetensors";
@@ -66,7 +66,7 @@ impl Privatised {
     /// [`Failure::Failed`] where the ledger cannot be written: nothing has left then; [`Failure::Interrupted`].
     pub(crate) fn of(
         mut records: InMemory,
-        (recipe, header): (&Recipe, &Header),
+        (preprocessing, header): (&Preprocessing, &Header),
         releaser: &mut Releaser,
         session: &mut Session,
     ) -> Result<Self, Failure> {
@@ -79,14 +79,14 @@ impl Privatised {
             replace: false,
         };
         let mut writer = Writer::create(&path, header, target).map_err(Failure::failed)?;
-        let (mechanism, width) = (recipe.mechanism(), header.width);
+        let (mechanism, width) = (preprocessing.mechanism(), header.width);
         let written = releaser.record_local(RELEASE, mechanism, width, &mut session.ledger);
         written.map_err(Failure::failed)?;
         let progress = Progress::new(records.form().count.unwrap_or(0));
         let mut before = 0;
         privatise(
             &mut records,
-            recipe,
+            preprocessing,
             releaser.noise(),
             &mut |record| writer.push(record),
             &mut |done| {
@@ -104,8 +104,11 @@ impl Privatised {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for records that the recipe does not fit.
-    pub(crate) fn without_noise(mut records: InMemory, recipe: &Recipe) -> Result<Self, Failure> {
+    /// [`Failure::BadInput`] for records that the preprocessing does not fit.
+    pub(crate) fn without_noise(
+        mut records: InMemory,
+        preprocessing: &Preprocessing,
+    ) -> Result<Self, Failure> {
         let form = records.form();
         let (mut rows, mut width) = (Vec::new(), form.width);
         loop {
@@ -114,7 +117,7 @@ impl Privatised {
                 return Ok(Self { rows, width });
             }
             for (place, values) in chunk.values.chunks_exact(form.width).enumerate() {
-                let row = recipe.record(&form, values, chunk.labels.get(place).copied())?;
+                let row = preprocessing.record(&form, values, chunk.labels.get(place).copied())?;
                 width = row.len();
                 rows.extend(row);
             }

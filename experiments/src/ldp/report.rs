@@ -32,7 +32,7 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
     rng.set_stream(5);
     let count = run.score.count();
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
-    let rows = run.law.without_unseen(rows)?;
+    let rows = run.noise_model.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
@@ -55,17 +55,17 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
     report.metrics = vec![Metric::new(name, distance.0).better(Better::Lower)];
     report.metrics.push(Metric::new(
         "Noise on each value of a record: deviation, or scale",
-        run.law.scale,
+        run.noise_model.scale,
     ));
     let mut test = json!({
         "w2_squared": distance.0,
-        "noise_scale": run.law.scale,
+        "noise_scale": run.noise_model.scale,
         "privatised_records": learned.private.len(),
     });
     match &run.clean.test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
-            let labels = (run.law.classes() > 0).then_some(&groups[..]);
+            let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
             if !run.score.quick_scores {
                 let private = match &run.clean.private {
                     Some(Rows::Images(private)) => private,
@@ -98,7 +98,7 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
     }
     if let Some(denoised) = &learned.denoised {
         report.warnings.push(format!(
-            "Wavelets chosen on clean public records of the same law, as optimistic as the published baseline: {denoised}."
+            "Wavelets chosen on clean public records of the same distribution, as optimistic as the published baseline: {denoised}."
         ));
         report.more.push(("wavelets", json!(denoised)));
     }
@@ -122,7 +122,11 @@ fn distance(run: &Ldp, rows: &[f32], groups: &[usize]) -> Result<(f64, usize), F
     for (place, row) in test.first(n).chunks_exact(width).enumerate() {
         match run.settings.epsilon {
             None => inside.extend_from_slice(row),
-            Some(_) => inside.extend(run.law.in_the_ball(&run.recipe, row, test.label(place))?),
+            Some(_) => inside.extend(run.noise_model.in_the_ball(
+                &run.preprocessing,
+                row,
+                test.label(place),
+            )?),
         }
     }
     let found = exact_w2_squared(&made, &inside, width);
@@ -175,7 +179,7 @@ fn pictures(
         };
         grid.draw().map(|drawn| drawn.bytes)
     };
-    let each = if run.law.classes() > 0 {
+    let each = if run.noise_model.classes() > 0 {
         COLUMNS
     } else {
         COLUMNS * COLUMNS
@@ -187,10 +191,15 @@ fn pictures(
     }
     // What has left is public.
     let mut noisy = Vec::new();
-    for row in learned.private.rows.chunks_exact(run.law.width()).take(20) {
-        noisy.extend(scaled(&run.law.pixels_of(row)?));
+    for row in learned
+        .private
+        .rows
+        .chunks_exact(run.noise_model.width())
+        .take(20)
+    {
+        noisy.extend(scaled(&run.noise_model.pixels_of(row)?));
     }
-    let caption = match run.law.classes() {
+    let caption = match run.noise_model.classes() {
         0 => "Samples",
         _ => "Samples, a row a class",
     };

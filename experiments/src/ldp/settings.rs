@@ -18,14 +18,14 @@ use crate::scores::ScoreFlags;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// Entropic transport with the regularisation `p sigma^p`: its minimiser is the law before the noise.
+    /// Entropic transport with the regularisation `p sigma^p`: its minimiser is the distribution before the noise.
     Entropic,
-    /// Transport without regularisation: its minimiser is the law of the noisy records.
+    /// Transport without regularisation: its minimiser is the distribution of the noisy records.
     W2,
     /// The Sinkhorn divergence with the regularisation of `entropic`: that of the noisy records too.
     Divergence,
-    /// Sliced transport between the noisy records and generated ones with noise of the same law: a deconvolution in
-    /// each slice, whose minimiser is the law before the noise.
+    /// Sliced transport between the noisy records and generated ones with noise of the same distribution: a deconvolution in
+    /// each slice, whose minimiser is the distribution before the noise.
     Sliced,
 }
 

@@ -82,7 +82,7 @@ pub(crate) enum Rows {
     },
 }
 
-/// What a run is about: private records, where it reads any, and public ones of the same law.
+/// What a run is about: private records, where it reads any, and public ones of the same distribution.
 pub(crate) struct Clean {
     /// Their name.
     pub name: String,

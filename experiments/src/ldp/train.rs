@@ -21,15 +21,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::baseline::{choose, denoise};
-use super::law::Law;
 use super::loss::Objective;
-use super::plan::{mechanism, plan, recipe};
+use super::noise_model::NoiseModel;
+use super::plan::{mechanism, plan, preprocessing};
 use super::private::{Privatised, header_of};
 use super::report;
 use super::settings::{Flags, Loss, Network, Settings};
 use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
-use crate::privatise::{Recipe, promise};
+use crate::privatise::{Preprocessing, promise};
 use crate::scores::ScoreFlags;
 
 const STATE: &str = "state.json";
@@ -38,8 +38,8 @@ const STATE: &str = "state.json";
 pub struct Ldp {
     pub(super) settings: Settings,
     pub(super) clean: Clean,
-    pub(super) recipe: Recipe,
-    pub(super) law: Law,
+    pub(super) preprocessing: Preprocessing,
+    pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
     pub(super) score: ScoreFlags,
     releaser: Option<Releaser>,
@@ -81,16 +81,16 @@ impl Ldp {
     /// Reads the private records for the only time, or a file that was privatised before.
     fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
         if let Some(input) = &self.settings.input {
-            return Privatised::load(input, &self.law.header);
+            return Privatised::load(input, &self.noise_model.header);
         }
         let missing = || Failure::failed("no records to privatise");
         let records = self.clean.private.as_ref().ok_or_else(missing)?.stream();
         match &mut self.releaser {
             Some(releaser) => {
-                let how = (&self.recipe, &self.law.header);
+                let how = (&self.preprocessing, &self.noise_model.header);
                 Privatised::of(records, how, releaser, session)
             }
-            None => Privatised::without_noise(records, &self.recipe),
+            None => Privatised::without_noise(records, &self.preprocessing),
         }
     }
 
@@ -99,9 +99,9 @@ impl Ldp {
         let mut denoised = None;
         if self.settings.denoise {
             let side = self.clean.test.shape().map_or(0, |shape| shape.side);
-            let law = (self.law.noise(), self.law.scale);
+            let noise_model = (self.noise_model.noise(), self.noise_model.scale);
             let public = self.clean.test.first(1000);
-            let (denoiser, distance) = choose(&public, side, law, &mut self.stream(2));
+            let (denoiser, distance) = choose(&public, side, noise_model, &mut self.stream(2));
             denoise(&mut private, side, denoiser);
             let words = format!(
                 "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
@@ -113,8 +113,8 @@ impl Ldp {
             denoised = Some(words);
         }
         let points = self.each() * self.model.groups();
-        let (law, rng) = (&self.law, &mut self.stream(3));
-        let objective = Objective::new(&self.settings, (law, &private), points, rng)?;
+        let (noise_model, rng) = (&self.noise_model, &mut self.stream(3));
+        let objective = Objective::new(&self.settings, (noise_model, &private), points, rng)?;
         Ok(Learned {
             private,
             objective,
@@ -124,7 +124,7 @@ impl Ldp {
 
     /// What a file's header promises, where the records were privatised before.
     fn promised_before(&self) -> Result<Option<String>, Failure> {
-        let header = &self.law.header;
+        let header = &self.noise_model.header;
         let lines = self.settings.input.as_ref().map(|_| promise(header));
         Ok(lines.transpose()?.map(|lines| {
             let lines: Vec<String> = lines
@@ -141,7 +141,7 @@ impl Ldp {
 
 impl Experiment for Ldp {
     const NAME: &'static str = "ldp";
-    const ABOUT: &'static str = "Privatise every record alone, then learn from what is left the law that the records \
+    const ABOUT: &'static str = "Privatise every record alone, then learn from what is left the distribution that the records \
                                  had before. Values come from the data set's preset, and a flag wins over the preset.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
     type Settings = Settings;
@@ -154,7 +154,7 @@ impl Experiment for Ldp {
         let clean = Clean::load(settings, arguments.running.data_dir.as_deref())?;
         let mechanism = mechanism(settings)?;
         let form = clean.test.stream().form();
-        let recipe = recipe(settings, &form, mechanism)?;
+        let preprocessing = preprocessing(settings, &form, mechanism)?;
         if let (Some(_), Some(flag)) = (&settings.input, arguments.own.score.reads_private()) {
             return Err(Failure::input(
                 format!("{flag}: no private record is read with --input"),
@@ -168,11 +168,11 @@ impl Experiment for Ldp {
                 let plan = noisy.then(|| plan(settings, &mechanism)).transpose()?;
                 let mut releaser = releaser(plan, settings.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
-                (recipe.header(&form, secret)?, releaser)
+                (preprocessing.header(&form, secret)?, releaser)
             }
         };
-        let law = Law::new(header, settings.epsilon.is_some(), &chosen.device)?;
-        let (found, expected) = (clean.test.width(), law.pixels());
+        let noise_model = NoiseModel::new(header, settings.epsilon.is_some(), &chosen.device)?;
+        let (found, expected) = (clean.test.width(), noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
         bounded("dataset", &settings.dataset, holds, &bound)?;
@@ -183,7 +183,7 @@ impl Experiment for Ldp {
         };
         let size = Size {
             code: Code::Uniform(settings.latent),
-            classes: law.classes(),
+            classes: noise_model.classes(),
         };
         let stream = |stream| {
             let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
@@ -195,8 +195,8 @@ impl Experiment for Ldp {
         Ok(Self {
             settings: settings.clone(),
             clean,
-            recipe,
-            law,
+            preprocessing,
+            noise_model,
             model,
             score: arguments.own.score.clone(),
             releaser,
@@ -211,7 +211,7 @@ impl Experiment for Ldp {
         let name = match &self.settings.input {
             None => self.clean.name.clone(),
             Some(input) => {
-                let records = self.law.header.records;
+                let records = self.noise_model.header.records;
                 format!("{}: {records} privatised records", input.display())
             }
         };
@@ -229,7 +229,7 @@ impl Experiment for Ldp {
 
     fn wording(&self) -> Wording {
         let before = self.promised_before().ok().flatten();
-        let secret = self.law.header.noise_seed == NoiseSeed::Secret;
+        let secret = self.noise_model.header.noise_seed == NoiseSeed::Secret;
         Wording {
             releases: "each record with its class, privatised alone before anything else reads it: local privacy, \
                        against whoever holds all other records and sees every privatised one"
@@ -243,7 +243,10 @@ impl Experiment for Ldp {
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let mut lines = match self.settings.epsilon {
             // The session says what is promised.
-            Some(_) => promise(&self.law.header)?.into_iter().take(2).collect(),
+            Some(_) => promise(&self.noise_model.header)?
+                .into_iter()
+                .take(2)
+                .collect(),
             None => Vec::new(),
         };
         let Settings { loss, steps, .. } = &self.settings;
@@ -285,7 +288,7 @@ impl Experiment for Ldp {
         let rate = self.settings.learning_rate * decay;
         let points = self.each() * self.model.groups();
         let made = self.model.make(self.each(), &mut self.public);
-        let made = self.law.laid_out(made.rows, self.each());
+        let made = self.noise_model.laid_out(made.rows, self.each());
         let learned = self.learned.as_ref();
         let learned = learned.ok_or_else(|| Failure::failed("a step before the records"))?;
         let noisy = match self.settings.loss {

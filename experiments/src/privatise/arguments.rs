@@ -12,7 +12,7 @@ use dp_core::local::LocalMechanism;
 use lab::diagnostic::Failure;
 use lab::session::{by_name, positive};
 
-use super::{Recipe, calibrated};
+use super::{Preprocessing, calibrated};
 
 /// Give noise to each record of a data set by itself, once, and write what may leave with what was promised.
 #[derive(Debug, Parser)]
@@ -200,12 +200,16 @@ impl Noise {
         calibrated((kind, calibration), [epsilon, delta, radius]).map_err(refuse)
     }
 
-    pub(super) fn recipe(&self, mechanism: LocalMechanism, form: &Form) -> Result<Recipe, Failure> {
+    pub(super) fn preprocessing(
+        &self,
+        mechanism: LocalMechanism,
+        form: &Form,
+    ) -> Result<Preprocessing, Failure> {
         let calibration = self.calibration.unwrap_or(Calibration::Exact);
         let weight = self.takes_labels().then_some(self.label_weight);
-        let recipe = Recipe::new(mechanism, calibration, self.dct(form)?, weight);
-        recipe.check(form)?;
-        Ok(recipe)
+        let preprocessing = Preprocessing::new(mechanism, calibration, self.dct(form)?, weight);
+        preprocessing.check(form)?;
+        Ok(preprocessing)
     }
 
     fn dct(&self, form: &Form) -> Result<Option<Dct>, Failure> {

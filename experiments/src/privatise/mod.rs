@@ -1,6 +1,6 @@
 //! Local privacy: each record passes its mechanism alone, once, before anything else sees it.
 //!
-//! [`privatise`] takes a stream of records through a [`Recipe`]: the public transform, the one-hot label times a public
+//! [`privatise`] takes a stream of records through a [`Preprocessing`]: the public transform, the one-hot label times a public
 //! weight, the ball, the noise. [`run()`] is the program that does so with files.
 //!
 //! Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 2 and 5.
@@ -8,14 +8,14 @@
 mod arguments;
 mod input;
 mod log;
+mod preprocessing;
 mod promise;
-mod recipe;
 mod run;
 
 pub use arguments::Arguments;
 pub use log::Log;
+pub use preprocessing::Preprocessing;
 pub use promise::{calibrated, mechanism_of, promise};
-pub use recipe::Recipe;
 pub use run::run;
 
 use data::DataError;
@@ -40,7 +40,7 @@ pub struct Counts {
     pub dropped: u64,
 }
 
-/// Takes each record of a stream through a recipe, and gives what may leave to `push`.
+/// Takes each record of a stream through a preprocessing, and gives what may leave to `push`.
 ///
 /// A few records are held at a time. `progress` hears, after each chunk, how many are done, and may stop.
 ///
@@ -49,10 +49,10 @@ pub struct Counts {
 /// use data::stream::InMemory;
 /// use dp_core::local::LocalMechanism;
 /// use dp_core::mechanism::NoiseSource;
-/// use experiments::privatise::{Recipe, privatise};
+/// use experiments::privatise::{Preprocessing, privatise};
 ///
 /// let mechanism = LocalMechanism::laplace(4.0, 1.0)?;
-/// let recipe = Recipe::new(mechanism, Calibration::Exact, None, None);
+/// let preprocessing = Preprocessing::new(mechanism, Calibration::Exact, None, None);
 /// let mut records = InMemory::rows(2, vec![0.1, 0.2, -3.0, 4.0]);
 /// // Reproducible, and so not private: a real one takes `NoiseSource::secret()`.
 /// let mut noise = NoiseSource::insecure(1);
@@ -61,24 +61,24 @@ pub struct Counts {
 ///     noisy.extend_from_slice(record);
 ///     Ok(())
 /// };
-/// let counts = privatise(&mut records, &recipe, &mut noise, &mut push, &mut |_| Ok(()))?;
+/// let counts = privatise(&mut records, &preprocessing, &mut noise, &mut push, &mut |_| Ok(()))?;
 /// assert_eq!((counts.records, counts.projected, noisy.len()), (2, 1, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a source that cannot be read, or ends too soon, and for records that the recipe does not
+/// [`Failure::BadInput`] for a source that cannot be read, or ends too soon, and for records that the preprocessing does not
 /// fit; [`Failure::Failed`] for what cannot be written; what `progress` says.
 pub fn privatise(
     records: &mut dyn RecordStream,
-    recipe: &Recipe,
+    preprocessing: &Preprocessing,
     noise: &mut NoiseSource,
     push: &mut dyn FnMut(&[f32]) -> Result<(), DataError>,
     progress: &mut dyn FnMut(u64) -> Result<(), Failure>,
 ) -> Result<Counts, Failure> {
     let form = records.form();
-    recipe.check(&form)?;
+    preprocessing.check(&form)?;
     let most = (CHUNK_VALUES / form.width.max(1)).clamp(1, CHUNK_RECORDS);
     let mut counts = Counts::default();
     loop {
@@ -89,8 +89,8 @@ pub fn privatise(
         }
         for (place, values) in chunk.values.chunks_exact(form.width).enumerate() {
             let label = chunk.labels.get(place).copied();
-            let record = recipe.record(&form, values, label)?;
-            let private = recipe.mechanism().privatise(&record, noise);
+            let record = preprocessing.record(&form, values, label)?;
+            let private = preprocessing.mechanism().privatise(&record, noise);
             let private = private.map_err(Failure::failed)?;
             counts.records += 1;
             counts.projected += u64::from(private.projected);

@@ -164,7 +164,7 @@ fn calibration(header: &Header) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privatise::Recipe;
+    use crate::privatise::Preprocessing;
     use data::stream::Form;
 
     fn header(mechanism: LocalMechanism, calibration: Calibration) -> Header {
@@ -174,8 +174,8 @@ mod tests {
             classes: None,
             count: None,
         };
-        let recipe = Recipe::new(mechanism, calibration, None, None);
-        recipe.header(&form, true).unwrap()
+        let preprocessing = Preprocessing::new(mechanism, calibration, None, None);
+        preprocessing.header(&form, true).unwrap()
     }
 
     #[test]

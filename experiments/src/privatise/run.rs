@@ -11,7 +11,7 @@ use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 
 use super::arguments::{Arguments, Noise};
-use super::{Log, Recipe, input, mechanism_of, privatise, promise};
+use super::{Log, Preprocessing, input, mechanism_of, privatise, promise};
 
 /// Does what the flags say.
 ///
@@ -32,12 +32,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let labels = asked.takes_labels();
     let target = arguments.target(out)?;
     let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
-    let recipe = asked.recipe(mechanism, &input.form)?;
+    let preprocessing = asked.preprocessing(mechanism, &input.form)?;
     let mut noise = match asked.insecure_noise_seed {
         None => NoiseSource::secret().map_err(Failure::failed)?,
         Some(seed) => NoiseSource::insecure(seed),
     };
-    let header = recipe.header(&input.form, noise.is_secret())?;
+    let header = preprocessing.header(&input.form, noise.is_secret())?;
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
     let writer = Writer::create(out, &header, target).map_err(refuse)?;
     let count = input
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !noise.is_secret() {
         eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
     }
-    let header = arguments.write(input, &recipe, &mut noise, writer, out)?;
+    let header = arguments.write(input, &preprocessing, &mut noise, writer, out)?;
     println!("written   {}: {} records", out.display(), header.records);
     Ok(())
 }
@@ -103,7 +103,7 @@ impl Arguments {
     fn write(
         &self,
         mut input: input::Input,
-        recipe: &Recipe,
+        preprocessing: &Preprocessing,
         noise: &mut NoiseSource,
         mut writer: Writer,
         out: &Path,
@@ -113,7 +113,7 @@ impl Arguments {
         let mut before = 0;
         let counts = privatise(
             &mut Reshaped(&mut input),
-            recipe,
+            preprocessing,
             noise,
             &mut |record| writer.push(record),
             &mut |done| {
@@ -128,7 +128,7 @@ impl Arguments {
         bar.finish();
         let header = Header {
             records: counts.records,
-            ..recipe.header(&input.form, noise.is_secret())?
+            ..preprocessing.header(&input.form, noise.is_secret())?
         };
         if let Some(log) = &self.log {
             Log::new(log).add(out, &header, &counts)?;

@@ -15,7 +15,7 @@ use super::plan::MARGINALS;
 use super::start;
 use super::train::Swae;
 use crate::latents::Latents;
-use crate::particles::{Target, Way, rows_in, share};
+use crate::particles::{StepSchedule, Target, rows_in, share};
 use crate::release::{Values, release_and_store, stored};
 
 /// Steps of the particles, which are post-processing.
@@ -91,7 +91,7 @@ impl Swae {
             step: d as f64,
             diffusion: 0.0,
         };
-        let way = Way {
+        let schedule = StepSchedule {
             steps: STEPS,
             slices: Some(SLICES.max(d)),
             size,
@@ -100,7 +100,7 @@ impl Swae {
         let progress = Progress::new(STEPS);
         for step in 0..STEPS {
             session.interrupt.check("particles were moved")?;
-            way.step(&mut groups, &targets, step, &mut rng)?;
+            schedule.step(&mut groups, &targets, step, &mut rng)?;
             progress.step();
         }
         progress.finish();

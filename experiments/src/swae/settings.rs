@@ -222,9 +222,9 @@ impl Settings {
         let [loss_weight, penalty_weight] = weight(self.alpha)?;
         let loss = Loss::binary_cross_entropy_with_logits()
             .weight(loss_weight)
-            .clip(self.clip_reconstruction);
+            .max_grad_norm(self.clip_reconstruction);
         let penalty = Penalty::to(Prior::UniformBall).weight(penalty_weight);
-        let penalty = penalty.slices(self.slices).clip(Clipping {
+        let penalty = penalty.slices(self.slices).clipping(Clipping {
             activation: self.clip_activation,
             jacobian: self.clip_jacobian,
             mode: self.clip,

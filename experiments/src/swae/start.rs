@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::Settings;
 use crate::records::{SHAPES, drawn};
-use crate::trained::{self, Place, damaged};
+use crate::trained::{self, CachePath, damaged};
 
 const GLYPHS: &str = "glyphs";
 /// Drawn records of a step, fresh ones in each.
@@ -222,7 +222,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
         "training": [steps, BATCH],
         "rates": [LEARNING_RATE, ALPHA],
     });
-    let place = Place::of(&session.running.cache()?, &key, "an autoencoder");
+    let place = CachePath::of(&session.running.cache()?, &key, "an autoencoder");
     let device = &session.chosen.device;
     let mut network = untrained(latent, classes, device);
     if let Some(weights) = place.whole()? {
@@ -242,7 +242,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
         // Each step has a generator of its own, so that a training goes on where it was stopped.
         let mut rng = ChaCha20Rng::seed_from_u64(SEED);
         rng.set_stream(1 + step as u64);
-        *gradients.public() = rng;
+        *gradients.public_rng() = rng;
         let (pixels, sizes) = records(from, labelled, step, classes);
         let batch = network.batch(pixels, &sizes, device);
         let batch = batch.map_err(Failure::failed)?;
@@ -277,9 +277,9 @@ fn objective(latent: usize) -> Objective {
     let clip = Clipping::new(1.0, 1.0);
     let penalty = Penalty::to(Prior::UniformBall)
         .weight(ALPHA)
-        .clip(clip)
+        .clipping(clip)
         .slices(slices);
-    Objective::of([loss.clip(1.0)]).penalty(penalty)
+    Objective::of([loss.max_grad_norm(1.0)]).penalty(penalty)
 }
 
 /// The drawn records of a step, class after class: pixels, and records of each class, or of all.

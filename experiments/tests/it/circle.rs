@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::accounting::{Accountant, Event, PldAccountant};
 use dp_core::ledger::Ledger;
 use private_training::penalty::ToSample;
 use tools::figures::{Arguments, run};
@@ -76,7 +76,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
         );
         let event = Event::dp_sgd(2000, 200, 50, deviation / (1.001 * of_target));
         let delta = run["plan"]["delta"].as_f64().expect("a number");
-        let epsilon = FdpAccountant::default()
+        let epsilon = PldAccountant::default()
             .epsilon(&event, delta)
             .expect("covered");
         assert!(

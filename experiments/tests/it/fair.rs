@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant};
+use dp_core::accounting::{Accountant, Event, PldAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
@@ -46,7 +46,7 @@ fn every_task_leaves_everything_behind() {
         assert_eq!(releases.releases(), 12);
         let event = releases.event().expect("one event");
         let delta = run["plan"]["delta"].as_f64().expect("a number");
-        let epsilon = FdpAccountant::default()
+        let epsilon = PldAccountant::default()
             .epsilon(&event, delta)
             .expect("covered");
         let promised = run["plan"]["epsilon_upper"].as_f64().expect("a number");

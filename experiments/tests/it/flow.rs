@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
-use dp_core::accounting::{Accountant, FdpAccountant, GaussianAccountant};
+use dp_core::accounting::{Accountant, GaussianAccountant, PldAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
@@ -107,7 +107,7 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
         let releases = Entries::parse(&text).expect("a ledger");
         assert_eq!(releases.entries.len(), 2);
         let event = releases.event().expect("one event");
-        let epsilon = FdpAccountant::default()
+        let epsilon = PldAccountant::default()
             .epsilon(&event, 1e-4)
             .expect("covered");
         assert!((1.99..=2.0).contains(&epsilon), "{epsilon}");
@@ -354,7 +354,7 @@ fn cosines_learn_from_nothing() {
     let releases = Entries::parse(&ledger).expect("a ledger");
     assert_eq!(releases.entries.len(), 2);
     let event = releases.event().expect("one event");
-    let epsilon = FdpAccountant::default().epsilon(&event, 1e-4);
+    let epsilon = PldAccountant::default().epsilon(&event, 1e-4);
     let epsilon = epsilon.expect("covered");
     assert!((0.99..=1.0).contains(&epsilon), "{epsilon}");
 }
@@ -475,7 +475,7 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
         .expect("a ledger")
         .event()
         .expect("one event");
-    let replayed = FdpAccountant::default()
+    let replayed = PldAccountant::default()
         .epsilon(&event, 1e-4)
         .expect("covered");
     let promised = json(&out.join("run.json"))["plan"]["epsilon_upper"]
@@ -526,7 +526,7 @@ fn the_published_settings_cost_less_than_published() {
         let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
         let releases = Entries::parse(&lines).expect("a ledger");
         let event = releases.event().expect("an event");
-        let epsilon = FdpAccountant::default().epsilon(&event, 1e-5);
+        let epsilon = PldAccountant::default().epsilon(&event, 1e-5);
         let epsilon = epsilon.expect("an epsilon");
         assert!((epsilon / expected - 1.0).abs() < 0.01, "{epsilon}");
         assert_eq!(releases.releases(), steps);

@@ -11,7 +11,7 @@ use data::stream::{Chunk, Form, RecordStream};
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
 use dp_core::mechanism::NoiseSource;
-use experiments::privatise::{Counts, Recipe, mechanism_of, privatise};
+use experiments::privatise::{Counts, Preprocessing, mechanism_of, privatise};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -61,21 +61,30 @@ fn calibration(mechanism: &LocalMechanism) -> Calibration {
 }
 
 /// Without and with the transform, without and with labels.
-fn recipes() -> Vec<Recipe> {
-    let mut recipes = Vec::new();
+fn preprocessings() -> Vec<Preprocessing> {
+    let mut preprocessings = Vec::new();
     for mechanism in mechanisms() {
         for dct in [None, Some(Dct::new(1, SIDE, 5).unwrap())] {
             for weight in [None, Some(0.3), Some(50.0)] {
                 let calibration = calibration(&mechanism);
-                recipes.push(Recipe::new(mechanism, calibration, dct.clone(), weight));
+                preprocessings.push(Preprocessing::new(
+                    mechanism,
+                    calibration,
+                    dct.clone(),
+                    weight,
+                ));
             }
         }
     }
-    recipes
+    preprocessings
 }
 
 /// All that leaves, with the noise of one seed.
-fn leaves(recipe: &Recipe, values: Vec<f32>, labels: Vec<usize>) -> (Vec<f32>, Counts) {
+fn leaves(
+    preprocessing: &Preprocessing,
+    values: Vec<f32>,
+    labels: Vec<usize>,
+) -> (Vec<f32>, Counts) {
     let width = values.len() / labels.len();
     let mut records = Records {
         width,
@@ -88,7 +97,9 @@ fn leaves(recipe: &Recipe, values: Vec<f32>, labels: Vec<usize>) -> (Vec<f32>, C
         Ok(())
     };
     let noise = &mut NoiseSource::insecure(11);
-    let counts = privatise(&mut records, recipe, noise, &mut push, &mut |_| Ok(()));
+    let counts = privatise(&mut records, preprocessing, noise, &mut push, &mut |_| {
+        Ok(())
+    });
     (noisy, counts.unwrap())
 }
 
@@ -137,21 +148,24 @@ fn largest(noise: LocalNoise, mut path: impl FnMut(Vec<f32>, usize) -> Vec<f32>)
 /// label: the same noise is on both, and falls away but for its rounding to 32 bits.
 #[test]
 fn any_two_records_are_within_the_diameter() {
-    for recipe in recipes() {
-        let mechanism = *recipe.mechanism();
-        let path = |values, label| leaves(&recipe, values, vec![label]).0;
+    for preprocessing in preprocessings() {
+        let mechanism = *preprocessing.mechanism();
+        let path = |values, label| leaves(&preprocessing, values, vec![label]).0;
         let apart = largest(mechanism.noise(), path);
         let bound = 2.0 * RADIUS;
-        assert!(apart <= bound * (1.0 + 1e-5), "{recipe:?}: {apart}");
-        assert!(apart >= 0.95 * bound, "{recipe:?}: only {apart} was tried");
+        assert!(apart <= bound * (1.0 + 1e-5), "{preprocessing:?}: {apart}");
+        assert!(
+            apart >= 0.95 * bound,
+            "{preprocessing:?}: only {apart} was tried"
+        );
     }
 }
 
 /// The same test sees a path that leaves the ball out, and one that adds the label behind it.
 #[test]
 fn sabotage_of_the_projection_is_caught() {
-    for recipe in recipes() {
-        let mechanism = *recipe.mechanism();
+    for preprocessing in preprocessings() {
+        let mechanism = *preprocessing.mechanism();
         let form = Records {
             width: SIDE * SIDE,
             values: Vec::new(),
@@ -161,7 +175,7 @@ fn sabotage_of_the_projection_is_caught() {
         let without = |values: Vec<f32>, label| {
             let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
             let values: Vec<f32> = values.into_iter().map(finite).collect();
-            recipe.record(&form, &values, Some(label)).unwrap()
+            preprocessing.record(&form, &values, Some(label)).unwrap()
         };
         assert!(largest(mechanism.noise(), without) > 10.0 * RADIUS);
         let label_behind = |values: Vec<f32>, label| {
@@ -181,9 +195,9 @@ fn sabotage_of_the_projection_is_caught() {
 fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
     const RECORDS: usize = 2500;
     for mechanism in mechanisms() {
-        let recipe = Recipe::new(mechanism, calibration(&mechanism), None, None);
+        let preprocessing = Preprocessing::new(mechanism, calibration(&mechanism), None, None);
         let values = vec![0.0; RECORDS * SIDE * SIDE];
-        let (noisy, counts) = leaves(&recipe, values, vec![0; RECORDS]);
+        let (noisy, counts) = leaves(&preprocessing, values, vec![0; RECORDS]);
         assert_eq!((counts.records, counts.projected), (RECORDS as u64, 0));
         let form = Form {
             width: SIDE * SIDE,
@@ -191,7 +205,7 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
             classes: None,
             count: None,
         };
-        let header: Header = recipe.header(&form, true).unwrap();
+        let header: Header = preprocessing.header(&form, true).unwrap();
         // The scale by formulas, and not by what the mechanism says of itself.
         let declared = mechanism_of("f", &header).unwrap();
         let declared = declared.scale(SIDE * SIDE).unwrap();
@@ -227,17 +241,17 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
 /// Others change nothing of what leaves of a record: it has its own noise, and no count or mean of others.
 #[test]
 fn a_record_leaves_the_same_whatever_the_others_hold() {
-    for recipe in recipes() {
+    for preprocessing in preprocessings() {
         let size = SIDE * SIDE;
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let values: Vec<f32> = (0..5 * size).map(|_| rng.random_range(-1.0..1.0)).collect();
         let labels = vec![0, 1, 2, 0, 1];
-        let (noisy, _) = leaves(&recipe, values.clone(), labels.clone());
+        let (noisy, _) = leaves(&preprocessing, values.clone(), labels.clone());
         let width = noisy.len() / 5;
         let mut others = values;
         others[..2 * size].fill(f32::NAN);
         others[3 * size..].fill(1e30);
-        let (again, counts) = leaves(&recipe, others, vec![2, 2, 2, 2, 2]);
+        let (again, counts) = leaves(&preprocessing, others, vec![2, 2, 2, 2, 2]);
         assert_eq!(again[2 * width..3 * width], noisy[2 * width..3 * width]);
         assert_eq!(counts.not_finite, 2);
     }
@@ -277,10 +291,12 @@ fn no_more_than_a_chunk_is_asked_for() {
             left,
             largest: 0,
         };
-        let recipe = Recipe::new(mechanisms()[0], Calibration::Exact, None, None);
+        let preprocessing = Preprocessing::new(mechanisms()[0], Calibration::Exact, None, None);
         let noise = &mut NoiseSource::insecure(1);
         let mut push = |_: &[f32]| Ok(());
-        let counts = privatise(&mut stream, &recipe, noise, &mut push, &mut |_| Ok(()));
+        let counts = privatise(&mut stream, &preprocessing, noise, &mut push, &mut |_| {
+            Ok(())
+        });
         assert_eq!(counts.unwrap().records, left as u64);
         assert!(stream.largest <= width.max(1 << 20), "{}", stream.largest);
     }

@@ -3,7 +3,7 @@
 use crate::program::sliver;
 use std::fs;
 
-use dp_core::accounting::{Accountant, FdpAccountant};
+use dp_core::accounting::{Accountant, PldAccountant};
 use dp_core::ledger::Entries;
 use lab::report::{RunRecord, Sweep, find_runs, upper};
 
@@ -32,7 +32,7 @@ fn a_sweep_tells_what_its_runs_spend_together() {
         |name: &str| fs::read_to_string(runs.join(name).join("ledger.jsonl")).expect("a ledger");
     let both = Entries::parse(&(ledger("a") + &ledger("b"))).expect("entries");
     let event = both.event().expect("an event");
-    let epsilon = FdpAccountant::default().epsilon(&event, 0.1 / 600.0);
+    let epsilon = PldAccountant::default().epsilon(&event, 0.1 / 600.0);
     let epsilon = upper(epsilon.expect("an epsilon"));
     let together = format!("({epsilon}, 1.6667e-4)");
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use dp_core::accounting::{Accountant, Event, FdpAccountant, GaussianAccountant};
+use dp_core::accounting::{Accountant, Event, GaussianAccountant, PldAccountant};
 use dp_core::ledger::Ledger;
 
 use crate::program::{folder, json, sliver, text};
@@ -86,7 +86,7 @@ fn a_private_run_leaves_everything_behind() {
             .into_iter()
             .map(|e| e.event.repeated(e.count))
             .collect();
-        let replayed = FdpAccountant::default()
+        let replayed = PldAccountant::default()
             .epsilon(&Event::Composed { events }, 1e-3)
             .expect("covered");
         assert!((replayed - epsilon).abs() < 1e-3 * epsilon, "{replayed}");
@@ -302,7 +302,7 @@ fn a_plan_tells_what_a_run_would_promise_and_creates_nothing() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let plan: serde_json::Value = serde_json::from_str(text(&output.stdout).trim()).expect("JSON");
     let event: Event = serde_json::from_value(plan["event"].clone()).expect("an event");
-    let epsilon = FdpAccountant::default()
+    let epsilon = PldAccountant::default()
         .epsilon(&event, 1e-3)
         .expect("covered");
     let upper = plan["epsilon_upper"].as_f64().expect("a number");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
+    Accountant, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
 };
 use dp_core::ledger::Ledger;
 
@@ -111,7 +111,7 @@ fn steps_moments_and_marginals_are_one_promise() {
         .into_iter()
         .map(|e| e.event.repeated(e.count))
         .collect();
-    let replayed = FdpAccountant::default().epsilon(&Event::Composed { events }, 1e-3);
+    let replayed = PldAccountant::default().epsilon(&Event::Composed { events }, 1e-3);
     let replayed = replayed.expect("covered");
     assert!((4.9..=5.0001).contains(&replayed), "{replayed}");
 

@@ -95,7 +95,7 @@ fn start<M: Module>(
 
 fn objective(alpha: f64, loss: Loss, penalty: Penalty) -> Objective {
     let clipping = Clipping::published(JacobianClip::Spectral);
-    Objective::of([loss.weight(1.0 - alpha)]).penalty(penalty.weight(alpha).clip(clipping))
+    Objective::of([loss.weight(1.0 - alpha)]).penalty(penalty.weight(alpha).clipping(clipping))
 }
 
 fn upload(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
@@ -225,6 +225,6 @@ fn compared_with(alpha: f64) -> Vec<Case> {
         case("autoencoder", host, |alpha, device, engine| {
             autoencoder(alpha, device, engine, || ())
         }),
-        case("burn's layers", Engine::Alone, classifier),
+        case("burn's layers", Engine::Autodiff, classifier),
     ]
 }

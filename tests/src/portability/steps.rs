@@ -63,8 +63,10 @@ impl Bounds {
     fn step(self, loss: Loss, target: impl Into<Target>, sizes: &[usize]) -> StepObjective {
         let unused = (1.0, Clipping::published(JacobianClip::Rows));
         let (bound, clipping) = self.constants().unwrap_or(unused);
-        let penalty = Penalty::to(Prior::UniformBall).weight(ALPHA).clip(clipping);
-        Objective::of([loss.weight(1.0 - ALPHA).clip(bound)])
+        let penalty = Penalty::to(Prior::UniformBall)
+            .weight(ALPHA)
+            .clipping(clipping);
+        Objective::of([loss.weight(1.0 - ALPHA).max_grad_norm(bound)])
             .with_penalties(
                 vec![penalty.with_target(target)],
                 GroupSizes::Fixed(sizes.to_vec()),

@@ -23,10 +23,10 @@ enum Kind {
 impl Kind {
     fn objective(self) -> Objective {
         let losses = Objective::of([
-            Loss::cross_entropy().clip(0.5),
+            Loss::cross_entropy().max_grad_norm(0.5),
             Loss::new(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
                 .weight(0.3)
-                .clip(0.2)
+                .max_grad_norm(0.2)
                 .only_groups(&[1]),
         ]);
         match self {
@@ -41,9 +41,9 @@ impl Kind {
                     .penalty(
                         Penalty::to(Prior::StandardGaussian)
                             .slices(5)
-                            .clip(clipping),
+                            .clipping(clipping),
                     )
-                    .penalty(Penalty::between_groups().slices(4).clip(clipping))
+                    .penalty(Penalty::between_groups().slices(4).clipping(clipping))
             }
         }
     }
@@ -108,7 +108,7 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
                 let engine = Engine::Tensor { chunk: 3 };
                 gradient(kind, &test_device.device, engine, private)
             },
-            move || gradient(kind, &Device::flex(), Engine::Alone, private),
+            move || gradient(kind, &Device::flex(), Engine::Autodiff, private),
         );
         if private { case.private() } else { case }
     };

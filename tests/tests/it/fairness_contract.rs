@@ -53,7 +53,7 @@ impl Network<2> for Scorer {
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let hidden = self.fc2.forward(self.act.forward(self.fc1.forward(rows)));
         match self.inner {
-            true => Forward::tapped(self.head.forward(hidden.clone()), hidden),
+            true => Forward::with_activation(self.head.forward(hidden.clone()), hidden),
             false => Forward::penalised(sigmoid(hidden) - 0.5),
         }
     }
@@ -64,7 +64,7 @@ impl Network<2> for Scorer {
             .leaky_relu(&self.act)
             .linear(&self.fc2);
         Layers::chain(match self.inner {
-            true => hidden.tap().linear(&self.head),
+            true => hidden.activation().linear(&self.head),
             false => hidden.sigmoid().affine(1.0, -0.5),
         })
     }
@@ -153,9 +153,11 @@ impl Trial {
         };
         let bound = rng.random_range(0.1..3.0);
         let alpha = [0.0, 0.3, 0.8, 1.0][rng.random_range(0..4)];
-        let loss = Loss::squared_error().weight(1.0 - alpha).clip(bound);
+        let loss = Loss::squared_error()
+            .weight(1.0 - alpha)
+            .max_grad_norm(bound);
         let step = Objective::of([loss])
-            .penalty(penalty.weight(alpha).clip(clipping))
+            .penalty(penalty.weight(alpha).clipping(clipping))
             .draw(&[d], GroupSizes::Fixed(sizes), &mut rng);
         Self {
             network,
@@ -248,7 +250,7 @@ fn sabotage_without_clipping_is_caught() {
 /// The penalty alone between two groups, in one dimension.
 fn parity(clipping: Clipping, sizes: &[usize]) -> StepObjective {
     Objective::default()
-        .penalty(Penalty::between_groups().slices(1).clip(clipping))
+        .penalty(Penalty::between_groups().slices(1).clipping(clipping))
         .draw(
             &[1],
             GroupSizes::Fixed(sizes.to_vec()),

@@ -56,8 +56,10 @@ fn objective(
     sizes: &[usize],
 ) -> StepObjective {
     let loss = Loss::binary_cross_entropy_with_logits();
-    let penalty = Penalty::to(Prior::UniformBall).weight(alpha).clip(clipping);
-    Objective::of([loss.weight(1.0 - alpha).clip(bound)])
+    let penalty = Penalty::to(Prior::UniformBall)
+        .weight(alpha)
+        .clipping(clipping);
+    Objective::of([loss.weight(1.0 - alpha).max_grad_norm(bound)])
         .with_penalties(
             vec![penalty.with_target(matching)],
             GroupSizes::Fixed(sizes.to_vec()),
@@ -314,7 +316,7 @@ fn sabotage_of_the_tie_break_is_caught() {
 fn a_record_that_is_not_finite_contributes_nothing() {
     let device = Device::flex();
     for engine in [
-        Engine::Alone,
+        Engine::Autodiff,
         Engine::Host { chunk: 3 },
         Engine::Tensor { chunk: 3 },
     ] {

@@ -101,7 +101,7 @@ impl Trial {
         let share = ToSample::share(d, n, m).unwrap();
         let penalty = Penalty::to_private_sample(share).slices(3 * d);
         let step = Objective::default()
-            .penalty(penalty.weight(0.7).clip(clipping))
+            .penalty(penalty.weight(0.7).clipping(clipping))
             .draw(&[d], GroupSizes::Fixed(vec![n, m]), &mut rng)
             .unwrap();
         Self {
@@ -151,7 +151,7 @@ fn neighbours_of_either_side_stay_within_what_is_declared_for_it() {
         let side = usize::from(trial.of_sample);
         largest[side] = largest[side].max(ratio);
         if index % 15 == 0 {
-            for engine in [Engine::Tensor { chunk: 3 }, Engine::Alone] {
+            for engine in [Engine::Tensor { chunk: 3 }, Engine::Autodiff] {
                 let ratio = trial.ratio(engine, &device);
                 assert!(ratio <= 1.0, "trial {index}, {engine:?}: {ratio}");
             }
@@ -202,7 +202,7 @@ fn the_bound_for_the_sample_is_attained_on_the_line() {
     let (n, m, bound) = (4, 5, 1.5);
     let penalty = Penalty::to_private_sample(1.0).slices(1);
     let step = Objective::default()
-        .penalty(penalty.clip(Clipping::new(bound, 2.0)))
+        .penalty(penalty.clipping(Clipping::new(bound, 2.0)))
         .draw(&[1], GroupSizes::Fixed(vec![n, m]), &mut rng)
         .unwrap();
     let engine = Engine::Host { chunk: 8 };
@@ -225,13 +225,13 @@ fn what_sums_may_be_off_by_is_declared_over_the_share() {
     let share = ToSample::share(d, n, n).unwrap();
     let declared = |share: f64, engine: Engine| {
         let penalty = Penalty::to_private_sample(share).slices(3 * d);
-        let mut objective = Objective::default().penalty(penalty.clip(Clipping::new(1.0, 1.0)));
+        let mut objective = Objective::default().penalty(penalty.clipping(Clipping::new(1.0, 1.0)));
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let step = objective.draw(&[d], GroupSizes::Fixed(vec![n, n]), &mut rng);
         step.unwrap().sensitivity(engine).unwrap().l2_upper()
     };
     let sums = |share: f64| {
-        declared(share, Engine::Tensor { chunk: 100 }) - declared(share, Engine::Alone)
+        declared(share, Engine::Tensor { chunk: 100 }) - declared(share, Engine::Autodiff)
     };
     assert!(share < 0.5, "{share}");
     assert!(sums(1.0) > 0.0);

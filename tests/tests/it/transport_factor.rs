@@ -105,7 +105,7 @@ fn the_inner_clipped_gradient_tells_no_more_than_its_plan() {
     // L as in the appendix: records lie in [-L/2, L/2], and |(x, 1)| is at most L for L >= 2.
     let penalty = Penalty::to_private_sample(1.0).slices(1);
     let step = Objective::default()
-        .penalty(penalty.clip(Clipping::new(1.0, 3.0)))
+        .penalty(penalty.clipping(Clipping::new(1.0, 3.0)))
         .draw(&[1], GroupSizes::Fixed(vec![RECORDS, 1]), &mut rng)
         .unwrap();
     let batches = neighbours().map(|records| {
@@ -114,7 +114,7 @@ fn the_inner_clipped_gradient_tells_no_more_than_its_plan() {
         batch.with_private_sample(vec![0.7], 1).unwrap()
     });
     let gradient = |which: usize| {
-        let clipped = step.clipped_gradient(&network, &batches[which], Engine::Alone, &device);
+        let clipped = step.clipped_gradient(&network, &batches[which], Engine::Autodiff, &device);
         clipped.unwrap().0
     };
     let multiplier = 1.0;

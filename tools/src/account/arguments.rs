@@ -40,7 +40,7 @@ pub enum Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AccountantName {
     /// Numerical composition of dominating pairs: rigorous and tight.
-    Fdp,
+    Pld,
     /// The closed form, for Gaussian releases without sampling.
     Gaussian,
     /// Renyi divergences: valid but loose.
@@ -55,7 +55,7 @@ pub enum AccountantName {
 #[derive(Debug, Args)]
 pub struct AnswerFlags {
     /// The accountant.
-    #[arg(long, value_enum, default_value_t = AccountantName::Fdp)]
+    #[arg(long, value_enum, default_value_t = AccountantName::Pld)]
     pub accountant: AccountantName,
     /// Print one JSON object.
     #[arg(long)]
@@ -189,7 +189,7 @@ pub struct CurveFlags {
     /// Delta of the guarantee, for a curve of epsilon.
     #[arg(long, required_if_eq("kind", "epsilon"))]
     pub delta: Option<f64>,
-    /// Accountants to draw, by default fdp, rdp and gdp-clt-uniform.
+    /// Accountants to draw, by default pld, rdp and gdp-clt-uniform.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub accountant: Vec<AccountantName>,
     /// Points of each curve.

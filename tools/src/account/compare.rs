@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, FdpAccountant, noise_multiplier_for,
+    Accountant, AccountingError, Event, PldAccountant, noise_multiplier_for,
 };
 use dp_accountant::decimal::{lower, upper};
 use reporting::diagnostic::Failure;
@@ -28,7 +28,7 @@ pub(super) fn compare(asked: &CompareFlags) -> Result<(), Failure> {
         let object = json!({
             "epsilon": number(best.claimed),
             "delta": asked.delta,
-            "accountant": "fdp",
+            "accountant": "pld",
             "is_upper_bound": true,
             "noise_multiplier": best.noise_multiplier,
             "steps": asked.steps,
@@ -127,9 +127,9 @@ impl Row {
 }
 
 fn truth(event: &Event, delta: f64) -> Result<(f64, f64), Failure> {
-    let fdp = FdpAccountant::default();
-    let lower = fdp.epsilon_lower(event, delta).map_err(refusal)?;
-    let upper = fdp.epsilon(event, delta).map_err(refusal)?;
+    let pld = PldAccountant::default();
+    let lower = pld.epsilon_lower(event, delta).map_err(refusal)?;
+    let upper = pld.epsilon(event, delta).map_err(refusal)?;
     Ok((lower, upper))
 }
 
@@ -177,7 +177,7 @@ fn noises(asked: &CompareFlags, target: f64) -> Result<Vec<Row>, Failure> {
                 refused: None,
             },
             // What the default refuses is a mistake in the flags.
-            Err(error) if *name == AccountantName::Fdp => return Err(refusal(error)),
+            Err(error) if *name == AccountantName::Pld => return Err(refusal(error)),
             Err(error) => Row::refused(accountant.as_ref(), &error),
         });
     }

@@ -39,7 +39,7 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
     }
     let names = if asked.accountant.is_empty() {
         vec![
-            AccountantName::Fdp,
+            AccountantName::Pld,
             AccountantName::Rdp,
             AccountantName::GdpCltUniform,
         ]

@@ -1,7 +1,7 @@
 //! Answers for people and for programs.
 
 use dp_accountant::accounting::{
-    Accountant, FdpAccountant, GaussianAccountant, GdpCltAccountant, RdpAccountant,
+    Accountant, GaussianAccountant, GdpCltAccountant, PldAccountant, RdpAccountant,
 };
 use dp_accountant::decimal::upper;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ impl AccountantName {
     /// The accountant of this name.
     pub fn accountant(self) -> Box<dyn Accountant> {
         match self {
-            Self::Fdp => Box::new(FdpAccountant::default()),
+            Self::Pld => Box::new(PldAccountant::default()),
             Self::Gaussian => Box::new(GaussianAccountant),
             Self::Rdp => Box::new(RdpAccountant),
             Self::GdpCltUniform => Box::new(GdpCltAccountant::uniform()),

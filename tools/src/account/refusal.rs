@@ -19,7 +19,7 @@ pub(super) fn refusal(error: AccountingError) -> Failure {
         ),
         AccountingError::NotCovered { .. } => Failure::input(
             error.to_string(),
-            "--accountant fdp covers all that this tool can say",
+            "--accountant pld covers all that this tool can say",
         ),
         AccountingError::CannotMeet { .. } => Failure::input(
             error.to_string(),

@@ -57,7 +57,7 @@ fn epsilon_answers_people_and_programs() {
     let answer = json(&[&flags[..], &["--json"]].concat());
     assert!((answer["epsilon"].as_f64().unwrap() - 9.963).abs() < 1e-3);
     assert_eq!(answer["delta"], 1e-5);
-    assert_eq!(answer["accountant"], "fdp");
+    assert_eq!(answer["accountant"], "pld");
     assert_eq!(answer["is_upper_bound"], true);
     assert_eq!(answer["neighbours"], "replace-one");
 }
@@ -289,9 +289,9 @@ fn compare_puts_claims_beside_the_truth() {
     let answer = json(&[&flags[..], &["--json"]].concat());
     let rows = answer["accountants"].as_array().unwrap();
     let row = |name: &str| rows.iter().find(|row| row["accountant"] == name).unwrap();
-    // The table of settings: z by fdp, by rdp, and what the limit's noise really gives.
+    // The table of settings: z by pld, by rdp, and what the limit's noise really gives.
     let number = |value: &Value| value.as_f64().unwrap();
-    assert!((number(&row("fdp")["noise_multiplier"]) - 1.037).abs() < 1e-3);
+    assert!((number(&row("pld")["noise_multiplier"]) - 1.037).abs() < 1e-3);
     assert!((number(&row("rdp")["noise_multiplier"]) - 1.529).abs() < 2e-3);
     let clt = row("gdp-clt-poisson");
     assert!((number(&clt["noise_multiplier"]) - 0.892).abs() < 1e-3);
@@ -300,7 +300,7 @@ fn compare_puts_claims_beside_the_truth() {
         row("gaussian")["refused"]
             .as_str()
             .unwrap()
-            .contains("use fdp")
+            .contains("use pld")
     );
 }
 
@@ -342,7 +342,7 @@ fn curves_are_written_as_svg_and_csv() {
                 .lines()
                 .next()
                 .unwrap()
-                .contains("fdp,rdp,gdp-clt-uniform")
+                .contains("pld,rdp,gdp-clt-uniform")
         );
     }
     for (flag, file, message) in [
@@ -560,7 +560,7 @@ fn bad_input_is_named_with_its_bound() {
     );
     refused(
         &with(&["--rate", "0.1", "--accountant", "gaussian"]),
-        &["gaussian does not cover", "--accountant fdp"],
+        &["gaussian does not cover", "--accountant pld"],
     );
     refused(
         &[

@@ -41,7 +41,7 @@ fn json(path: &Path) -> serde_json::Value {
 
 #[test]
 fn a_private_selection_releases_the_best_alone() {
-    use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Runs, Selection};
+    use dp_accountant::accounting::{Accountant, Event, PldAccountant, Runs, Selection};
     let root = tempfile::tempdir().expect("a folder");
     let select = ["--select", "accuracy on"];
     private(root.path(), SWEEP, &select).expect("a selection");
@@ -89,7 +89,7 @@ fn a_private_selection_releases_the_best_alone() {
         .and_then(|s| s.epsilon(1e-5))
         .expect("an epsilon");
     let ledger = dp_accountant::ledger::Ledger::read(&best.join("ledger.jsonl")).expect("a ledger");
-    let spent = FdpAccountant::default()
+    let spent = PldAccountant::default()
         .epsilon(&ledger.event().expect("an event"), 1e-5)
         .expect("covered");
     assert!((spent - total).abs() < 1e-6, "{spent} {total}");

@@ -6,10 +6,10 @@ use super::event::Event;
 /// Turns events into privacy parameters.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, RdpAccountant};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, RdpAccountant};
 ///
 /// let event = Event::dp_sgd(60_000, 600, 1_000, 1.0);
-/// let accountants: [&dyn Accountant; 2] = [&FdpAccountant::default(), &RdpAccountant];
+/// let accountants: [&dyn Accountant; 2] = [&PldAccountant::default(), &RdpAccountant];
 /// for accountant in accountants {
 ///     let epsilon = accountant.epsilon(&event, 1e-5)?;
 ///     assert!(accountant.is_upper_bound() && epsilon < 4.0);

@@ -14,9 +14,9 @@ const TOLERANCE: f64 = 1e-5;
 /// `target_epsilon`; the epsilon of the value returned has been computed and meets the target.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, noise_multiplier_for};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, noise_multiplier_for};
 ///
-/// let accountant = FdpAccountant::default();
+/// let accountant = PldAccountant::default();
 /// let event = |z| Event::dp_sgd(60_000, 600, 1_000, z);
 /// let z = noise_multiplier_for(&accountant, 1.0, 1e-5, event)?;
 /// assert!(accountant.epsilon(&event(z), 1e-5)? <= 1.0);
@@ -81,10 +81,10 @@ pub fn noise_multiplier_for(
 /// The most steps, up to `limit`, whose epsilon at `delta` is at most `target_epsilon`.
 ///
 /// ```
-/// use dp_accountant::accounting::{Event, FdpAccountant, steps_for};
+/// use dp_accountant::accounting::{Event, PldAccountant, steps_for};
 ///
 /// let event = |steps| Event::dp_sgd(60_000, 600, steps, 1.0);
-/// let steps = steps_for(&FdpAccountant::default(), 1.0, 1e-5, 10_000, event)?;
+/// let steps = steps_for(&PldAccountant::default(), 1.0, 1e-5, 10_000, event)?;
 /// assert!((1..10_000).contains(&steps));
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
 /// ```

@@ -123,7 +123,7 @@ impl Sampler {
 /// neighbour relation of the whole event.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Sampler};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
 ///
 /// // A histogram of all records, then 100 steps on Poisson samples of about one record in a hundred.
 /// let histogram = Event::Laplace { noise_multiplier: 10.0 };
@@ -133,7 +133,7 @@ impl Sampler {
 /// let both = Event::Composed { events: vec![histogram, steps.clone()] };
 ///
 /// // The histogram alone has epsilon 1/10 at any delta; composed, it adds no more than that.
-/// let accountant = FdpAccountant::default();
+/// let accountant = PldAccountant::default();
 /// let (all, alone) = (accountant.epsilon(&both, 1e-5)?, accountant.epsilon(&steps, 1e-5)?);
 /// assert!(alone < all && all < alone + 0.1);
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
@@ -189,7 +189,7 @@ pub enum Event {
         events: Vec<Event>,
     },
     /// The best of a random number of runs, each of them any of these events, chosen without the data: see
-    /// [`super::Selection`]. Neither the number nor another run's output may leave. [`super::FdpAccountant`] gives its
+    /// [`super::Selection`]. Neither the number nor another run's output may leave. [`super::PldAccountant`] gives its
     /// epsilon, and composes it with others by adding epsilons at equal parts of delta.
     Selected {
         /// The law of the number of runs.

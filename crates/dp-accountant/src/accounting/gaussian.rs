@@ -32,7 +32,7 @@ impl GaussianAccountant {
             .ok_or_else(|| AccountingError::NotCovered {
                 accountant: Self::NAME,
                 event: "sampling or Laplace noise".into(),
-                reason: "it has a closed form only for Gaussian releases of all records; use fdp",
+                reason: "it has a closed form only for Gaussian releases of all records; use pld",
             })
     }
 }

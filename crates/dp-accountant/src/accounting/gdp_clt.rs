@@ -47,7 +47,7 @@ impl GdpCltAccountant {
                 return Err(AccountingError::NotCovered {
                     accountant: self.name(),
                     event: "a Laplace release".into(),
-                    reason: "its formula is for Gaussian noise; use fdp",
+                    reason: "its formula is for Gaussian noise; use pld",
                 });
             };
             square += *count as f64

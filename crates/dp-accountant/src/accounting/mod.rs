@@ -1,14 +1,14 @@
 //! From mechanisms to epsilon: events as data, accountants that answer for them, calibration.
 //!
-//! [`FdpAccountant`] is the default and rigorous. Its derivation, and what is certified and what
+//! [`PldAccountant`] is the default and rigorous. Its derivation, and what is certified and what
 //! is not, is in `docs/accounting.md`.
 //!
 //! ```
-//! use dp_accountant::accounting::{Accountant, Event, FdpAccountant};
+//! use dp_accountant::accounting::{Accountant, Event, PldAccountant};
 //!
 //! // 5000 steps on batches of 600 of 60000 records, drawn without replacement.
 //! let event = Event::dp_sgd(60_000, 600, 5_000, 0.76);
-//! let epsilon = FdpAccountant::default().epsilon(&event, 1e-5)?;
+//! let epsilon = PldAccountant::default().epsilon(&event, 1e-5)?;
 //! assert!((9.9..10.0).contains(&epsilon));
 //! # Ok::<(), dp_accountant::accounting::AccountingError>(())
 //! ```
@@ -20,7 +20,6 @@ mod compose;
 mod cumulant;
 pub(crate) mod error;
 mod event;
-mod fdp;
 pub(crate) mod gaussian;
 mod gdp_clt;
 mod lattice;
@@ -28,6 +27,7 @@ mod neighbours;
 pub mod normal;
 mod pair;
 mod plan;
+mod pld;
 mod profile;
 mod pure;
 mod quadrature;
@@ -43,10 +43,10 @@ pub use accountant::Accountant;
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
 pub use error::{AccountingError, Result};
 pub use event::{Event, GroupSize, Sampler};
-pub use fdp::{FdpAccountant, MIN_DELTA};
 pub use gaussian::GaussianAccountant;
 pub use gdp_clt::GdpCltAccountant;
 pub use neighbours::Neighbours;
+pub use pld::{MIN_DELTA, PldAccountant};
 pub use rdp::RdpAccountant;
 pub use replay::{is_as_planned, replay};
 pub use selection::{Runs, Selection};

@@ -1,4 +1,4 @@
-//! Accounting by Renyi divergence: valid, and looser than [`super::FdpAccountant`].
+//! Accounting by Renyi divergence: valid, and looser than [`super::PldAccountant`].
 
 use super::accountant::Accountant;
 use super::error::{Result, check_delta, check_epsilon};

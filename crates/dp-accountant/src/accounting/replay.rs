@@ -9,7 +9,7 @@ use crate::ledger::LedgerEntry;
 /// step costs no more than the event it came from.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, FdpAccountant, replay};
+/// use dp_accountant::accounting::{Accountant, PldAccountant, replay};
 /// use dp_accountant::ledger::Entries;
 ///
 /// let text = r#"
@@ -17,7 +17,7 @@ use crate::ledger::LedgerEntry;
 /// {"event": {"type": "gaussian", "noise_multiplier": 5.0}, "count": 3, "neighbours": "replace_one"}
 /// "#;
 /// let event = replay(&Entries::parse(text)?.entries)?;
-/// assert!(FdpAccountant::default().epsilon(&event, 1e-5)? < 1.6);
+/// assert!(PldAccountant::default().epsilon(&event, 1e-5)? < 1.6);
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
 /// ```
 ///

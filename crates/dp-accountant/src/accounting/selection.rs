@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{AccountingError, Result, check, check_delta};
 use super::event::Event;
 use super::rdp;
-use super::{Accountant, FdpAccountant};
+use super::{Accountant, PldAccountant};
 
 /// One, in whole numbers: weights of a draw are multiples of `2^-96`.
 const ONE: f64 = (1_u128 << 96) as f64;
@@ -322,11 +322,11 @@ fn corners(lines: &[(f64, f64)]) -> Vec<f64> {
 /// The best of a random number of runs, each of which is any of some mechanisms, chosen without the data.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Runs, Selection};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Runs, Selection};
 ///
 /// // Ten runs in the mean, each at epsilon 1 and delta 1e-5, and the best of them.
 /// let run = Event::Gaussian { noise_multiplier: 3.73 };
-/// let one = FdpAccountant::default().epsilon(&run, 1e-5)?;
+/// let one = PldAccountant::default().epsilon(&run, 1e-5)?;
 /// let selection = Selection::new(Runs::negative_binomial(1.0, 10.0)?, vec![run], 0.0)?;
 /// let best = selection.epsilon(1e-5)?;
 /// assert!((0.9..1.1).contains(&one) && (1.5..1.7).contains(&best), "{one} {best}");
@@ -419,7 +419,7 @@ impl Selection {
     /// `epsilon_Q(delta / E[K]) + c`, by the module's bound from the privacy profile of a run, and what the draw costs.
     ///
     /// # Errors
-    /// A delta out of range, or a mechanism that [`FdpAccountant`] does not cover.
+    /// A delta out of range, or a mechanism that [`PldAccountant`] does not cover.
     pub fn epsilon_by_profile(&self, delta: f64) -> Result<f64> {
         self.as_drawn(delta, |delta| self.law_by_profile(delta))
     }
@@ -429,7 +429,7 @@ impl Selection {
         if left <= 0.0 {
             return Ok(f64::INFINITY);
         }
-        let accountant = FdpAccountant::default();
+        let accountant = PldAccountant::default();
         let mut epsilon = 0.0_f64;
         for event in &self.mechanisms {
             epsilon = epsilon.max(accountant.epsilon(event, left)?);
@@ -501,7 +501,7 @@ impl Selection {
                 let x = (1.0 / (order - 1.0)).ln_1p();
                 let mut delta = 0.0_f64;
                 for event in &self.mechanisms {
-                    delta = delta.max(FdpAccountant::default().delta(event, x)?);
+                    delta = delta.max(PldAccountant::default().delta(event, x)?);
                 }
                 Ok(mean * delta)
             }),
@@ -657,7 +657,7 @@ mod tests {
                 let selection = Selection::new(runs, vec![run.clone()], 0.0).unwrap();
                 let ours = selection.epsilon_by_profile(1e-5).unwrap();
                 let theirs = selection.epsilon_by_renyi(1e-5).unwrap();
-                let one = FdpAccountant::default().epsilon(&run, 1e-5).unwrap();
+                let one = PldAccountant::default().epsilon(&run, 1e-5).unwrap();
                 assert!(
                     one < ours && ours < theirs,
                     "{shape} {mean} {z}: {one} {ours} {theirs}"
@@ -941,7 +941,7 @@ mod tests {
             runs,
             events: vec![run.clone()],
         };
-        let accountant = FdpAccountant::default();
+        let accountant = PldAccountant::default();
         let of = |delta| {
             Selection::new(runs, vec![run.clone()], 0.0)
                 .unwrap()

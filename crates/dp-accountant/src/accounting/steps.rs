@@ -172,7 +172,7 @@ impl Walk<'_> {
             }
             Event::Selected { .. } => Err(self.refuse(
                 event,
-                "the best of several runs has no pair here; ask fdp for its epsilon at a delta",
+                "the best of several runs has no pair here; ask pld for its epsilon at a delta",
             )),
             Event::NonPrivate => {
                 self.non_private |= count > 0;

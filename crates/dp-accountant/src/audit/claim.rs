@@ -11,11 +11,11 @@ const LINES: [f64; 7] = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0];
 /// (power) is bounded by that of a false alarm (level).
 ///
 /// ```
-/// use dp_accountant::accounting::{Event, FdpAccountant};
+/// use dp_accountant::accounting::{Event, PldAccountant};
 /// use dp_accountant::audit::Claim;
 ///
 /// let training = Event::dp_sgd(60_000, 600, 1_000, 1.0);
-/// let claim = Claim::of(&FdpAccountant::default(), &training)?;
+/// let claim = Claim::of(&PldAccountant::default(), &training)?;
 /// // Whoever recognises half of the records raises false alarms for at least 9 % of the others.
 /// assert!(claim.least_level(0.5) > 0.09);
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
@@ -125,7 +125,7 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::{FdpAccountant, GaussianAccountant};
+    use crate::accounting::{GaussianAccountant, PldAccountant};
 
     #[test]
     fn lines_of_a_gaussian_event_are_just_below_its_curve() {
@@ -135,7 +135,7 @@ mod tests {
         let exact = Claim::gaussian(1.25).unwrap();
         for accountant in [
             &GaussianAccountant as &dyn Accountant,
-            &FdpAccountant::default(),
+            &PldAccountant::default(),
         ] {
             let lines = Claim::of(accountant, &event).unwrap();
             for power in [0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 0.999, 1.0] {
@@ -153,7 +153,7 @@ mod tests {
     fn no_privacy_claims_nothing() {
         let claim = Claim::approximate(f64::INFINITY, 0.0).unwrap();
         assert_eq!(claim.least_level(0.99), 0.0);
-        let claim = Claim::of(&FdpAccountant::default(), &Event::NonPrivate).unwrap();
+        let claim = Claim::of(&PldAccountant::default(), &Event::NonPrivate).unwrap();
         assert_eq!(claim.least_level(0.99), 0.0);
         assert!(Claim::gaussian(-1.0).is_err() && Claim::approximate(1.0, 2.0).is_err());
     }

@@ -5,7 +5,7 @@
 //! made. Lines hold public values only: the event, the sensitivity and the noise.
 //!
 //! ```
-//! use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Neighbours};
+//! use dp_accountant::accounting::{Accountant, Event, PldAccountant, Neighbours};
 //! use dp_accountant::ledger::{Ledger, LedgerEntry};
 //!
 //! let folder = tempfile::tempdir()?;
@@ -23,7 +23,7 @@
 //!
 //! // What was spent, from the file alone.
 //! let spent = Ledger::read(&path)?.event()?;
-//! assert!(FdpAccountant::default().epsilon(&spent, 1e-5)? < 1.0);
+//! assert!(PldAccountant::default().epsilon(&spent, 1e-5)? < 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -41,12 +41,12 @@ use crate::accounting::{AccountingError, Event, Result as Accounted, replay};
 /// What a ledger holds, with what was passed over.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, FdpAccountant};
+/// use dp_accountant::accounting::{Accountant, PldAccountant};
 /// use dp_accountant::ledger::Entries;
 ///
 /// let line = r#"{"event":{"type":"gaussian","noise_multiplier":4.0},"count":1,"neighbours":"replace_one"}"#;
 /// let entries = Entries::parse(line)?;
-/// let epsilon = FdpAccountant::default().epsilon(&entries.event()?, 1e-5)?;
+/// let epsilon = PldAccountant::default().epsilon(&entries.event()?, 1e-5)?;
 /// assert!((0.9..1.0).contains(&epsilon), "{epsilon}");
 /// // What earlier programs wrote of a sensitivity that is no bound is refused.
 /// assert!(Entries::parse(&line.replace("1,", r#"1,"failure_probability":1.0,"#)).is_err());

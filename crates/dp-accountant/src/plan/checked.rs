@@ -2,7 +2,7 @@
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, Neighbours, is_as_planned,
+    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, is_as_planned,
 };
 use crate::ledger::Entries;
 use crate::sampling::BatchSampler;
@@ -112,7 +112,7 @@ impl CheckedPlan {
         if self.closed_form {
             GaussianAccountant.name()
         } else {
-            FdpAccountant::default().name()
+            PldAccountant::default().name()
         }
     }
 
@@ -143,6 +143,6 @@ impl CheckedPlan {
     }
 
     fn epsilon_of(&self, event: &Event) -> Result<f64, DpError> {
-        Ok(FdpAccountant::default().epsilon(event, self.delta)?)
+        Ok(PldAccountant::default().epsilon(event, self.delta)?)
     }
 }

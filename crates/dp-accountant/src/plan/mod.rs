@@ -21,7 +21,7 @@ pub use once::{PlannedRelease, ReleaseNoise};
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, noise_multiplier_for,
+    Accountant, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
 };
 use crate::delta::check_delta;
 use crate::sampling::BatchSampler;
@@ -106,7 +106,7 @@ impl TrainingPlan {
         let accountant: &dyn Accountant = if closed_form {
             &GaussianAccountant
         } else {
-            &FdpAccountant::default()
+            &PldAccountant::default()
         };
         let distribution = self.sampler.distribution();
         let step = |z: f64| {

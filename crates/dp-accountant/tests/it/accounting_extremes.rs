@@ -1,8 +1,8 @@
 //! Extremes answer or are refused by name; nothing hangs and nothing is NaN.
 
 use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, FdpAccountant, GaussianAccountant, GdpCltAccountant,
-    GroupSize, Neighbours, RdpAccountant, Sampler, batch_for, noise_multiplier_for, replay,
+    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, GroupSize,
+    Neighbours, PldAccountant, RdpAccountant, Sampler, batch_for, noise_multiplier_for, replay,
     steps_for,
 };
 use dp_accountant::ledger::{Entries, LedgerEntry};
@@ -15,7 +15,7 @@ fn without_replacement(rate: f64) -> Sampler {
 
 fn all() -> Vec<Box<dyn Accountant>> {
     vec![
-        Box::new(FdpAccountant::default()),
+        Box::new(PldAccountant::default()),
         Box::new(GaussianAccountant),
         Box::new(RdpAccountant),
         Box::new(GdpCltAccountant::uniform()),
@@ -37,7 +37,7 @@ fn every_corner_of_the_range_answers() {
                         };
                         let event = gaussian(z).sampled(sampler).repeated(steps);
                         let what = format!("{rate} {steps} {z} {delta} {poisson}");
-                        let epsilon = FdpAccountant::default()
+                        let epsilon = PldAccountant::default()
                             .epsilon(&event, delta)
                             .expect(&what);
                         assert!(!epsilon.is_nan() && epsilon >= 0.0, "{what}");
@@ -70,7 +70,7 @@ fn tiny_deltas_are_on_the_safe_side() {
             .epsilon(&gaussian(0.8), delta / 0.02)
             .unwrap();
         let closed = (0.02 * inner.exp_m1()).ln_1p();
-        let epsilon = FdpAccountant::default().epsilon(&event, delta).unwrap();
+        let epsilon = PldAccountant::default().epsilon(&event, delta).unwrap();
         assert!(
             epsilon >= closed * (1.0 - 1e-9),
             "{delta}: {epsilon} {closed}"
@@ -78,7 +78,7 @@ fn tiny_deltas_are_on_the_safe_side() {
         assert!(epsilon <= closed * 1.001, "{delta}: {epsilon} {closed}");
     }
     let event = gaussian(0.8).sampled(without_replacement(0.02));
-    let error = FdpAccountant::default()
+    let error = PldAccountant::default()
         .epsilon(&event, 1e-250)
         .unwrap_err();
     assert!(error.to_string().contains("delta is 0.000"), "{error}");
@@ -107,7 +107,7 @@ fn no_release_costs_nothing_and_no_noise_costs_everything() {
 
 #[test]
 fn parameters_out_of_range_are_refused_by_name() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let refused = |event: &Event, delta: f64, name: &str| {
         for accountant in all() {
             let error = accountant.epsilon(event, delta).unwrap_err().to_string();
@@ -134,37 +134,37 @@ fn parameters_out_of_range_are_refused_by_name() {
     }
     refused(&Event::dp_sgd(10, 11, 5, 1.0), 1e-5, "10 records");
     refused(&Event::dp_sgd(10, 0, 5, 1.0), 1e-5, "batch is 0");
-    assert!(fdp.delta(&gaussian(1.0), -1.0).is_err());
-    assert!(fdp.delta(&gaussian(1.0), f64::NAN).is_err());
-    assert!(fdp.trade_off(&gaussian(1.0), 1.1).is_err());
+    assert!(pld.delta(&gaussian(1.0), -1.0).is_err());
+    assert!(pld.delta(&gaussian(1.0), f64::NAN).is_err());
+    assert!(pld.trade_off(&gaussian(1.0), 1.1).is_err());
     let huge = gaussian(1.0).repeated(u64::MAX).repeated(3);
     assert!(matches!(
-        fdp.epsilon(&huge, 1e-5),
+        pld.epsilon(&huge, 1e-5),
         Err(AccountingError::TooManySteps { .. })
     ));
 }
 
 #[test]
 fn what_is_not_covered_is_refused_by_name() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let fixed = gaussian(1.0).sampled(without_replacement(0.1));
     let poisson = gaussian(1.0).sampled(Sampler::Poisson { rate: 0.1 });
     let mixed = Event::Composed {
         events: vec![fixed.clone(), poisson],
     };
     assert!(matches!(
-        fdp.epsilon(&mixed, 1e-5),
+        pld.epsilon(&mixed, 1e-5),
         Err(AccountingError::MixedNeighbours { .. })
     ));
     let twice = fixed.clone().sampled(without_replacement(0.1));
-    let error = fdp.epsilon(&twice, 1e-5).unwrap_err().to_string();
+    let error = pld.epsilon(&twice, 1e-5).unwrap_err().to_string();
     assert!(error.contains("sample of a sample"), "{error}");
     let error = GaussianAccountant
         .epsilon(&fixed, 1e-5)
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("gaussian") && error.contains("use fdp"),
+        error.contains("gaussian") && error.contains("use pld"),
         "{error}"
     );
     let laplace = Event::Laplace {
@@ -175,20 +175,20 @@ fn what_is_not_covered_is_refused_by_name() {
 
 #[test]
 fn several_gaussian_releases_on_one_sample_are_one() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let sampled = |event: Event| event.sampled(without_replacement(0.05)).repeated(300);
     let pair = Event::Composed {
         events: vec![gaussian(2.0), gaussian(3.0)],
     };
     let z = (0.25_f64 + 1.0 / 9.0).sqrt().recip();
-    let two = fdp.epsilon(&sampled(pair), 1e-6).unwrap();
-    let one = fdp.epsilon(&sampled(gaussian(z)), 1e-6).unwrap();
+    let two = pld.epsilon(&sampled(pair), 1e-6).unwrap();
+    let one = pld.epsilon(&sampled(gaussian(z)), 1e-6).unwrap();
     assert!((two / one - 1.0).abs() < 1e-6, "{two} {one}");
 }
 
 #[test]
 fn groups_count_by_their_largest_rate() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let groups = vec![
         GroupSize {
             records: 1000,
@@ -203,22 +203,22 @@ fn groups_count_by_their_largest_rate() {
         .sampled(Sampler::KEndGroups { groups })
         .repeated(50);
     assert_eq!(event.neighbours().unwrap(), Some(Neighbours::KEnd));
-    let epsilon = fdp.epsilon(&event, 1e-5).unwrap();
+    let epsilon = pld.epsilon(&event, 1e-5).unwrap();
     assert_eq!(
         epsilon,
-        fdp.epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5).unwrap()
+        pld.epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5).unwrap()
     );
 }
 
 #[test]
 fn disjoint_groups_cost_the_worst_of_them() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let parallel = |name: &str, first: f64, second: f64| Event::Parallel {
         partition: name.into(),
         events: vec![gaussian(first), gaussian(second)],
     };
-    let worst = fdp.epsilon(&parallel("class", 1.0, 2.0), 1e-5).unwrap();
-    assert_eq!(worst, fdp.epsilon(&gaussian(1.0), 1e-5).unwrap());
+    let worst = pld.epsilon(&parallel("class", 1.0, 2.0), 1e-5).unwrap();
+    assert_eq!(worst, pld.epsilon(&gaussian(1.0), 1e-5).unwrap());
     // The same partition twice: a record is in the first group both times, or in the second.
     let same = Event::Composed {
         events: vec![parallel("class", 1.0, 50.0), parallel("class", 50.0, 1.0)],
@@ -226,10 +226,10 @@ fn disjoint_groups_cost_the_worst_of_them() {
     let other = Event::Composed {
         events: vec![parallel("class", 1.0, 50.0), parallel("site", 50.0, 1.0)],
     };
-    let same = fdp.epsilon(&same, 1e-5).unwrap();
-    let other = fdp.epsilon(&other, 1e-5).unwrap();
-    let once = fdp.epsilon(&gaussian(1.0), 1e-5).unwrap();
-    let twice = fdp.epsilon(&gaussian(1.0).repeated(2), 1e-5).unwrap();
+    let same = pld.epsilon(&same, 1e-5).unwrap();
+    let other = pld.epsilon(&other, 1e-5).unwrap();
+    let once = pld.epsilon(&gaussian(1.0), 1e-5).unwrap();
+    let twice = pld.epsilon(&gaussian(1.0).repeated(2), 1e-5).unwrap();
     assert!(same > once && same < once * 1.01, "{same} {once}");
     assert!((other - twice).abs() < 1e-9, "{other} {twice}");
     // A record that may change its group is seen by two of them.
@@ -241,37 +241,37 @@ fn disjoint_groups_cost_the_worst_of_them() {
 
 #[test]
 fn calibration_meets_its_target_or_names_the_nearest() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     for target in [0.1, 1.0, 8.0] {
         let event = |z| Event::dp_sgd(1000, 50, 100, z);
-        let z = noise_multiplier_for(&fdp, target, 1e-6, event).unwrap();
-        assert!(fdp.epsilon(&event(z), 1e-6).unwrap() <= target);
-        assert!(fdp.epsilon(&event(z * 0.999), 1e-6).unwrap() > target * 0.999);
+        let z = noise_multiplier_for(&pld, target, 1e-6, event).unwrap();
+        assert!(pld.epsilon(&event(z), 1e-6).unwrap() <= target);
+        assert!(pld.epsilon(&event(z * 0.999), 1e-6).unwrap() > target * 0.999);
     }
     let event = |steps| Event::dp_sgd(1000, 50, steps, 2.0);
-    let steps = steps_for(&fdp, 1.0, 1e-6, 1 << 20, event).unwrap();
-    assert!(fdp.epsilon(&event(steps), 1e-6).unwrap() <= 1.0);
-    assert!(fdp.epsilon(&event(steps + 1), 1e-6).unwrap() > 1.0);
+    let steps = steps_for(&pld, 1.0, 1e-6, 1 << 20, event).unwrap();
+    assert!(pld.epsilon(&event(steps), 1e-6).unwrap() <= 1.0);
+    assert!(pld.epsilon(&event(steps + 1), 1e-6).unwrap() > 1.0);
     let event = |batch| Event::dp_sgd(1000, batch, 100, 2.0);
-    let batch = batch_for(&fdp, 1.0, 1e-6, 1000, event).unwrap();
-    assert!(fdp.epsilon(&event(batch), 1e-6).unwrap() <= 1.0);
-    assert!(fdp.epsilon(&event(batch + 1), 1e-6).unwrap() > 1.0);
+    let batch = batch_for(&pld, 1.0, 1e-6, 1000, event).unwrap();
+    assert!(pld.epsilon(&event(batch), 1e-6).unwrap() <= 1.0);
+    assert!(pld.epsilon(&event(batch + 1), 1e-6).unwrap() > 1.0);
 
-    let hopeless = noise_multiplier_for(&fdp, 1.0, 0.0, gaussian).unwrap_err();
+    let hopeless = noise_multiplier_for(&pld, 1.0, 0.0, gaussian).unwrap_err();
     assert!(hopeless.to_string().contains("nearest"), "{hopeless}");
-    let hopeless = steps_for(&fdp, 1e-3, 1e-6, 10, |steps| gaussian(1.0).repeated(steps));
+    let hopeless = steps_for(&pld, 1e-3, 1e-6, 10, |steps| gaussian(1.0).repeated(steps));
     assert!(matches!(
         hopeless,
         Err(AccountingError::CannotMeet { nearest: 1.0, .. })
     ));
     for target in [0.0, -1.0, f64::INFINITY, f64::NAN] {
-        assert!(noise_multiplier_for(&fdp, target, 1e-6, gaussian).is_err());
+        assert!(noise_multiplier_for(&pld, target, 1e-6, gaussian).is_err());
     }
 }
 
 #[test]
 fn a_ledger_replays_to_the_same_epsilon() {
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     let step = gaussian(1.1).sampled(Sampler::WithoutReplacement {
         records: 2000,
         batch: 100,
@@ -295,8 +295,8 @@ fn a_ledger_replays_to_the_same_epsilon() {
     let event = found.event().unwrap();
     let direct = Event::dp_sgd(2000, 100, 500, 1.1);
     assert_eq!(
-        fdp.epsilon(&event, 1e-5).unwrap(),
-        fdp.epsilon(&direct, 1e-5).unwrap()
+        pld.epsilon(&event, 1e-5).unwrap(),
+        pld.epsilon(&direct, 1e-5).unwrap()
     );
     let wrong = text.replacen("gaussian", "gaussien", 1);
     let error = Entries::parse(&wrong).unwrap_err().to_string();
@@ -343,7 +343,7 @@ fn events_are_data() {
 #[test]
 fn laplace_noise_on_a_vector_is_dominated_by_one_coordinate() {
     // An l1 sensitivity of 1 spread over coordinates never tells more than all of it on one.
-    let fdp = FdpAccountant::default();
+    let pld = PldAccountant::default();
     for scale in [0.5, 2.0, 10.0] {
         let one = Event::Laplace {
             noise_multiplier: scale,
@@ -360,8 +360,8 @@ fn laplace_noise_on_a_vector_is_dominated_by_one_coordinate() {
                 ],
             };
             for epsilon in [0.0, 0.3 / scale, 0.9 / scale] {
-                let whole = fdp.delta(&one, epsilon).unwrap();
-                let lower = fdp.delta_lower(&spread, epsilon).unwrap();
+                let whole = pld.delta(&one, epsilon).unwrap();
+                let lower = pld.delta_lower(&spread, epsilon).unwrap();
                 assert!(lower <= whole * (1.0 + 1e-9), "{scale} {share} {epsilon}");
             }
         }
@@ -381,6 +381,6 @@ fn clt_and_rdp_values_are_those_that_are_known_by_their_names() {
     // With one step the limit is far from reached.
     let once = gaussian(0.787_836).sampled(without_replacement(0.0789));
     let claimed = GdpCltAccountant::uniform().epsilon(&once, 1e-7).unwrap();
-    let truth = FdpAccountant::default().epsilon_lower(&once, 1e-7).unwrap();
+    let truth = PldAccountant::default().epsilon_lower(&once, 1e-7).unwrap();
     assert!(claimed < 0.3 * truth, "{claimed} {truth}");
 }

@@ -1,6 +1,6 @@
 //! The accountants against reference vectors.
 
-use dp_accountant::accounting::{Accountant, Event, FdpAccountant, Sampler, noise_multiplier_for};
+use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler, noise_multiplier_for};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ fn fdp_is_inside_every_reference_bracket() {
     let cases = vectors();
     assert_eq!(cases.len(), 26);
     for case in cases {
-        let accountant = FdpAccountant::default();
+        let accountant = PldAccountant::default();
         let event = case.event();
         let start = std::time::Instant::now();
         let epsilon = accountant.epsilon(&event, case.delta).unwrap();
@@ -72,7 +72,7 @@ fn fdp_is_inside_every_reference_bracket() {
 
 #[test]
 fn the_noise_for_epsilon_10_of_the_autoencoder_setting() {
-    let z = noise_multiplier_for(&FdpAccountant::default(), 10.0, 1e-5, |z| {
+    let z = noise_multiplier_for(&PldAccountant::default(), 10.0, 1e-5, |z| {
         Event::dp_sgd(60_000, 600, 5_000, z)
     })
     .unwrap();

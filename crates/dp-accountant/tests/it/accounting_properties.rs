@@ -1,7 +1,7 @@
 //! Laws that the accountants keep over their whole range.
 
 use dp_accountant::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, RdpAccountant, Sampler,
+    Accountant, Event, GaussianAccountant, PldAccountant, RdpAccountant, Sampler,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -31,8 +31,8 @@ fn steps() -> impl Strategy<Value = u64> {
     log_uniform(1.0, 1e5).prop_map(|steps| steps as u64)
 }
 
-fn fdp() -> FdpAccountant {
-    FdpAccountant::default()
+fn pld() -> PldAccountant {
+    PldAccountant::default()
 }
 
 proptest! {
@@ -47,11 +47,11 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let event = event(poisson, rate, z, steps);
-        let upper = fdp().epsilon(&event, delta).unwrap();
-        let lower = fdp().epsilon_lower(&event, delta).unwrap();
+        let upper = pld().epsilon(&event, delta).unwrap();
+        let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(upper.is_finite() && lower >= 0.0);
         prop_assert!(lower <= upper * (1.0 + 1e-9), "{lower} {upper}");
-        let fine = FdpAccountant::with_accuracy(2e-5).unwrap();
+        let fine = PldAccountant::with_accuracy(2e-5).unwrap();
         let finer = fine.epsilon(&event, delta).unwrap();
         prop_assert!(finer >= lower * (1.0 - 1e-9), "{finer} {lower}");
         prop_assert!(finer <= upper * (1.0 + 1e-4) + 1e-9, "{finer} {upper}");
@@ -71,8 +71,8 @@ proptest! {
         // Only 1e-9 of the records stay out, so that the closed form is the truth to 1e-7.
         let event = event(poisson, 1.0 - 1e-9, z, steps);
         let closed = GaussianAccountant.epsilon(&gaussian(z).repeated(steps), delta).unwrap();
-        let upper = fdp().epsilon(&event, delta).unwrap();
-        let lower = fdp().epsilon_lower(&event, delta).unwrap();
+        let upper = pld().epsilon(&event, delta).unwrap();
+        let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(upper >= closed * (1.0 - 1e-6), "{upper} {closed}");
         prop_assert!(upper <= closed * (1.0 + LOOSE) + 1e-9, "{upper} {closed}");
         prop_assert!(lower <= closed * (1.0 + 1e-6), "{lower} {closed}");
@@ -89,8 +89,8 @@ proptest! {
         let inner = GaussianAccountant.epsilon(&gaussian(z), (delta / rate).min(1.0)).unwrap();
         let closed = (rate * inner.exp_m1()).ln_1p();
         let event = event(false, rate, z, 1);
-        let upper = fdp().epsilon(&event, delta).unwrap();
-        let lower = fdp().epsilon_lower(&event, delta).unwrap();
+        let upper = pld().epsilon(&event, delta).unwrap();
+        let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(upper >= closed * (1.0 - 1e-9), "{upper} {closed}");
         prop_assert!(upper <= closed * (1.0 + LOOSE) + 1e-12, "{upper} {closed}");
         prop_assert!(lower <= closed * (1.0 + 1e-9), "{lower} {closed}");
@@ -106,7 +106,7 @@ proptest! {
         let shifted = (epsilon.exp_m1() / rate).ln_1p();
         let removed = rate * GaussianAccountant.delta(&gaussian(z), shifted).unwrap();
         let event = event(true, rate, z, 1);
-        let upper = fdp().delta(&event, epsilon).unwrap();
+        let upper = pld().delta(&event, epsilon).unwrap();
         prop_assert!(upper >= removed * (1.0 - 1e-9) - 1e-44, "{upper} {removed}");
     }
 
@@ -119,7 +119,7 @@ proptest! {
         delta in log_uniform(1e-12, 1e-3),
     ) {
         let at = |rate, z, steps, delta| {
-            fdp().epsilon(&event(poisson, rate, z, steps), delta).unwrap()
+            pld().epsilon(&event(poisson, rate, z, steps), delta).unwrap()
         };
         let here = at(rate, z, steps, delta);
         let room = here * (1.0 + LOOSE) + 1e-9;
@@ -138,8 +138,8 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let event = event(poisson, rate, z, steps);
-        let epsilon = fdp().epsilon(&event, delta).unwrap();
-        let back = fdp().delta(&event, epsilon).unwrap();
+        let epsilon = pld().epsilon(&event, delta).unwrap();
+        let back = pld().delta(&event, epsilon).unwrap();
         // Both are upper bounds, on different lattices: equal up to what 1e-4 of epsilon is worth.
         prop_assert!(back <= delta * 1.02, "{back} {delta}");
         if epsilon > 0.0 {
@@ -167,9 +167,9 @@ proptest! {
                 event(poisson, rate, z * (1.0 + 1e-12), second),
             ],
         };
-        let whole = fdp().epsilon(&whole, delta).unwrap();
-        prop_assert_eq!(fdp().epsilon(&parts, delta).unwrap(), whole);
-        let nearly = fdp().epsilon(&nearly, delta).unwrap();
+        let whole = pld().epsilon(&whole, delta).unwrap();
+        prop_assert_eq!(pld().epsilon(&parts, delta).unwrap(), whole);
+        let nearly = pld().epsilon(&nearly, delta).unwrap();
         prop_assert!((nearly - whole).abs() <= LOOSE * whole + 1e-9, "{nearly} {whole}");
     }
 
@@ -183,13 +183,13 @@ proptest! {
     ) {
         let sampled = event(false, rate, z, steps);
         let both = Event::Composed { events: vec![sampled.clone(), gaussian(release)] };
-        let both = fdp().epsilon(&both, delta).unwrap();
-        let alone = fdp().epsilon(&sampled, delta).unwrap();
-        let single = fdp().epsilon(&gaussian(release), delta).unwrap();
+        let both = pld().epsilon(&both, delta).unwrap();
+        let alone = pld().epsilon(&sampled, delta).unwrap();
+        let single = pld().epsilon(&gaussian(release), delta).unwrap();
         prop_assert!(both >= alone.max(single) * (1.0 - LOOSE));
         // Basic composition at half of delta each is looser.
-        let half = fdp().epsilon(&sampled, delta / 2.0).unwrap()
-            + fdp().epsilon(&gaussian(release), delta / 2.0).unwrap();
+        let half = pld().epsilon(&sampled, delta / 2.0).unwrap()
+            + pld().epsilon(&gaussian(release), delta / 2.0).unwrap();
         prop_assert!(both <= half * (1.0 + LOOSE));
     }
 
@@ -202,7 +202,7 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let event = event(poisson, rate, z, steps);
-        let lower = fdp().epsilon_lower(&event, delta).unwrap();
+        let lower = pld().epsilon_lower(&event, delta).unwrap();
         let renyi = RdpAccountant.epsilon(&event, delta).unwrap();
         prop_assert!(renyi >= lower * (1.0 - 1e-9), "{renyi} {lower}");
     }
@@ -218,17 +218,17 @@ proptest! {
             .sampled(Sampler::WithoutReplacementRate { rate });
         let event = step.clone().repeated(steps);
         let pure = steps as f64 * (rate * (1.0 / scale).exp_m1()).ln_1p();
-        let epsilon = fdp().epsilon(&event, delta).unwrap();
-        let lower = fdp().epsilon_lower(&event, delta).unwrap();
+        let epsilon = pld().epsilon(&event, delta).unwrap();
+        let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(epsilon <= pure * (1.0 + 1e-9));
         prop_assert!(lower <= epsilon * (1.0 + 1e-9), "{lower} {epsilon}");
-        let none = fdp().epsilon(&event, 0.0).unwrap();
+        let none = pld().epsilon(&event, 0.0).unwrap();
         prop_assert!((none / pure - 1.0).abs() < 1e-9, "{none} {pure}");
         // One Laplace step: delta(epsilon) = 1 - e^((epsilon - 1/scale) / 2), sampled by lemma 5.2.
         let at = 0.3 / scale;
         let sampled = (rate * at.exp_m1()).ln_1p();
         let expected = -rate * ((at - 1.0 / scale) / 2.0).exp_m1();
-        let value = fdp().delta(&step, sampled).unwrap();
+        let value = pld().delta(&step, sampled).unwrap();
         prop_assert!(value >= expected * (1.0 - 1e-9), "{value} {expected}");
         prop_assert!(value <= expected * (1.0 + 1e-2), "{value} {expected}");
     }
@@ -246,7 +246,7 @@ proptest! {
     ) {
         let event = event(poisson, rate, z, steps);
         let alphas: Vec<f64> = (0..=50).map(|k| f64::from(k) / 50.0).collect();
-        let accountants: [&dyn Accountant; 2] = [&fdp(), &RdpAccountant];
+        let accountants: [&dyn Accountant; 2] = [&pld(), &RdpAccountant];
         let mut curves = vec![];
         for accountant in accountants {
             let f = accountant.trade_off_curve(&event, &alphas).unwrap();
@@ -261,8 +261,8 @@ proptest! {
             }
             curves.push(f);
         }
-        for (fdp, rdp) in curves[0].iter().zip(&curves[1]) {
-            prop_assert!(rdp <= &(fdp + 1e-3), "{rdp} {fdp}");
+        for (pld, rdp) in curves[0].iter().zip(&curves[1]) {
+            prop_assert!(rdp <= &(pld + 1e-3), "{rdp} {pld}");
         }
     }
 }
@@ -299,8 +299,8 @@ fn check_one_laplace_step(rate: f64, scale: f64, delta: f64) {
         noise_multiplier: scale,
     }
     .sampled(Sampler::WithoutReplacementRate { rate });
-    let upper = fdp().epsilon(&step, delta).unwrap();
-    let lower = fdp().epsilon_lower(&step, delta).unwrap();
+    let upper = pld().epsilon(&step, delta).unwrap();
+    let lower = pld().epsilon_lower(&step, delta).unwrap();
     let about = format!("rate {rate} scale {scale} delta {delta}: {lower} {truth} {upper}");
     // The truth itself is rounded, and cancels where it is far below 1 / scale.
     let slack = 1e-13 * truth + 1e-16;
@@ -313,9 +313,9 @@ fn check_one_laplace_step(rate: f64, scale: f64, delta: f64) {
 fn a_profile_of_rare_records_is_not_wrapped_upon_itself() {
     let event = event(true, 2e-4, 0.35, 53);
     let epsilons = [1.0, 5.0, 10.0, 15.0];
-    let deltas = fdp().profile(&event, &epsilons).unwrap();
+    let deltas = pld().profile(&event, &epsilons).unwrap();
     for (epsilon, delta) in epsilons.into_iter().zip(deltas) {
-        let alone = fdp().delta(&event, epsilon).unwrap();
+        let alone = pld().delta(&event, epsilon).unwrap();
         assert!(
             (alone * (1.0 - 1e-3)..=alone * 1.01 + 1e-9).contains(&delta),
             "{delta} {alone}"

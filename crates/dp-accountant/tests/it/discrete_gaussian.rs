@@ -1,7 +1,7 @@
 //! The discrete Gaussian: what is accounted of it against its exact delta.
 
 use dp_accountant::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, RdpAccountant, Sampler,
+    Accountant, Event, GaussianAccountant, PldAccountant, RdpAccountant, Sampler,
 };
 
 fn discrete(noise_multiplier: f64) -> Event {
@@ -50,7 +50,7 @@ fn it_is_not_always_covered_by_the_gaussian() {
     let epsilon = 5.3;
     let continuous = GaussianAccountant.delta(&gaussian, epsilon).unwrap();
     assert!(exact(0.5, 1.0, epsilon) > 2.0 * continuous);
-    let accountants: [&dyn Accountant; 2] = [&GaussianAccountant, &FdpAccountant::default()];
+    let accountants: [&dyn Accountant; 2] = [&GaussianAccountant, &PldAccountant::default()];
     for accountant in accountants {
         let refused = accountant
             .epsilon(&discrete(1.0), 1e-5)

@@ -5,7 +5,7 @@ use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::accounting::{
-    Accountant, Event, FdpAccountant, GaussianAccountant, Neighbours, Sampler,
+    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, Sampler,
 };
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::local::LocalMechanism;
@@ -102,7 +102,7 @@ fn names(message: &str, needles: &[&str]) {
 
 /// The epsilon at delta 1e-5 of the lines of a ledger alone: no plan is asked. Each line's noise is what it says of it.
 fn epsilon_of(entries: &Entries) -> f64 {
-    let epsilon = FdpAccountant::default().epsilon(&entries.event().unwrap(), 1e-5);
+    let epsilon = PldAccountant::default().epsilon(&entries.event().unwrap(), 1e-5);
     epsilon.unwrap()
 }
 

@@ -105,7 +105,7 @@ pub fn announcement<M: Network<D>, const D: usize>(
         let network = training.network.clone();
         let gradients = training.gradients();
         // Sampled from a copy, so that the public stream of the run does not depend on a message.
-        let mut public = gradients.public().clone();
+        let mut public = gradients.public_rng().clone();
         let mut objective = gradients.objective().clone();
         let step = objective.draw(dims, sizes, &mut public);
         let step = step.map_err(Failure::failed)?;

@@ -192,7 +192,7 @@ impl Swae {
     /// The encoder, and the decoder that sees labels beside what it encoded.
     fn encoder_and_head(&self) -> Result<Layers<'_>, DpError> {
         let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
-        Ok(Layers::tapped(encoder, decoder).beside(self.classes))
+        Ok(Layers::with_activation(encoder, decoder).conditioning(self.classes))
     }
 
     /// The same autoencoder with a decoder that sees `classes` one-hot labels, which mean nothing to it yet; one that
@@ -282,7 +282,7 @@ impl Network<2> for Swae {
             0 => latents.clone(),
             classes => Tensor::cat(vec![latents.clone(), rows.narrow(1, pixels, classes)], 1),
         };
-        Forward::tapped(self.decoder.forward(decoder_input), latents)
+        Forward::with_activation(self.decoder.forward(decoder_input), latents)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {

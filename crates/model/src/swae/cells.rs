@@ -64,7 +64,7 @@ impl Cell {
     /// Mean, and a factor `A` with `A A^T` the covariance, of the rows in the cell.
     ///
     /// - `mean`, `covariance`: those of `size` local rows, from sums with noise of `deviation`.
-    pub(super) fn told(
+    pub(super) fn signal(
         &self,
         mean: &DVector<f64>,
         covariance: &DMatrix<f64>,

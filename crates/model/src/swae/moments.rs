@@ -201,7 +201,7 @@ impl ClassLatents {
         let of_cell = |((sums, &size), cell): ((&[f64], &f64), &Cell)| {
             (size >= 1.0).then(|| {
                 let (mean, covariance) = central(&sums[1..], size, latent);
-                cell.told(&mean, &covariance, size, deviation)
+                cell.signal(&mean, &covariance, size, deviation)
             })
         };
         let classes = released.chunks_exact(each).zip(&sizes).zip(cells);

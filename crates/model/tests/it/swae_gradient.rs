@@ -69,8 +69,8 @@ impl Case {
             mode,
         };
         let penalty = Penalty::to(Prior::UniformBallSample).independent_slices(SLICES);
-        Objective::of([loss.weight(1.0 - ALPHA).clip(LOSS)])
-            .penalty(penalty.weight(ALPHA).clip(clipping))
+        Objective::of([loss.weight(1.0 - ALPHA).max_grad_norm(LOSS)])
+            .penalty(penalty.weight(ALPHA).clipping(clipping))
             .draw(
                 &[LATENT],
                 GroupSizes::Fixed(self.sizes.clone()),
@@ -117,7 +117,7 @@ impl Case {
                 let (z, x) = (forward.output, batch.targets().clone().narrow(0, i, 1));
                 let soft = z.clone().abs().neg().exp().log1p();
                 let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();
-                let latent = forward.taps[0].clone().reshape([LATENT]);
+                let latent = forward.activations[0].clone().reshape([LATENT]);
                 let latent = (0..LATENT).map(|r| latent.clone().narrow(0, r, 1));
                 std::iter::once(loss).chain(latent).collect()
             });
@@ -159,7 +159,7 @@ fn clipped(mut j: DMatrix<f64>, mode: Option<JacobianClip>) -> DMatrix<f64> {
 }
 
 const ENGINES: [Engine; 5] = [
-    Engine::Alone,
+    Engine::Autodiff,
     Engine::Host { chunk: 100 },
     Engine::Host { chunk: 2 },
     Engine::Tensor { chunk: 100 },

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use dp_accountant::accounting::{Accountant, AccountingError, FdpAccountant, Neighbours};
+use dp_accountant::accounting::{Accountant, AccountingError, Neighbours, PldAccountant};
 use dp_accountant::decimal::upper;
 use dp_accountant::ledger::Entries;
 
@@ -157,7 +157,7 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     let Some(delta) = delta else {
         return Ok(None);
     };
-    let epsilon = FdpAccountant::default().epsilon(&releases.event()?, delta)?;
+    let epsilon = PldAccountant::default().epsilon(&releases.event()?, delta)?;
     Ok(Some(Together::Private {
         // All of them are never reported to spend less than one.
         epsilon: epsilon.max(largest),

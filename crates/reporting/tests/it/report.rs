@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::runs::{finished, step, write};
-use dp_accountant::accounting::{Accountant, Event, FdpAccountant};
+use dp_accountant::accounting::{Accountant, Event, PldAccountant};
 use reporting::report::{RunRecord, Standing, Statement, Sweep, find_runs, page, upper};
 use serde_json::{Value, json};
 
@@ -327,7 +327,7 @@ fn sweeps_are_means_over_seeds() {
     assert_eq!(csv.lines().count(), 3);
     // Three runs of four releases, and the four of the run that was cut off.
     let event = Event::dp_sgd(60_000, 600, 16, 0.75);
-    let epsilon = FdpAccountant::default()
+    let epsilon = PldAccountant::default()
         .epsilon(&event, 1e-5)
         .expect("covered");
     assert!(epsilon > 1.0);

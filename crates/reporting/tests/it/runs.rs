@@ -31,7 +31,7 @@ pub(crate) fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
         "privacy": "(1, 1e-5)-differentially private; neighbours: replace one record. Not covered: \
                     the choice of hyperparameters.",
         "private": true,
-        "plan": {"epsilon_upper": epsilon, "delta": 1e-5, "accountant": "fdp",
+        "plan": {"epsilon_upper": epsilon, "delta": 1e-5, "accountant": "pld",
             "neighbours": "replace_one", "noise_multiplier": 0.75, "steps": 4,
             "step": step(1.0, true)["event"]},
         "releases": 4,

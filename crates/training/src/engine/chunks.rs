@@ -28,7 +28,7 @@ pub enum Engine {
         chunk: usize,
     },
     /// One record at a time through burn's autodiff: slow, and for any module.
-    Alone,
+    Autodiff,
 }
 
 impl Engine {
@@ -84,7 +84,7 @@ impl Engine {
     pub(crate) fn additions(self, records: usize) -> usize {
         let doublings = |records: usize| (usize::BITS - records.leading_zeros()) as usize;
         match self {
-            Self::Alone => 1,
+            Self::Autodiff => 1,
             Self::Host { .. } => HOST_RECORDS + 4,
             Self::Tensor { .. } => TENSOR_RECORDS + 2 * doublings(records),
         }
@@ -95,7 +95,7 @@ impl Engine {
         match self {
             Self::Tensor { chunk } => chunk.clamp(1, TENSOR_RECORDS),
             Self::Host { chunk } => chunk.clamp(1, HOST_RECORDS),
-            Self::Alone => 1,
+            Self::Autodiff => 1,
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
         }
         assert_eq!(Pairwise::new(|a: f32, b| a + b).sum(), None);
         assert_eq!(Engine::Host { chunk: 16 }.additions(60_000), 20);
-        assert_eq!(Engine::Alone.additions(60_000), 1);
+        assert_eq!(Engine::Autodiff.additions(60_000), 1);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Pass<'_, 2> {
         let encoder = &network.encoder;
         let device = &device.clone().without_autodiff();
         let (k, n) = (self.objective.losses.len(), self.batch.records());
-        let (features, beside) = (self.features(network)?, network.beside);
+        let (features, conditioning) = (self.features(network)?, network.conditioning);
         let inputs = on(self.batch.inputs(), device);
         let targets = on(self.batch.targets(), device);
         let chunks = engine.chunks(n);
@@ -109,8 +109,8 @@ impl Pass<'_, 2> {
             let head = match &network.head {
                 Some(head) if k > 0 => {
                     let mut head_input = encoded.output();
-                    if beside > 0 {
-                        let passing = features..features + beside;
+                    if conditioning > 0 {
+                        let passing = features..features + conditioning;
                         let passing = inputs.clone().slice([chunk.clone(), passing]);
                         head_input = Tensor::cat(vec![head_input, passing], 1);
                     }
@@ -219,7 +219,7 @@ impl Pass<'_, 2> {
                 squared = squared + diagonal(head, l);
             }
             let total = squared.mul_scalar(1.0 + rounding.gram);
-            let weight = norm_clip_weights(total, loss.clip, rounding).reshape([n, 1]);
+            let weight = norm_clip_weights(total, loss.max_grad_norm, rounding).reshape([n, 1]);
             weight * share.clone()
         });
         Tensor::cat(parts.collect(), 1)
@@ -255,7 +255,7 @@ impl Pass<'_, 2> {
             if let Some(head) = &below.gram {
                 total = diagonal(head, l).mul_scalar(1.0 + rounding.gram) + total;
             }
-            let weight = norm_clip_weights(total, loss.clip, rounding).reshape([n, 1]);
+            let weight = norm_clip_weights(total, loss.max_grad_norm, rounding).reshape([n, 1]);
             let weight = weight * share.clone();
             // A record of weight zero may have a cotangent that is not finite.
             let dead = weight.clone().equal_elem(0.0).expand([n, d]);

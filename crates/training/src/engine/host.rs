@@ -24,7 +24,7 @@ struct Host {
     encoder: HostStack,
     head: Option<HostStack>,
     inputs: Vec<f32>,
-    beside: Vec<f32>,
+    conditioning: Vec<f32>,
     targets: Vec<f32>,
     widths: [usize; 3],
 }
@@ -46,16 +46,16 @@ impl Host {
 
     /// What the head sees: activations, with what passes by the encoder behind them.
     fn head_inputs(&self, records: &Range<usize>, activations: &[f32]) -> Vec<f32> {
-        let beside = self.widths[1];
-        if beside == 0 {
+        let conditioning = self.widths[1];
+        if conditioning == 0 {
             return activations.to_vec();
         }
         let d = activations.len() / records.len().max(1);
-        let passing = &self.beside[Self::rows(&self.beside, beside, records)];
+        let passing = &self.conditioning[Self::rows(&self.conditioning, conditioning, records)];
         let rows = activations
             .chunks_exact(d)
-            .zip(passing.chunks_exact(beside));
-        rows.flat_map(|(activation, beside)| [activation, beside].concat())
+            .zip(passing.chunks_exact(conditioning));
+        rows.flat_map(|(activation, conditioning)| [activation, conditioning].concat())
             .collect()
     }
 }
@@ -156,12 +156,12 @@ impl Pass<'_, 2> {
 
     fn host(&self, layers: &EncoderAndHead) -> Result<Host, TrainingError> {
         let features = self.features(layers)?;
-        let beside = layers.beside;
+        let conditioning = layers.conditioning;
         let rows = read(self.batch.inputs().clone())?;
-        let (inputs, passing) = if beside == 0 {
+        let (inputs, passing) = if conditioning == 0 {
             (rows, Vec::new())
         } else {
-            let parts = rows.chunks_exact(features + beside);
+            let parts = rows.chunks_exact(features + conditioning);
             let parts = parts.map(|row| row.split_at(features));
             let (mut own, mut other) = (Vec::new(), Vec::new());
             for (inputs, passing) in parts {
@@ -176,9 +176,9 @@ impl Pass<'_, 2> {
             encoder,
             head: layers.head.as_ref().map(|h| h.host()).transpose()?,
             inputs,
-            beside: passing,
+            conditioning: passing,
             targets: read(self.batch.targets().clone())?,
-            widths: [features, beside, self.batch.targets().dims()[1]],
+            widths: [features, conditioning, self.batch.targets().dims()[1]],
         })
     }
 

@@ -14,7 +14,7 @@
 //! Without penalties there is no activation to stop at: the losses' cotangents are pulled back through all
 //! layers. Without layers, `alone` takes one record at a time through burn's autodiff.
 
-mod alone;
+mod autodiff;
 mod chunks;
 mod device;
 mod host;
@@ -57,7 +57,7 @@ struct EncoderAndHead<'a> {
     /// From there to the output; none where that is the activation itself.
     head: Option<Stack<'a>>,
     /// Features that pass by the encoder.
-    beside: usize,
+    conditioning: usize,
 }
 
 impl<'a, const D: usize> Pass<'a, D> {
@@ -77,7 +77,7 @@ impl<'a, const D: usize> Pass<'a, D> {
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         let layers = match engine {
-            Engine::Alone => None,
+            Engine::Autodiff => None,
             Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?,
         };
         if self.batch.records() == 0 {
@@ -87,11 +87,11 @@ impl<'a, const D: usize> Pass<'a, D> {
         let Some(layers) = layers else {
             return self.alone(network, device);
         };
-        if let Some(other) = self.objective.penalties.iter().find(|p| p.tap > 0) {
+        if let Some(other) = self.objective.penalties.iter().find(|p| p.activation > 0) {
             return Err(TrainingError::OutOfRange {
                 name: "the activation of a penalty",
-                value: other.tap as f64,
-                bound: "0: layers have one tapped activation".into(),
+                value: other.activation as f64,
+                bound: "0: layers have one activation".into(),
             });
         }
         refuse_shared(&layers.parameters())?;
@@ -142,12 +142,12 @@ impl Pass<'_, 2> {
         let Layers {
             encoder,
             head,
-            beside,
+            conditioning,
         } = layers;
         let parts = EncoderAndHead {
             encoder,
             head,
-            beside,
+            conditioning,
         };
         match engine {
             Engine::Host { .. } => self.on_host(&parts, engine, device),
@@ -166,15 +166,15 @@ impl Pass<'_, 2> {
     /// Features of one record that the encoder sees.
     fn features(&self, parts: &EncoderAndHead) -> Result<usize, TrainingError> {
         let all = self.batch.inputs().dims()[1];
-        if parts.beside < all {
-            return Ok(all - parts.beside);
+        if parts.conditioning < all {
+            return Ok(all - parts.conditioning);
         }
         same(
             "features of a record, without those that pass by",
-            parts.beside + 1,
+            parts.conditioning + 1,
             all,
         )?;
-        Ok(all - parts.beside)
+        Ok(all - parts.conditioning)
     }
 }
 

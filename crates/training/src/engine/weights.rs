@@ -54,11 +54,11 @@ impl<const D: usize> Pass<'_, D> {
                 } else if penalised {
                     let gram = &norms.gram[i * d * d..(i + 1) * d * d];
                     let total = own + encoder_norm_squared_upper(gram, du);
-                    f64::from(norm_clip_weight(total, loss.clip))
+                    f64::from(norm_clip_weight(total, loss.max_grad_norm))
                 } else {
                     let below = norms.gram.get((i * k + l) * k + l).copied();
                     let below = f64::from(below.unwrap_or(0.0)) * (1.0 + GRAM_ROUNDING);
-                    f64::from(norm_clip_weight(own + below, loss.clip))
+                    f64::from(norm_clip_weight(own + below, loss.max_grad_norm))
                 };
                 losses.push((share * weight) as f32);
                 // A record of weight zero may have a cotangent that is not finite.

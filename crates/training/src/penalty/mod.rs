@@ -27,13 +27,13 @@ use crate::{Batch, Clipping, TrainingError};
 ///   private records, both of which are trained. Groups may come from two private data sets.
 ///
 /// Activations are projected onto the ball of radius `M` before they are compared, and each record's
-/// Jacobian of the activation is bounded by `L` ([`Penalty::clip`]): the gradient then moves by at most
+/// Jacobian of the activation is bounded by `L` ([`Penalty::clipping`]): the gradient then moves by at most
 /// [`DrawnPenalty::sensitivity_upper`] where one record is replaced within its group. In one dimension
 /// the distance is `W_2^2` itself.
 ///
 /// ```
 /// use private_training::{Clipping, Penalty, Prior};
-/// let latents_in_the_ball = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.5, 2.4));
+/// let latents_in_the_ball = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.5, 2.4));
 /// let parity = Penalty::between_groups().slices(16).weight(0.5);
 /// ```
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub struct Penalty {
     slices: Directions,
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
-    pub(crate) tap: usize,
+    pub(crate) activation: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl Penalty {
             slices: Directions::Tight(50),
             weight: 1.0,
             clipping: Clipping::published(JacobianClip::Spectral),
-            tap: 0,
+            activation: 0,
         }
     }
 
@@ -138,15 +138,15 @@ impl Penalty {
 
     /// The bounds `M` and `L`; those of [`Clipping::published`] unless said.
     #[must_use]
-    pub fn clip(mut self, clipping: Clipping) -> Self {
+    pub fn clipping(mut self, clipping: Clipping) -> Self {
         self.clipping = clipping;
         self
     }
 
-    /// Which of the network's activations is meant ([`crate::Forward::taps`]); the first unless said.
+    /// Which of the network's activations is meant ([`crate::Forward::activations`]); the first unless said.
     #[must_use]
-    pub fn at(mut self, tap: usize) -> Self {
-        self.tap = tap;
+    pub fn at(mut self, activation: usize) -> Self {
+        self.activation = activation;
         self
     }
 
@@ -198,7 +198,7 @@ impl Penalty {
             target,
             weight: self.weight,
             clipping: self.clipping,
-            tap: self.tap,
+            activation: self.activation,
         }
     }
 }
@@ -259,7 +259,7 @@ pub struct DrawnPenalty {
     target: Target,
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
-    pub(crate) tap: usize,
+    pub(crate) activation: usize,
 }
 
 impl DrawnPenalty {

@@ -138,15 +138,15 @@ fn groups(sizes: &[usize]) -> BatchSampler {
 
 /// Objectives with bounds that bind, for two groups.
 fn objectives() -> Vec<(&'static str, Objective)> {
-    let entropy = |weight| Loss::cross_entropy().clip(0.2).weight(weight);
+    let entropy = |weight| Loss::cross_entropy().max_grad_norm(0.2).weight(weight);
     let tight = Clipping::new(0.5, 0.3);
-    let with = |penalty: Penalty| Objective::of([entropy(0.1)]).penalty(penalty.clip(tight));
+    let with = |penalty: Penalty| Objective::of([entropy(0.1)]).penalty(penalty.clipping(tight));
     let own = Loss::new(|outputs, targets| (outputs * targets).square().sum_dim(1).squeeze_dim(1));
     vec![
         ("a loss", Objective::of([entropy(1.0)])),
         (
             "two losses",
-            Objective::of([entropy(1.0), own.clip(0.1).only_groups(&[0])]),
+            Objective::of([entropy(1.0), own.max_grad_norm(0.1).only_groups(&[0])]),
         ),
         ("the ball", with(Penalty::to(Prior::UniformBall))),
         (
@@ -167,13 +167,13 @@ fn objectives() -> Vec<(&'static str, Objective)> {
 
 /// Networks whose layers have no host kernels run on tensors where those are asked for.
 const ENGINES: [Engine; 4] = [
-    Engine::Alone,
+    Engine::Autodiff,
     Engine::Host { chunk: 8 },
     Engine::Tensor { chunk: 3 },
     Engine::Tensor { chunk: 100 },
 ];
 
-/// A tapped activation of the first inputs, as they are. The others are in its Jacobian alone: two records may have the
+/// A activation of the first inputs, as they are. The others are in its Jacobian alone: two records may have the
 /// same activation and opposite Jacobians.
 #[derive(Module, Debug)]
 struct Blind {
@@ -203,12 +203,12 @@ impl Blind {
 impl Network<2> for Blind {
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let latent = self.inner.forward(rows);
-        Forward::tapped(self.last.forward(latent.clone()), latent)
+        Forward::with_activation(self.last.forward(latent.clone()), latent)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let inputs = Chain::features(self.inner.weight.dims()[0]);
-        Layers::chain(inputs.linear(&self.inner).tap().linear(&self.last))
+        Layers::chain(inputs.linear(&self.inner).activation().linear(&self.last))
     }
 }
 
@@ -322,7 +322,7 @@ fn the_bound_of_a_loss_is_attained() {
         targets[0] = y;
         Tensor::<2>::from_data(TensorData::new(targets, [6, 1]), &device)
     };
-    let objective = Objective::of([Loss::squared_error().clip(0.01)]);
+    let objective = Objective::of([Loss::squared_error().max_grad_norm(0.01)]);
     let sampler = BatchSampler::from(AllRecords::new(6).unwrap());
     for engine in ENGINES {
         let (low, high) = (target(-50.0), target(50.0));
@@ -365,7 +365,7 @@ fn ties_keep_their_order_whoever_is_replaced() {
     let rest = rest + slope.unsqueeze_dim::<2>(1);
     let rows = Tensor::cat(vec![Tensor::from_data(sides, &device), rest], 1);
     let targets = Tensor::<2>::zeros([RECORDS, 1], &device);
-    let penalty = Penalty::to(Prior::UniformBall).clip(Clipping::new(1.0, 1.0));
+    let penalty = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.0, 1.0));
     let objective = Objective::default().penalty(penalty);
     let sampler = groups(&[RECORDS]);
     for engine in ENGINES {
@@ -413,7 +413,7 @@ fn a_loss_of_ones_own_cannot_mix_records() {
         let mean = outputs.clone().mean_dim(0).expand(outputs.dims());
         (outputs.clone() * mean).sum_dim(1).squeeze_dim(1)
     });
-    let objective = Objective::of([mixing.clip(0.2)]);
+    let objective = Objective::of([mixing.max_grad_norm(0.2)]);
     let sampler = groups(&[5, 7]);
     for engine in ENGINES {
         for (how, by) in adversaries(&images) {
@@ -450,9 +450,9 @@ fn every_layer_keeps_the_bound() {
         let by: Vec<_> = by.collect();
         let sampler = groups(&[n / 2, n - n / 2]);
         let tight = Clipping::new(0.5, 0.3);
-        let loss = || Loss::cross_entropy().clip(0.2);
+        let loss = || Loss::cross_entropy().max_grad_norm(0.2);
         let with = |penalty: Penalty| {
-            Objective::of([loss().weight(0.1)]).penalty(penalty.slices(6).clip(tight))
+            Objective::of([loss().weight(0.1)]).penalty(penalty.slices(6).clipping(tight))
         };
         let far = Prior::Sample(vec![-40.0, 60.0, 40.0]);
         let larger = plain.clone().map(&mut Larger(10.0));
@@ -461,7 +461,7 @@ fn every_layer_keeps_the_bound() {
             (with(Penalty::between_groups()), [0.0, 0.0]),
             (with(Penalty::to(far)), [0.0, 0.7]),
         ] {
-            for engine in [Engine::Alone, Engine::Tensor { chunk: 4 }] {
+            for engine in [Engine::Autodiff, Engine::Tensor { chunk: 4 }] {
                 for (network, least) in [plain, &larger].into_iter().zip(least) {
                     let all = (records, &classes);
                     let ratio = furthest(&objective, &sampler, engine, network, all, (0, &by));

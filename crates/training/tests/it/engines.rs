@@ -16,29 +16,35 @@ fn cotangent_loss() -> Loss {
 /// Objectives of every kind, with bounds that bind for some records and not for others.
 fn objectives() -> Vec<(&'static str, Objective)> {
     let clipping = Clipping::new(0.3, 0.8);
-    let entropy = || Loss::cross_entropy().clip(0.5);
+    let entropy = || Loss::cross_entropy().max_grad_norm(0.5);
     vec![
         ("a loss", Objective::of([entropy()])),
         (
             "two losses, one of them on a group",
             Objective::of([
                 entropy(),
-                cotangent_loss().weight(0.3).clip(0.2).only_groups(&[1]),
+                cotangent_loss()
+                    .weight(0.3)
+                    .max_grad_norm(0.2)
+                    .only_groups(&[1]),
             ]),
         ),
         (
             "a prior",
-            Objective::of([entropy().weight(0.5)])
-                .penalty(Penalty::to(Prior::UniformBall).clip(clipping).weight(0.5)),
+            Objective::of([entropy().weight(0.5)]).penalty(
+                Penalty::to(Prior::UniformBall)
+                    .clipping(clipping)
+                    .weight(0.5),
+            ),
         ),
         (
             "two penalties",
             Objective::of([entropy()])
-                .penalty(Penalty::to(Prior::StandardGaussian).clip(clipping))
+                .penalty(Penalty::to(Prior::StandardGaussian).clipping(clipping))
                 .penalty(
                     Penalty::between_groups()
                         .slices(4)
-                        .clip(Clipping::new(1.0, 0.1)),
+                        .clipping(Clipping::new(1.0, 0.1)),
                 ),
         ),
         (
@@ -49,7 +55,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
                     weight: 0.7,
                 }])
                 .slices(3)
-                .clip(clipping),
+                .clipping(clipping),
             ),
         ),
     ]
@@ -81,7 +87,7 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
                     .unwrap();
                 (gradient.before_noise(), losses)
             };
-            let (slow, slow_losses) = bounded(Engine::Alone);
+            let (slow, slow_losses) = bounded(Engine::Autodiff);
             for engine in [
                 Engine::Tensor { chunk: 4 },
                 Engine::Tensor { chunk: 100 },
@@ -103,7 +109,7 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
                     .unwrap();
                 gradient.to_host()
             };
-            let slow = plain(Engine::Alone);
+            let slow = plain(Engine::Autodiff);
             for engine in [Engine::Tensor { chunk: 4 }, Engine::Host { chunk: 8 }] {
                 let error = relative_error(&plain(engine), &slow);
                 assert!(error < 1e-5, "{name} without clipping, {engine:?}: {error}");
@@ -122,7 +128,7 @@ fn sums_over_records_are_off_by_no_more_than_the_sensitivity_has_for_them() {
     let [c, h, w] = Small::IMAGE;
     let (image, class) = (uniform([1, c, h, w], 5, &device), labels(1, 4, &device));
     let clip = 0.1;
-    let mut objective = Objective::of([Loss::cross_entropy().clip(clip)]);
+    let mut objective = Objective::of([Loss::cross_entropy().max_grad_norm(clip)]);
     let mean_of = |objective: &mut Objective, records: usize, engine: Engine| {
         let step = drawn(objective, &[records]);
         let images = image.clone().repeat_dim(0, records);

@@ -13,7 +13,7 @@ use crate::common::{Small, training, uniform};
 const CLIP: f64 = 0.01;
 
 const ENGINES: [Engine; 3] = [
-    Engine::Alone,
+    Engine::Autodiff,
     Engine::Host { chunk: 8 },
     Engine::Tensor { chunk: 3 },
 ];
@@ -39,7 +39,7 @@ fn shown(
     let targets = Tensor::<2>::ones([records, 1], &device) * 50.0;
     let folder = tempfile::tempdir().unwrap();
     let plan = TrainingPlan::within(1.0, 1e-4, steps, sampler);
-    let loss = Loss::squared_error().clip(CLIP);
+    let loss = Loss::squared_error().max_grad_norm(CLIP);
     let with = TrainingConfig::new(Objective::of([loss])).engine(engine);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let (mut released, mut deviations) = (Vec::new(), Vec::new());

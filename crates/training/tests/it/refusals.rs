@@ -138,7 +138,7 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
     impl Network<2> for Tied {
         fn forward(&self, rows: Tensor<2>) -> Forward {
             let inner = self.square.forward(rows);
-            Forward::tapped(self.square.forward(inner.clone()), inner)
+            Forward::with_activation(self.square.forward(inner.clone()), inner)
         }
         fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
             let one = || Chain::features(4).linear(&self.square).build();
@@ -146,7 +146,7 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
                 let none = Chain::features(4).tanh();
                 return Layers::chain(none);
             }
-            Ok(Some(Layers::tapped(one()?, one()?)))
+            Ok(Some(Layers::with_activation(one()?, one()?)))
         }
     }
     let device = Device::flex();
@@ -171,7 +171,7 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
         let started = TrainingConfig::new(objective).start(network, plan.check().unwrap());
         started.err().unwrap().to_string()
     };
-    let clipped = |norm| Objective::of([Loss::cross_entropy().clip(norm)]);
+    let clipped = |norm| Objective::of([Loss::cross_entropy().max_grad_norm(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let message = refused(clipped(norm), plan(fixed()));
         assert!(

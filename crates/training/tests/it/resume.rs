@@ -13,7 +13,7 @@ use private_training::{
 use crate::common::{Small, generator, labels, plan, uniform};
 
 fn settings() -> TrainingConfig {
-    let loss = Loss::cross_entropy().clip(1.0);
+    let loss = Loss::cross_entropy().max_grad_norm(1.0);
     let penalty = Penalty::to(private_training::Prior::UniformBall).slices(5);
     TrainingConfig::new(Objective::of([loss]).penalty(penalty)).average(0.5)
 }

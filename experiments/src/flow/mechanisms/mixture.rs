@@ -22,13 +22,13 @@ const RADIUS: f64 = Cell::BALL;
 const ROUNDING: f64 = 1e-4;
 
 /// The cells of all classes: a function of what was released of these, and of public randomness.
-pub(in super::super) struct Cut {
+pub(in super::super) struct Partition {
     cells: Cells,
     /// Class after class, as many each.
     known: Vec<Cell>,
 }
 
-impl Cut {
+impl Partition {
     /// `each` cells of each class, around the centres of samples of its Gaussian on the sphere.
     pub(in super::super) fn of(
         classes: &ClassLatents,
@@ -106,17 +106,19 @@ impl Flow {
         let (d, each) = (self.groups.dim, self.settings.cells);
         let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
-        let cut = self.cut(&classes);
+        let partition = self.partition(&classes);
         let released = match stored(self.releaser.as_mut(), RELEASE, session)? {
-            Some(released) => cut.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?,
+            Some(released) => {
+                partition.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?
+            }
             None => {
-                let values = cut.measure(&self.groups.latents, d);
-                let centres = Some(cut.centres());
+                let values = partition.measure(&self.groups.latents, d);
+                let centres = Some(partition.centres());
                 release_and_store(self.releaser.as_mut(), RELEASE, &values, centres, session)?
             }
         };
         let (values, noise) = (&released.groups[0], released.deviation);
-        let mixture = ClassLatents::from_cells(values, &cut.known, d, 1.0, noise);
+        let mixture = ClassLatents::from_cells(values, &partition.known, d, 1.0, noise);
         let (mixture, sizes) = mixture.map_err(Failure::failed)?;
         // A cell that tells of no record has no sample; where all of them are such, the classes have.
         let (from, each, sizes) = match mixture.present().is_empty() {
@@ -144,10 +146,10 @@ impl Flow {
 
 impl Flow {
     /// The cells of the settings, in the Gaussians that were released.
-    fn cut(&mut self, classes: &ClassLatents) -> Cut {
+    fn partition(&mut self, classes: &ClassLatents) -> Partition {
         let (dim, each) = (self.groups.dim, self.settings.cells);
         let count = self.groups.latents.len();
-        Cut::of(classes, count, each, dim, &mut self.public)
+        Partition::of(classes, count, each, dim, &mut self.public)
     }
 }
 
@@ -168,7 +170,7 @@ mod tests {
     const EACH: usize = 3;
 
     /// Cells of two classes, as a release of their moments tells.
-    fn cut(rng: &mut ChaCha20Rng) -> Cut {
+    fn partition(rng: &mut ChaCha20Rng) -> Partition {
         let mut rows = |at: [f32; 2]| -> Vec<f32> {
             (0..400)
                 .flat_map(|_| at.map(|at| at + rng.random_range(-0.3..0.3)))
@@ -176,7 +178,7 @@ mod tests {
         };
         let sums = labelled_moments(&[rows([0.6, 0.2]), rows([-0.2, 0.5])], DIM, RADIUS);
         let classes = ClassLatents::from_labelled(&sums, CLASSES, DIM, RADIUS, 3.0);
-        Cut::of(&classes.unwrap().0, CLASSES, EACH, DIM, rng)
+        Partition::of(&classes.unwrap().0, CLASSES, EACH, DIM, rng)
     }
 
     fn moved(a: &[f64], b: &[f64]) -> f64 {
@@ -191,7 +193,7 @@ mod tests {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let (mut largest, mut loose, mut declared) = (0.0_f64, 0.0_f64, 0.0_f64);
         for _ in 0..40 {
-            let cut = cut(rng);
+            let partition = partition(rng);
             for _ in 0..100 {
                 let mut record = || {
                     let length = [0.1, 1.0, 1e3, f32::NAN][rng.random_range(0..4)];
@@ -207,10 +209,10 @@ mod tests {
                     }
                     classes
                 });
-                let measured = cut.measure(&one, DIM);
+                let measured = partition.measure(&one, DIM);
                 declared = measured.declared();
-                largest = largest.max(measured.distance(&cut.measure(&two, DIM)));
-                let sums = |rows| labelled_moments(&cut.local(rows, DIM), DIM, 10.0 * RADIUS);
+                largest = largest.max(measured.distance(&partition.measure(&two, DIM)));
+                let sums = |rows| labelled_moments(&partition.local(rows, DIM), DIM, 10.0 * RADIUS);
                 loose = loose.max(moved(&sums(&one), &sums(&two)));
             }
         }
@@ -227,16 +229,16 @@ mod tests {
     /// What was released of other cells is refused by the name of its file.
     #[test]
     fn a_stored_release_is_of_its_own_cells() {
-        let cut = |seed| cut(&mut ChaCha20Rng::seed_from_u64(seed));
+        let partition = |seed| partition(&mut ChaCha20Rng::seed_from_u64(seed));
         let stored = |groups| Released {
             groups,
             deviation: 1.0,
         };
         let here = Path::new("run/release.bin");
-        let own = stored(vec![vec![0.5], cut(2).centres()]);
-        assert!(cut(2).own(own, here).is_ok());
-        for others in [vec![vec![0.5]], vec![vec![0.5], cut(3).centres()]] {
-            let refused = cut(2).own(stored(others), here).unwrap_err();
+        let own = stored(vec![vec![0.5], partition(2).centres()]);
+        assert!(partition(2).own(own, here).is_ok());
+        for others in [vec![vec![0.5]], vec![vec![0.5], partition(3).centres()]] {
+            let refused = partition(2).own(stored(others), here).unwrap_err();
             assert!(refused.to_string().contains("run/release.bin"), "{refused}");
         }
     }
@@ -295,8 +297,8 @@ mod tests {
                 deviation: 3.0_f64.sqrt(),
             };
             let gaussians = flow.gaussians(&released, RADIUS).unwrap();
-            let cut = flow.cut(&gaussians);
-            (cut.centres(), flow.particles.clone())
+            let partition = flow.partition(&gaussians);
+            (partition.centres(), flow.particles.clone())
         };
         let release = with(&one, &noise);
         let first = cells(&one, release.clone());

@@ -9,7 +9,7 @@ use swd::{Particles, Region};
 
 use super::super::settings::Start;
 use super::super::train::Flow;
-use crate::particles::{Target, Way, rows_in};
+use crate::particles::{StepSchedule, Target, rows_in};
 
 impl Flow {
     /// Where the particles of each group start, on the sphere: anywhere, or where the released moments are, in the
@@ -81,13 +81,13 @@ impl Flow {
         targets: &[Target],
         step: u64,
     ) -> Result<f64, Failure> {
-        let way = Way {
+        let schedule = StepSchedule {
             steps: self.steps_in_all(),
             slices: self.settings.slices_per_step,
             size: self.step_size(),
             last: self.settings.final_step,
         };
-        way.step(groups, targets, step, &mut self.public)
+        schedule.step(groups, targets, step, &mut self.public)
     }
 
     /// Particles back on the sphere, where the decoder knows its way.

@@ -187,7 +187,7 @@ impl Settings {
 
     /// Private records as a share of 60000, times epsilon: what the default sizes of a release follow. A noise multiplier
     /// of 3.73 has epsilon 1 at delta 1e-5, and no budget counts as epsilon 10.
-    fn told(&self) -> f64 {
+    fn signal(&self) -> f64 {
         let all = match (&*self.dataset, self.private_part) {
             ("usps", Part::All) => 7291,
             ("usps", Part::Half) => 3645,
@@ -201,8 +201,8 @@ impl Settings {
 
     /// The dimensions that the private records and the budget bear: `usual` for 60000 at epsilon 1 and the more the larger
     /// the fourth root of both, `most` at most (docs/results/flow.md).
-    fn borne(&self, usual: f64, most: f64) -> usize {
-        let dimensions = usual * self.told().powf(0.25);
+    fn default_latent(&self, usual: f64, most: f64) -> usize {
+        let dimensions = usual * self.signal().powf(0.25);
         (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
     }
 
@@ -210,7 +210,7 @@ impl Settings {
     fn borne_cells(&self) -> usize {
         let groups = if self.conditional { CLASSES } else { 1 };
         let most = self.particles.map_or(32, |n| (n / groups).clamp(1, 32));
-        let cells = (4.0 * self.told().powf(0.9)).round();
+        let cells = (4.0 * self.signal().powf(0.9)).round();
         (cells.max(1.0) as usize).min(most)
     }
 
@@ -222,7 +222,7 @@ impl Settings {
             self.public_epochs = 1;
         }
         if own.latent.is_none() {
-            self.latent = self.borne(24.0, 40.0);
+            self.latent = self.default_latent(24.0, 40.0);
         }
     }
 
@@ -375,7 +375,7 @@ impl session::Settings for Settings {
             settings.take_drawn(own);
         }
         if settings.cosines() {
-            settings.latent = own.latent.unwrap_or(settings.borne(72.0, 120.0));
+            settings.latent = own.latent.unwrap_or(settings.default_latent(72.0, 120.0));
         }
         if settings.public == COSINES {
             settings.public_records = None;

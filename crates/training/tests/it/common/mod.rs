@@ -94,7 +94,7 @@ impl Small {
             .max_pool2d(&self.pool)
             .flatten()
             .linear(&self.inner)
-            .tap()
+            .activation()
             .relu()
             .linear(&self.last)
     }
@@ -107,7 +107,7 @@ impl Network<4> for Small {
         let output = self
             .last
             .forward(burn::tensor::activation::relu(latent.clone()));
-        Forward::tapped(output, latent)
+        Forward::with_activation(output, latent)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {

@@ -91,7 +91,7 @@ type Added = (Box<dyn Layer>, Vec<usize>);
 pub struct Chain<'a> {
     layers: Vec<Box<dyn Layer>>,
     shape: Vec<usize>,
-    tap: Option<usize>,
+    activation: Option<usize>,
     /// The first.
     error: Option<DpError>,
     model: PhantomData<&'a ()>,
@@ -103,7 +103,7 @@ impl<'a> Chain<'a> {
         Self {
             layers: Vec::new(),
             shape: shape.into(),
-            tap: None,
+            activation: None,
             error: None,
             model: PhantomData,
         }
@@ -145,17 +145,17 @@ impl<'a> Chain<'a> {
         Ok(Stack::owning(layers))
     }
 
-    /// What stands in front of [`Chain::tap`] as a stack, and what stands behind it, if anything does.
+    /// What stands in front of [`Chain::activation`] as a stack, and what stands behind it, if anything does.
     ///
-    /// Without a tap everything stands in front.
+    /// Without one everything stands in front.
     ///
     /// # Errors
     ///
     /// Those of [`Chain::build`].
     pub fn split(self) -> Result<(Stack<'a>, Option<Stack<'a>>), DpError> {
         let mut chain = self.checked()?;
-        let tap = chain.tap.unwrap_or(chain.layers.len());
-        let behind = chain.layers.split_off(tap);
+        let place = chain.activation.unwrap_or(chain.layers.len());
+        let behind = chain.layers.split_off(place);
         let head = (!behind.is_empty()).then(|| Stack::owning(behind));
         Ok((Stack::owning(chain.layers), head))
     }
@@ -182,8 +182,8 @@ impl<'a> Chain<'a> {
     }
 
     /// Marks the activation that is looked at from outside, by a penalty: see [`Chain::split`].
-    pub fn tap(mut self) -> Self {
-        self.tap = Some(self.layers.len());
+    pub fn activation(mut self) -> Self {
+        self.activation = Some(self.layers.len());
         self
     }
 

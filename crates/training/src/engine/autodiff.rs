@@ -13,7 +13,7 @@ use crate::{Network, TrainingError};
 struct Look {
     /// The sum of each loss over its records.
     sums: Vec<f64>,
-    /// The width of each tapped activation.
+    /// The width of each activation.
     widths: Vec<usize>,
     /// The cotangents of each penalty, `[n, d]`, and its value.
     penalties: Vec<(Vec<f32>, f64)>,
@@ -43,8 +43,8 @@ impl<const D: usize> Pass<'_, D> {
                 let mut scalars: Vec<Tensor<1>> = losses
                     .map(|loss| loss.values(forward.output.clone(), target()))
                     .collect();
-                for (tap, &width) in forward.taps.into_iter().zip(&look.widths) {
-                    let flat = tap.reshape([width]);
+                for (activation, &width) in forward.activations.into_iter().zip(&look.widths) {
+                    let flat = activation.reshape([width]);
                     scalars.extend((0..width).map(|j| flat.clone().narrow(0, j, 1)));
                 }
                 scalars
@@ -62,9 +62,14 @@ impl<const D: usize> Pass<'_, D> {
     /// Forward alone, for the losses and for what penalties compare.
     fn look(&self, network: &impl Network<D>) -> Result<Look, TrainingError> {
         let (plain, n) = (network.valid(), self.batch.records());
-        let taps = self.objective.penalties.iter().map(|p| p.tap + 1).max();
+        let furthest = self
+            .objective
+            .penalties
+            .iter()
+            .map(|p| p.activation + 1)
+            .max();
         let mut sums = vec![0.0; self.shares.len()];
-        let mut activations: Vec<Vec<f32>> = vec![Vec::new(); taps.unwrap_or(0)];
+        let mut activations: Vec<Vec<f32>> = vec![Vec::new(); furthest.unwrap_or(0)];
         for i in 0..n {
             let (input, target) = self.batch.record(i);
             let (input, target) = (input.without_autodiff(), target.without_autodiff());
@@ -79,20 +84,23 @@ impl<const D: usize> Pass<'_, D> {
                     sums[l] += read(value)?.into_iter().map(f64::from).sum::<f64>();
                 }
             }
-            if let Some(missing) = activations.len().checked_sub(forward.taps.len() + 1) {
+            if let Some(missing) = activations.len().checked_sub(forward.activations.len() + 1) {
                 return Err(TrainingError::OutOfRange {
                     name: "the activation of a penalty",
-                    value: (forward.taps.len() + missing) as f64,
-                    bound: format!("below the number of tapped ones, {}", forward.taps.len()),
+                    value: (forward.activations.len() + missing) as f64,
+                    bound: format!(
+                        "below the number of activations, {}",
+                        forward.activations.len()
+                    ),
                 });
             }
-            for (all, tap) in activations.iter_mut().zip(forward.taps) {
-                all.extend(read(tap)?);
+            for (all, activation) in activations.iter_mut().zip(forward.activations) {
+                all.extend(read(activation)?);
             }
         }
         let mut penalties = Vec::new();
         for penalty in &self.objective.penalties {
-            let mut rows = activations[penalty.tap].clone();
+            let mut rows = activations[penalty.activation].clone();
             if self.clip {
                 for row in rows.chunks_exact_mut(penalty.slices().dim()) {
                     project_to_ball(row, penalty.clipping.activation);
@@ -118,15 +126,16 @@ impl<const D: usize> Pass<'_, D> {
             let weight = match (share > 0.0, self.clip) {
                 (false, _) => 0.0,
                 (true, false) => 1.0,
-                (true, true) => f64::from(norm_clip_weight(squared(), loss.clip)),
+                (true, true) => f64::from(norm_clip_weight(squared(), loss.max_grad_norm)),
             };
             weights.push(share * weight);
         }
         let mut start = weights.len();
-        for (tap, &width) in look.widths.iter().enumerate() {
+        for (place, &width) in look.widths.iter().enumerate() {
             let mut sum = vec![0.0f64; width];
             let own = self.objective.penalties.iter().zip(&look.penalties);
-            for (penalty, (cotangents, _)) in own.filter(|(penalty, _)| penalty.tap == tap) {
+            for (penalty, (cotangents, _)) in own.filter(|(penalty, _)| penalty.activation == place)
+            {
                 let c = &cotangents[record * width..(record + 1) * width];
                 let c = match self.clip {
                     true => {

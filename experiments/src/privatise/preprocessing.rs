@@ -12,14 +12,14 @@ const REACH: f64 = 1000.0;
 
 /// A mechanism with what comes before it. All of it is public, and none of it may be fitted to private records.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct Preprocessing {
     mechanism: LocalMechanism,
     calibration: Calibration,
     dct: Option<Dct>,
     label_weight: Option<f64>,
 }
 
-impl Recipe {
+impl Preprocessing {
     /// - `calibration`: how the mechanism's noise was found, for the header;
     /// - `dct`: the transform of images before the ball;
     /// - `label_weight`: what the one-hot code of the class is multiplied by, at the end of the record; `None` leaves
@@ -104,7 +104,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// As [`Recipe::check`].
+    /// As [`Preprocessing::check`].
     pub fn header(&self, form: &Form, secret: bool) -> Result<Header, Failure> {
         let noise_scale = self.check(form)?;
         let classes = form.classes.unwrap_or(0);

@@ -35,10 +35,10 @@ const STEEPER: f64 = 30.0;
 /// `docs/accounting.md` derives it and the control of the error.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, FdpAccountant, RdpAccountant};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, RdpAccountant};
 ///
 /// let event = Event::dp_sgd(60_000, 600, 1_000, 1.0);
-/// let accountant = FdpAccountant::default();
+/// let accountant = PldAccountant::default();
 /// let epsilon = accountant.epsilon(&event, 1e-5)?;
 /// // How far above the truth it may be, and what Renyi divergences would have given.
 /// let slack = epsilon - accountant.epsilon_lower(&event, 1e-5)?;
@@ -47,18 +47,18 @@ const STEEPER: f64 = 30.0;
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FdpAccountant {
+pub struct PldAccountant {
     accuracy: f64,
 }
 
-impl Default for FdpAccountant {
+impl Default for PldAccountant {
     fn default() -> Self {
         Self { accuracy: 1e-4 }
     }
 }
 
-impl FdpAccountant {
-    const NAME: &'static str = "fdp";
+impl PldAccountant {
+    const NAME: &'static str = "pld";
 
     /// An accountant that aims at an error of `accuracy * min(epsilon, 1)` in epsilon.
     ///
@@ -263,7 +263,7 @@ fn directions(steps: &Steps) -> Vec<Vec<(Pair, u64)>> {
     }
 }
 
-impl Accountant for FdpAccountant {
+impl Accountant for PldAccountant {
     fn name(&self) -> &'static str {
         Self::NAME
     }

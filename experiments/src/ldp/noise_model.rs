@@ -1,4 +1,4 @@
-//! What is public of privatised records: how they are laid out, and the law of their noise.
+//! What is public of privatised records: how they are laid out, and the distribution of their noise.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use data::privatised::{Header, Labels, Mechanism};
@@ -11,10 +11,10 @@ use rand_distr::{Distribution, StandardNormal};
 use swd::Slices;
 use swd::sinkhorn::Cost;
 
-use crate::privatise::Recipe;
+use crate::privatise::Preprocessing;
 
 /// How a record was made from clean values and their class, and its noise.
-pub(crate) struct Law {
+pub(crate) struct NoiseModel {
     /// What stands in the file.
     pub header: Header,
     /// The standard deviation of Gaussian noise, the scale of Laplace noise, 0 for none, in units of the records.
@@ -24,7 +24,7 @@ pub(crate) struct Law {
     coefficients: Option<Tensor<2>>,
 }
 
-impl Law {
+impl NoiseModel {
     /// That of a header, or without its noise.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Law {
     /// [`Failure::Failed`] for a record of another length.
     pub(crate) fn in_the_ball(
         &self,
-        recipe: &Recipe,
+        preprocessing: &Preprocessing,
         row: &[f32],
         label: Option<usize>,
     ) -> Result<Vec<f32>, Failure> {
@@ -143,8 +143,8 @@ impl Law {
             classes: (self.classes() > 0).then(|| self.classes()),
             count: None,
         };
-        let record = recipe.record(&form, row, label)?;
-        let share = share(recipe.mechanism(), &record)?;
+        let record = preprocessing.record(&form, row, label)?;
+        let share = share(preprocessing.mechanism(), &record)?;
         Ok(row.iter().map(|x| x * share).collect())
     }
 

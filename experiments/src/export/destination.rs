@@ -10,12 +10,12 @@ use tempfile::TempDir;
 use super::card::CARD;
 
 /// Where an export goes, and where it is made until then.
-pub(crate) struct Place {
+pub(crate) struct Destination {
     to: PathBuf,
     part: TempDir,
 }
 
-impl Place {
+impl Destination {
     /// Refuses a folder that exists, but for an earlier export with `force`, and a disk without room for `bytes`.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// As [`Place::check`], and [`Failure::BadInput`] for a place that cannot be written.
+    /// As [`Destination::check`], and [`Failure::BadInput`] for a place that cannot be written.
     pub(crate) fn new(to: &Path, force: bool, bytes: u64) -> Result<Self, Failure> {
         Self::check(to, force, bytes)?;
         let mut builder = tempfile::Builder::new();
@@ -137,12 +137,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let to = home.path().join("deep/export");
         let make = |force, card: &str| {
-            let place = Place::new(&to, force, 1)?;
+            let place = Destination::new(&to, force, 1)?;
             assert_ne!(place.path(), to);
             fs::write(place.path().join(CARD), card).unwrap();
             place.finish()
         };
-        drop(Place::new(&to, false, 1).unwrap());
+        drop(Destination::new(&to, false, 1).unwrap());
         assert!(!to.exists());
         make(false, "1").unwrap();
         assert!(make(false, "2").unwrap_err().to_string().contains("exists"));
@@ -162,7 +162,9 @@ mod tests {
         if room(home.path()).is_none() {
             return;
         }
-        let refusal = Place::check(&to, false, u64::MAX).unwrap_err().to_string();
+        let refusal = Destination::check(&to, false, u64::MAX)
+            .unwrap_err()
+            .to_string();
         assert!(refusal.contains("MB are free"), "{refusal}");
     }
 }
