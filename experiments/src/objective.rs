@@ -5,10 +5,6 @@ use lab::session::bounded;
 use private_training::TrainingError;
 
 /// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for an alpha outside of `[0, 1]`.
 pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
     let holds = (0.0..=1.0).contains(&alpha);
     bounded("alpha", alpha, holds, "between 0 and 1")?;

@@ -35,10 +35,6 @@ impl StepSchedule {
     }
 
     /// A step of every group towards its target, in random slices of it; answers the mean squared distance.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for a step that is refused.
     pub(crate) fn step(
         &self,
         groups: &mut [Particles],

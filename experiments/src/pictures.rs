@@ -15,10 +15,6 @@ pub(crate) fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
 }
 
 /// A grid of images `[n, channels, side, side]` as PNG.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where it cannot be encoded.
 pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
     let grid = Grid {
         images: &channels_last(images, shape),

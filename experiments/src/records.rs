@@ -26,10 +26,6 @@ pub(crate) fn drawn(name: &str) -> Option<&'static str> {
 }
 
 /// A data set whose training records are all private, cut to the first `records`, and how it is used.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
 pub(crate) fn load_private(
     kind: DatasetKind,
     seed: u64,
@@ -55,10 +51,6 @@ pub(crate) fn load_private(
 }
 
 /// The public test records of a data set, without a look at the others.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for data that is not there.
 pub(crate) fn load_test(
     kind: DatasetKind,
     seed: u64,
@@ -164,10 +156,6 @@ impl Records {
 
     /// Images of some records, in their own size, `[n, channels, side, side]` in rows, values in
     /// `[0, 1]`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names a photograph that cannot be read.
     pub(crate) fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
@@ -183,10 +171,6 @@ impl Records {
     }
 
     /// These records as a labelled data set of their own; none for photographs and shapes.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where there is none.
     pub(crate) fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
         match &self.source {
             Source::Labelled(images) => images
@@ -204,10 +188,6 @@ impl Records {
 
     /// A checksum of these records and of no others: of bytes and labels, of the names and contents
     /// of files, or of what drawings follow from. That of private records is as secret as they are.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names a file that cannot be read.
     pub(crate) fn fingerprint(&self) -> Result<String, Failure> {
         let mut bytes = Vec::new();
         match &self.source {

@@ -119,11 +119,6 @@ pub(crate) struct Ceilings {
 
 /// Scores `pixels`, `[n, side * side]`, against public test images. `private` records are read for
 /// `--memorisation` and `--ceilings` alone.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for weights that cannot be read; [`Failure::Failed`] for images that are no
-/// images; [`Failure::Interrupted`].
 pub(crate) fn score(
     test: &LabelledImages,
     pixels: &[f32],
@@ -248,10 +243,6 @@ fn inception(
 
 /// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
 /// so no classifier learns from them, and features are Inception's or none.
-///
-/// # Errors
-///
-/// As [`score`].
 pub(crate) fn score_photographs(
     [real, made]: [&[f32]; 2],
     (channels, side): (usize, usize),

@@ -19,10 +19,6 @@ pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
 }
 
 /// The content of a file that starts with its SHA-256 in hexadecimal; none where there is no file.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a damaged file.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -39,10 +35,6 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 /// Writes a body behind its SHA-256 in hexadecimal, whole or not at all.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file and the cause.
 pub(crate) fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
     write_file(path, &[hex(body).as_bytes(), body].concat())
 }
@@ -69,10 +61,6 @@ impl CachePath {
     }
 
     /// The weights, where the training is done.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a damaged file.
     pub(crate) fn whole(&self) -> Result<Option<Vec<f32>>, Failure> {
         let Some(bytes) = read(&self.path)? else {
             return Ok(None);
@@ -82,10 +70,6 @@ impl CachePath {
     }
 
     /// Where a training was stopped, which is said with `what` it is a training on.
-    ///
-    /// # Errors
-    ///
-    /// As [`CachePath::whole`].
     pub(crate) fn reached(&self, what: &str) -> Result<Option<TrainingState>, Failure> {
         let part = self.part();
         let from = read(&part)?
@@ -101,10 +85,6 @@ impl CachePath {
     }
 
     /// Shows a step, and keeps the state after it where the training is to stop there.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Interrupted`]; [`Failure::Failed`] where the state cannot be written.
     pub(crate) fn after(
         &self,
         step: TrainingStep,
@@ -128,10 +108,6 @@ impl CachePath {
     }
 
     /// Keeps the weights of a training that is done.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names the file and the cause.
     pub(crate) fn keep(&self, weights: &[f32]) -> Result<(), Failure> {
         write(&self.path, &floats_to_bytes(weights))?;
         // Nobody misses it where it cannot be removed: the whole is read first.

@@ -123,10 +123,6 @@ impl From<EvaluateError> for Failure {
 }
 
 /// Ends a score where somebody asked the program to stop.
-///
-/// # Errors
-///
-/// [`EvaluateError::Interrupted`].
 pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
     if interrupt.asked() {
         return Err(EvaluateError::Interrupted);
@@ -135,10 +131,6 @@ pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
 }
 
 /// Checks that `values` holds whole records of `features` finite values each, and counts them.
-///
-/// # Errors
-///
-/// [`EvaluateError::Shape`] or [`EvaluateError::NotFinite`].
 pub(crate) fn check_records(
     what: &'static str,
     values: &[f32],
@@ -163,10 +155,6 @@ pub(crate) fn check_records(
 }
 
 /// Checks that there are `records` labels, all below `classes`.
-///
-/// # Errors
-///
-/// [`EvaluateError::Shape`] or [`EvaluateError::Label`].
 pub(crate) fn check_labels(
     what: &'static str,
     labels: &[u8],
@@ -192,10 +180,6 @@ pub(crate) fn check_labels(
 }
 
 /// Checks that `count` records are at least `least`.
-///
-/// # Errors
-///
-/// [`EvaluateError::TooFew`] otherwise.
 pub(crate) fn check_count(
     what: &'static str,
     found: usize,

@@ -88,11 +88,6 @@ pub(crate) struct Nearest {
 }
 
 /// The nearest of `references` for each of `queries`, `[n, d]`; the first of equals.
-///
-/// # Errors
-///
-/// [`EvaluateError::Shape`], [`EvaluateError::NotFinite`], no reference at all, or
-/// [`EvaluateError::Interrupted`].
 pub(crate) fn nearest(
     queries: &[f32],
     references: &Images<'_>,
@@ -103,10 +98,6 @@ pub(crate) fn nearest(
 
 /// The `few` nearest of `references` for each of `queries`, `[n, d]`, nearest first: `[n, few]`; all of them where
 /// there are fewer.
-///
-/// # Errors
-///
-/// As [`nearest`].
 pub(crate) fn nearest_few(
     queries: &[f32],
     references: &Images<'_>,

@@ -27,10 +27,6 @@ const FORWARD: usize = 64;
 /// The order of the layers must be the order in which burn visits the weights.
 pub(crate) trait Network: Module {
     /// The layers, first to last.
-    ///
-    /// # Errors
-    ///
-    /// A layer that does not fit the one before it.
     fn stack(&self) -> Result<Stack<'_>, DpError>;
 }
 
@@ -59,9 +55,6 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// # Errors
-    ///
-    /// [`EvaluateError::Setting`] names the setting that is outside its range.
     pub(crate) fn check(&self) -> Result<(), EvaluateError> {
         for (name, value) in [
             ("epochs", self.epochs),
@@ -88,10 +81,6 @@ impl Schedule {
 }
 
 /// Trains `network` on `examples`.
-///
-/// # Errors
-///
-/// A setting outside its range, layers without host kernels, or [`EvaluateError::Interrupted`].
 pub(crate) fn train<N: Network>(
     mut network: N,
     examples: &Examples<'_>,
@@ -139,10 +128,6 @@ pub(crate) fn train<N: Network>(
 }
 
 /// The layers of a network as host kernels.
-///
-/// # Errors
-///
-/// A layer that has none.
 pub(crate) fn host<N: Network>(network: &N) -> Result<HostStack, EvaluateError> {
     let stack = network.stack().and_then(|stack| stack.host());
     Ok(stack.map_err(TrainingError::from)?)

@@ -82,10 +82,6 @@ struct Read {
 
 impl Domains {
     /// Reads both domains.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the file, the line or the row, and the bound.
     pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let read = |name: &str, of| match is_file(name) {
             true => features(settings, name, of),

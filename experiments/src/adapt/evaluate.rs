@@ -13,10 +13,6 @@ use super::network::Path;
 const CHUNK: [usize; 2] = [32, 500];
 
 /// The outputs of layers for rows of `width`, as plain numbers: `[n, outputs]`.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for layers that do not fit each other, or a device that gives no answer.
 pub(crate) fn outputs(
     chain: Chain,
     rows: &[f32],
@@ -67,10 +63,6 @@ impl Judged {
 }
 
 /// What a classifier says of each record.
-///
-/// # Errors
-///
-/// As [`outputs`].
 fn judged(
     network: &Path,
     rows: &[f32],
@@ -96,10 +88,6 @@ pub(crate) struct Confusion {
 
 impl Confusion {
     /// That of test records.
-    ///
-    /// # Errors
-    ///
-    /// As [`outputs`].
     pub(crate) fn of(
         network: &Path,
         test: &Domain,

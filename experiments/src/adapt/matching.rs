@@ -26,10 +26,6 @@ use super::public::{public_gradient, source_batch};
 use super::train::Adapt;
 
 /// The projections of target records before any noise, with their sensitivity.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for rows that do not fit.
 pub(crate) fn projections(
     extractor: &Extractor,
     (rows, width): (&[f32], usize),

@@ -134,10 +134,6 @@ impl Model {
     }
 
     /// With this extractor on both sides, and this classifier.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError`] for an extractor of another size.
     pub(crate) fn with_classifier(mut self, path: &Path) -> Result<Self, TrainingError> {
         let weights = to_host(&path.extractor);
         let mapped = self.mapped.take();

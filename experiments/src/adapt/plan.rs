@@ -8,10 +8,6 @@ use lab::session::{bounded, refused_plan};
 use super::settings::Settings;
 
 /// What draws the target records of each release.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a batch of more records than there are.
 pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSampler, Failure> {
     let batch = settings.batch.unwrap_or(records);
     let bound = format!("between 1 and the {records} private target records");
@@ -20,10 +16,6 @@ pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<FixedSizeSa
 }
 
 /// The checked plan: each release is one step. None without noise or releases.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     sampler: FixedSizeSampler,

@@ -49,10 +49,6 @@ impl Drawn {
     }
 
     /// The same for a step.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for rows that do not fit.
     pub(crate) fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
         let n = self.labels.len();
         let width = self.rows.len() / n.max(1);
@@ -82,10 +78,6 @@ pub(crate) fn source_batch(
 }
 
 /// The gradient of a loss, and of penalties, on public records. **For private ones it is not.**
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for shapes that do not fit.
 pub(crate) fn public_gradient(
     network: &Path,
     loss: Loss,
@@ -126,10 +118,6 @@ pub(crate) fn add<M: Module>(
 }
 
 /// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a damaged file; [`Failure::Interrupted`]; [`Failure::Failed`].
 pub(crate) fn trained_on_source(
     fresh: Path,
     settings: &Settings,

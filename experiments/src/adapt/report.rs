@@ -21,10 +21,6 @@ const CELL: usize = 24;
 type Picture = (&'static str, String, Vec<u8>);
 
 /// Scores and pictures of a run that is done.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where something cannot be drawn.
 pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
     let device = &session.chosen.device;
     let after = run

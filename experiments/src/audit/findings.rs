@@ -31,9 +31,6 @@ pub(super) fn name<T: ValueEnum>(value: &T) -> String {
 }
 
 impl Findings {
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a folder that exists: before an attack, and not after it.
     pub(super) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let folder = arguments.out.clone();
         let folder = folder.unwrap_or_else(|| arguments.default_folder());

@@ -36,10 +36,6 @@ pub(super) struct Row {
 /// Writes the page of an audit into its folder, and says where it is.
 ///
 /// - `curve`: epsilon and delta of the claim.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where it cannot be written.
 pub(super) fn write(
     folder: &RunFolder,
     arguments: &Arguments,

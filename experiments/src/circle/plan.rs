@@ -10,10 +10,6 @@ use private_training::penalty::ToSample;
 use super::settings::{Method, Settings, Side};
 
 /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for a batch that does not fit.
 pub(crate) fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
     let (n, batch) = (settings.records, settings.batch);
     match settings.method {
@@ -30,10 +26,6 @@ pub(crate) fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
 }
 
 /// How much less a point of the circle moves a step than what is declared.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for empty batches.
 pub(crate) fn share(settings: &Settings) -> Result<f64, Failure> {
     let batch = settings.batch;
     match settings.method {
@@ -57,10 +49,6 @@ fn of_target(settings: &Settings, share: f64, z: f64, steps: u64) -> Event {
 }
 
 /// The checked plan; none without privacy.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     sampler: &BatchSampler,
@@ -80,10 +68,6 @@ pub(crate) fn plan(
 }
 
 /// An upper bound on the epsilon of the circle's points after `steps` releases; none before the first.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the accountant refuses.
 pub(crate) fn target_epsilon(
     settings: &Settings,
     plan: Option<&CheckedPlan>,

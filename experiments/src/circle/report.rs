@@ -55,10 +55,6 @@ impl Panel {
     }
 
     /// Writes it, where its step has a panel.
-    ///
-    /// # Errors
-    ///
-    /// As [`RunFolder::write`].
     pub(crate) fn write(&self, folder: &RunFolder, steps: u64) -> Result<(), Failure> {
         match panel_steps(steps).any(|step| step == self.step) {
             true => folder.write_json(&name(self.step), self).map(drop),

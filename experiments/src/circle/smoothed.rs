@@ -37,10 +37,6 @@ pub(crate) struct Smoothed {
 
 impl Smoothed {
     /// Before its release.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for slices or an average that are refused.
     pub(crate) fn new(
         settings: &Settings,
         network: Map,
@@ -62,10 +58,6 @@ impl Smoothed {
     }
 
     /// Releases the projections of one sub-sample of the circle's `points`, or takes what was released before.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub(crate) fn release(
         &mut self,
         settings: &Settings,
@@ -130,10 +122,6 @@ impl Smoothed {
     }
 
     /// A step towards the release, on a batch of the public `source`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] before the release.
     pub(crate) fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
         let target = self.target.as_ref();
         let target = target.ok_or_else(|| Failure::failed("a step before the release"))?;

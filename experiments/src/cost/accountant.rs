@@ -14,10 +14,6 @@ use super::median;
 const DELTA: f64 = 1e-5;
 
 /// Measures and prints, a line a question.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the accountant refuses.
 pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("5000 Gaussian steps, rate 0.01, delta {DELTA}\n");
     println!("| question | sampler | ms |");

@@ -67,10 +67,6 @@ impl Network<2> for Hidden {
 }
 
 /// Measures and prints, a line a width.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a step is refused.
 pub(crate) fn print(device: &Device, repeat: u64) -> Result<(), Failure> {
     println!("Inner clipping, n = {RECORDS}, d = 2, k = {SLICES}\n");
     println!(

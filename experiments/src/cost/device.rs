@@ -24,10 +24,6 @@ const SIZES: [(usize, usize); 3] = [(600, 100), (10_000, 50), (100_000, 50)];
 const DIM: usize = 6;
 
 /// Measures and prints, a line a size up to `most` keys.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the device fails.
 pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let mut random = |n: usize, width: usize, device: &Device| -> Tensor<2> {

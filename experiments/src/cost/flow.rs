@@ -19,10 +19,6 @@ const DIM: usize = 8;
 const SLICES: usize = 70;
 
 /// Measures and prints, a line a target.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the flow refuses.
 pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("One step of {PARTICLES} particles, d = {DIM}, k = {SLICES}, on the host\n");
     println!("| rows of the target | sigma | ms |");

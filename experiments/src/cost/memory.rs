@@ -82,10 +82,6 @@ fn most() -> Result<f64, Failure> {
 }
 
 /// Measures and prints one network: a process for each, since what was held once is never given back.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the system does not say, or a step is refused.
 pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure> {
     let (name, network) = match convolutional {
         true => (

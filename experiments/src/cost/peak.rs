@@ -17,10 +17,6 @@ pub(crate) struct Peak {
 
 impl Peak {
     /// Measures with vectors of at most `most` numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the device fails.
     pub(crate) fn measure(device: &Device, repeat: u64, most: usize) -> Result<Self, Failure> {
         let length = most.min(1 << 26);
         let vector = Tensor::<1>::zeros([length], device);

@@ -24,10 +24,6 @@ const RECORDS: usize = 60_000;
 const DIM: usize = 794;
 
 /// Measures and prints, a line a frame and a batch.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where something is refused.
 pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("One release of noisy projections, d = {DIM}, on the host\n");
     println!("| rows | slices | ms |");

@@ -22,10 +22,6 @@ const LATENT: usize = 6;
 const STEPS: f64 = 5000.0;
 
 /// Measures and prints, a line an engine; vectors beside it have at most `most` numbers.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a step is refused.
 pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Failure> {
     operations::print(LATENT as u64);
     let (_, floor) = operations::layers(LATENT as u64);

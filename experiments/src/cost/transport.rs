@@ -22,10 +22,6 @@ const SIZES: [(usize, usize); 3] = [(600, 100), (10_000, 50), (100_000, 50)];
 const DIM: usize = 6;
 
 /// Measures and prints, a line a size.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the transport refuses.
 pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("Sliced distance of two samples with its gradient, d = {DIM}, on the host\n");
     println!("| points | slices | ms |");

@@ -108,10 +108,6 @@ struct InSlice {
 /// Estimates the squared distance in all directions.
 ///
 /// - `rng`: public; it decides which rows are in which half.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for a side of fewer than 4 rows.
 pub(crate) fn estimate(
     sides: [&Side; 2],
     directions: &Directions,
@@ -187,10 +183,6 @@ pub(crate) fn order(values: &[f64]) -> Vec<(f64, usize)> {
 }
 
 /// `W_2^2` of two sorted samples, exactly.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for an empty one.
 pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
     let cells = quantile_cells(b, a.len()).map_err(Failure::failed)?;
     let within = within_cell_variance(b, &cells).map_err(Failure::failed)?;

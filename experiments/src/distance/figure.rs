@@ -60,10 +60,6 @@ fn compare(
 }
 
 /// Draws the figure, a chart a sigma, and writes its numbers.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a file cannot be written.
 pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     println!("| sigma | rows | shift | SWD | DP-SWD | without bias |\n|---|---|---|---|---|---|");

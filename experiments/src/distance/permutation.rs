@@ -31,10 +31,6 @@ pub(crate) struct Tested {
 }
 
 /// Tests whether the released rows of both sides have one distribution.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for an empty side.
 pub(crate) fn permutation_test(
     sides: [&Side; 2],
     directions: &Directions,

@@ -24,10 +24,6 @@ const SHIFTS: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 const TRIALS: usize = 100;
 
 /// Prints and draws how often the test speaks.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a budget or level out of range; [`Failure::Failed`] where a file cannot be written.
 pub(crate) fn table(
     folder: &Path,
     epsilon: f64,

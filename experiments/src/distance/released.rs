@@ -22,10 +22,6 @@ pub(crate) struct Directions {
 
 impl Directions {
     /// `count` directions in `dim` dimensions.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for 0 of them.
     pub(crate) fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, Failure> {
         if count <= dim {
             let released = Slices::orthonormal(dim, count, rng).map_err(Failure::failed)?;

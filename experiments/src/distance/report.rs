@@ -11,10 +11,6 @@ use super::permutation::permutation_test;
 use super::run::Distance;
 
 /// The estimate, the test where one is asked for, and a picture of what was released.
-///
-/// # Errors
-///
-/// [`Failure::Failed`].
 pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
     let [a, b] = &run.sides[..] else {
         return Err(Failure::failed("a report before the release"));

@@ -33,10 +33,6 @@ pub(crate) struct Card {
 
 impl Card {
     /// The card of samples of a run.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] where the ledger cannot be read.
     pub(crate) fn new(
         record: &RunRecord,
         folder: &RunFolder,
@@ -109,10 +105,6 @@ impl Card {
     }
 
     /// Writes card and page, with the SHA-256 of `files`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     pub(crate) fn write(&mut self, folder: &Path, files: &[&'static str]) -> Result<(), Failure> {
         let mut sums = BTreeMap::new();
         for &file in files {

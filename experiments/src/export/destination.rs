@@ -17,10 +17,6 @@ pub(crate) struct Destination {
 
 impl Destination {
     /// Refuses a folder that exists, but for an earlier export with `force`, and a disk without room for `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`].
     pub(crate) fn check(to: &Path, force: bool, bytes: u64) -> Result<(), Failure> {
         let shown = to.display();
         if to.exists() && !force {
@@ -49,10 +45,6 @@ impl Destination {
     }
 
     /// A folder to write to, beside its last place.
-    ///
-    /// # Errors
-    ///
-    /// As [`Destination::check`], and [`Failure::BadInput`] for a place that cannot be written.
     pub(crate) fn new(to: &Path, force: bool, bytes: u64) -> Result<Self, Failure> {
         Self::check(to, force, bytes)?;
         let mut builder = tempfile::Builder::new();
@@ -77,10 +69,6 @@ impl Destination {
     }
 
     /// Puts it in its place; an earlier export goes when the new one is there.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let failed =
             |e: std::io::Error| Failure::failed(format!("--export {}: {e}", self.to.display()));

@@ -41,10 +41,6 @@ pub(crate) struct Arguments {
 }
 
 /// The export of a finished run from its folder alone.
-///
-/// # Errors
-///
-/// As [`super::export`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let folder = RunFolder::open(&arguments.run)?;

@@ -13,10 +13,6 @@ use super::table::Tables;
 pub(crate) const HISTOGRAMS: &str = "histograms";
 
 /// The groups that batches are drawn from.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a group that is smaller than its batch.
 pub(crate) fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
     let groups = Tables::groups(table, settings.notion);
     let name = |group: usize| match settings.notion {
@@ -55,10 +51,6 @@ pub(crate) fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupS
 }
 
 /// The checked plan; none without privacy. With a post-processing, its histograms are one more release.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     records: usize,

@@ -32,10 +32,6 @@ pub(crate) struct Tables {
 
 impl Tables {
     /// Loads or simulates what the settings ask for.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the file, the line and what is wrong with it.
     pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         if let (Some(csv), Some(schema)) = (&settings.csv, &settings.schema) {
             return Self::read(csv, settings.test_csv.as_deref(), schema);

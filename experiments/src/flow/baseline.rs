@@ -31,10 +31,6 @@ pub(crate) struct Baseline {
 /// or are of another size.
 ///
 /// It reads public records alone, so that its name in the cache may be their checksum.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where it cannot be written; [`Failure::Interrupted`].
 pub(crate) fn baseline(
     run: &Flow,
     test: &LabelledImages,

@@ -32,10 +32,6 @@ pub(crate) struct CosineSpace {
 
 impl CosineSpace {
     /// Of images of `side` pixels a side, in `latent` dimensions.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError::OutOfRange`] where there are not so many frequencies.
     pub(crate) fn new(side: usize, latent: usize) -> Result<Self, TrainingError> {
         let dct = Dct::new(1, side, latent.saturating_sub(1));
         let dct = dct.map_err(|_| TrainingError::OutOfRange {

@@ -50,11 +50,6 @@ struct Judge<'a> {
 }
 
 /// Scores and pictures.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a picture cannot be drawn or the classifier cannot be stored;
-/// [`Failure::Interrupted`].
 pub(crate) fn look(
     run: &Flow,
     session: &Session,

@@ -14,10 +14,6 @@ pub(crate) const RELEASE: &str = "release";
 pub(crate) const MOMENTS: &str = "moments";
 
 /// Refuses what no `most` records can make possible, before they are split.
-///
-/// # Errors
-///
-/// As [`plan`].
 pub(crate) fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
     if !settings.private() {
         return Ok(());
@@ -35,10 +31,6 @@ pub(crate) fn possible(settings: &Settings, most: usize) -> Result<(), Failure> 
 
 /// What draws the private records of a step from groups of `sizes` records, which stand one behind the
 /// other: a batch, or all of them where there is one release.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a batch that does not fit.
 pub(crate) fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Failure> {
     let batches = if settings.mechanism.releases_each_step() {
         batch_sizes(settings.batch.unwrap_or(0), sizes)?
@@ -70,10 +62,6 @@ fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
 }
 
 /// The checked plan; none without noise.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     sampler: BatchSampler,

@@ -28,10 +28,6 @@ pub(crate) struct RefinedCosines {
 
 impl RefinedCosines {
     /// Of images of `side` pixels a side, in `latent` dimensions, before its training.
-    ///
-    /// # Errors
-    ///
-    /// As [`CosineSpace::new`].
     pub(crate) fn new(
         side: usize,
         latent: usize,

@@ -10,10 +10,6 @@ use super::mechanisms::Generated;
 use super::train::Flow;
 
 /// Writes latents and labels, and gives scores and pictures of them.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub(crate) fn report(
     run: &Flow,
     session: &Session,

@@ -20,10 +20,6 @@ use crate::variation::Variation;
 const SPACE: &str = "autoencoder.f32";
 
 /// Keeps what samples are made from, and says what it is beside weights and latents.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file that could not be written.
 pub(crate) fn keep(
     run: &Flow,
     session: &Session,
@@ -108,10 +104,6 @@ impl export::Sampler for Stored {
 }
 
 /// The samples of the run in a folder.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a file that is missing or damaged.
 pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,

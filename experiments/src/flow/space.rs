@@ -91,10 +91,6 @@ impl LatentSpace for Space {
 impl Space {
     /// Latents of all records, `[n, latent]` in rows; no more than some hundred images are in memory
     /// at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names a photograph that cannot be read; [`Failure::Interrupted`].
     pub(crate) fn encode_records(
         &self,
         records: &Records,
@@ -121,10 +117,6 @@ impl Space {
     }
 
     /// That of the settings, for images of `shape`, with weights as [`Space::weights`] gives them.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError::Shape`] for another number of weights; [`TrainingError::OutOfRange`] for dimensions that `shape` has not.
     pub(crate) fn of_weights(
         settings: &Settings,
         shape: ImageShape,
@@ -151,10 +143,6 @@ impl Space {
     }
 
     /// As [`Space::decode_in`], a part at a time.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Interrupted`].
     pub(crate) fn decode_as(
         &self,
         latents: &[f32],
@@ -171,11 +159,6 @@ impl Space {
 }
 
 /// The latent space of the settings; its autoencoder read from `cache`, or trained and written there.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
-/// [`Failure::Interrupted`], with its training so far in `cache`.
 pub(crate) fn autoencoder(
     settings: &Settings,
     split: &DataSplit,

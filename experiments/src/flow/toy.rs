@@ -38,11 +38,6 @@ const SEEN: [u64; 3] = [1, 10, 200];
 const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 
 /// Runs the toy.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a flag that the toy does not use and for an output folder that exists,
-/// [`Failure::Failed`] where it cannot be written.
 pub(crate) fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     check_toy(arguments)?;
     let (running, seed) = (&arguments.running, arguments.common.seed);

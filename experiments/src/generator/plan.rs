@@ -11,10 +11,6 @@ use super::Settings;
 pub(crate) const RELEASE: &str = "release";
 
 /// What draws the private records of a step: a batch of fixed size, or all of them where there is one release.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a batch that does not fit.
 pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<BatchSampler, Failure> {
     let batch = match settings.releases_each_step() {
         true => settings.batch.unwrap_or(0),
@@ -31,10 +27,6 @@ pub(crate) fn sampler(settings: &Settings, records: usize) -> Result<BatchSample
 }
 
 /// The checked plan; none without noise.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     sampler: BatchSampler,

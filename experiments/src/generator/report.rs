@@ -15,10 +15,6 @@ use crate::scores::{Scored, metrics, score, score_photographs, warnings};
 const COLUMNS: usize = 10;
 
 /// Samples, their scores on public test records, and a picture.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);

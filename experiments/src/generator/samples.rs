@@ -54,10 +54,6 @@ impl export::Sampler for Stored {
 }
 
 /// The samples of the run in a folder.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a file that is missing or damaged.
 pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,

@@ -34,10 +34,6 @@ impl Generate {
     }
 
     /// The marginals of each class, released once, or read where the run released them before it was killed.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub(super) fn marginals(&mut self, session: &mut Session) -> Result<Vec<Target>, Failure> {
         let shape = self.records.shape();
         let shape = [shape.channels, shape.side, shape.side];
@@ -76,10 +72,6 @@ impl Generate {
     }
 
     /// Noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted one-hot class each.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub(super) fn projections(
         &mut self,
         step: u64,

@@ -124,10 +124,6 @@ fn photographs(
 }
 
 /// The generator of the settings before its first step.
-///
-/// # Errors
-///
-/// As [`Generator::new`].
 pub(crate) fn untrained(
     settings: &Settings,
     classes: usize,

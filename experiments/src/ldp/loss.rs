@@ -52,10 +52,6 @@ impl Objective {
     /// The loss that the settings name.
     ///
     /// - `points`: generated records in a step.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     pub(crate) fn new(
         settings: &Settings,
         (noise_model, private): (&NoiseModel, &Privatised),
@@ -91,10 +87,6 @@ impl Objective {
     }
 
     /// The loss of generated records `[n, width]` against a batch of privatised ones.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for values that are not finite.
     pub(crate) fn of(
         &self,
         made: Tensor<2>,

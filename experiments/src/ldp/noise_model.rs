@@ -26,10 +26,6 @@ pub(crate) struct NoiseModel {
 
 impl NoiseModel {
     /// That of a header, or without its noise.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a transform that is none.
     pub(crate) fn new(header: Header, noisy: bool, device: &Device) -> Result<Self, Failure> {
         let refuse = |e: data::DataError| Failure::input(e.to_string(), "privatise anew");
         let dct = header.dct().map_err(refuse)?;
@@ -79,10 +75,6 @@ impl NoiseModel {
     }
 
     /// The values of an image, or their coefficients, in the numbers of a privatised record.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for a record of another length.
     pub(crate) fn pixels_of(&self, row: &[f32]) -> Result<Vec<f32>, Failure> {
         let features = &row[..self.header.features()];
         match &self.dct {
@@ -92,10 +84,6 @@ impl NoiseModel {
     }
 
     /// Generated images without the frequencies that no privatised record has: nothing is known of them.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for rows of another length.
     pub(crate) fn without_unseen(&self, rows: Vec<f32>) -> Result<Vec<f32>, Failure> {
         let Some(dct) = &self.dct else {
             return Ok(rows);
@@ -127,10 +115,6 @@ impl NoiseModel {
     }
 
     /// A clean record scaled as the mechanism scales it, into the ball with its class.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for a record of another length.
     pub(crate) fn in_the_ball(
         &self,
         preprocessing: &Preprocessing,
@@ -149,10 +133,6 @@ impl NoiseModel {
     }
 
     /// Slices of privatised records: smooth over an image, with a share of its class.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     pub(crate) fn directions(
         &self,
         count: usize,

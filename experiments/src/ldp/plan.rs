@@ -20,10 +20,6 @@ pub(crate) const RELEASE: &str = "privatised";
 const PURE: f64 = 1e-12;
 
 /// The mechanism that every record passes. Where no noise is asked for it is one of epsilon 1 that nothing passes.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a budget or a radius out of bounds.
 pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
     let kind = (settings.mechanism, settings.calibration);
@@ -32,10 +28,6 @@ pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> 
 }
 
 /// What happens to a record of this form, before and with its noise.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for coefficients that images of this size do not have.
 pub(crate) fn preprocessing(
     settings: &Settings,
     form: &Form,
@@ -59,10 +51,6 @@ pub(crate) fn preprocessing(
 }
 
 /// The checked plan of one record: it is a data set of its own, whatever the others are.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(
     settings: &Settings,
     mechanism: &LocalMechanism,

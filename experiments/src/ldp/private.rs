@@ -30,10 +30,6 @@ pub(crate) struct Privatised {
 
 impl Privatised {
     /// Those of a file, whose promise is that of `header`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a file that is not whole, or has another header.
     pub(crate) fn load(path: &Path, header: &Header) -> Result<Self, Failure> {
         let file = File::load(path).map_err(refused)?;
         let records = file.header.records;
@@ -60,10 +56,6 @@ impl Privatised {
     /// Privatises every record once, into the run's folder, or reads what the run privatised before it was killed.
     ///
     /// The ledger is written before the first noise is drawn.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger cannot be written: nothing has left then; [`Failure::Interrupted`].
     pub(crate) fn of(
         mut records: InMemory,
         (preprocessing, header): (&Preprocessing, &Header),
@@ -101,10 +93,6 @@ impl Privatised {
     }
 
     /// Clean records in the same layout, without noise and outside of any ball.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for records that the preprocessing does not fit.
     pub(crate) fn without_noise(
         mut records: InMemory,
         preprocessing: &Preprocessing,
@@ -139,10 +127,6 @@ impl Privatised {
 }
 
 /// The header of records that were privatised before, whose noise is that of its promise.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a file that is not privatised, or has other noise.
 pub(crate) fn header_of(input: &Path) -> Result<Header, Failure> {
     let name = format!("--input {}", input.display());
     let header = Header::read(input).map_err(refused)?;

@@ -20,10 +20,6 @@ const EXACT: usize = 1000;
 const POINTS: usize = 1500;
 
 /// Samples, their scores on public test records, and pictures.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file that could not be written; [`Failure::Interrupted`].
 pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
     let learned = run.learned.take();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;

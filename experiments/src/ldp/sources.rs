@@ -96,10 +96,6 @@ pub(crate) struct Clean {
 
 impl Clean {
     /// What the settings name; without private records where the input was privatised before.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for data that is not there, or fewer records than asked for.
     pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let reads = settings.input.is_none();
         let Some(points) = settings.points() else {

@@ -20,10 +20,6 @@ pub(super) struct Input {
 }
 
 /// Opens what is asked for.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for what is not there, was privatised already, or is not of the form that was asked for.
 pub(super) fn open(
     path: &Path,
     source: &Source,

@@ -21,10 +21,6 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// The sampler that the settings ask for.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a batch that does not fit the records.
     pub(crate) fn new(settings: &Settings, data: &Dataset) -> Result<Self, Failure> {
         let records = data.train.len();
         let bad = |e: DpError| {
@@ -64,10 +60,6 @@ impl Batches {
     }
 
     /// The batch of the records at `indices`, which stand group after group.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the sampler and the data disagree.
     pub(crate) fn of(
         &self,
         data: &Dataset,

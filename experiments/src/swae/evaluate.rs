@@ -50,10 +50,6 @@ pub(crate) struct Evaluator {
 
 impl Evaluator {
     /// An evaluator over the test side of `data`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] where there is no test record.
     pub(crate) fn new(
         data: Arc<Dataset>,
         settings: &Settings,
@@ -78,10 +74,6 @@ impl Evaluator {
     }
 
     /// Reconstruction and distance to the prior.
-    ///
-    /// # Errors
-    ///
-    /// Passes on what the transport refuses.
     pub(crate) fn scores(&self, model: &Swae, last: bool) -> Result<Scores, Failure> {
         let records = self.test().len().min(if last { FINAL } else { INTERIM });
         let mut total = 0.0;
@@ -134,10 +126,6 @@ impl Evaluator {
 
     /// Reconstructions, samples, the latent scatter and interpolations (Rodriguez-Vitores, Lalanne and Loubes 2025,
     /// figures 2, 3 and 7), as PNG.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where a PNG cannot be encoded.
     pub(crate) fn pictures(
         &self,
         model: &Swae,
@@ -181,10 +169,6 @@ impl Evaluator {
     }
 
     /// The test images as an unconditional model rebuilds them.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where they are no images.
     pub(crate) fn rebuilt_test(&self, model: &Swae) -> Result<LabelledImages, Failure> {
         let test = self.test();
         let mut pixels = Vec::with_capacity(test.pixels().len());

@@ -29,10 +29,6 @@ const STREAM: u64 = 7;
 
 impl Swae {
     /// The particles that a model is sampled by: made once, and read from the run's folder from then on.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`].
     pub(super) fn particles(
         &mut self,
         around: &ClassLatents,

@@ -67,10 +67,6 @@ impl Swae {
 
 /// The distribution that each class of public size is sampled from, from what was released of its latents where the
 /// settings have it so; none in an unconditional run.
-///
-/// # Errors
-///
-/// Those of `released`; [`Failure::Failed`] where it is of another length.
 pub(crate) fn class_latents(
     settings: &Settings,
     sizes: &[usize],

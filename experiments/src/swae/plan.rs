@@ -20,10 +20,6 @@ pub(crate) const MOMENTS: &str = "class-moments";
 pub(crate) const MARGINALS: &str = "class-marginals";
 
 /// The checked plan; none without privacy.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a request that cannot be met.
 pub(crate) fn plan(settings: &Settings, batches: &Batches) -> Result<Option<CheckedPlan>, Failure> {
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);

@@ -37,10 +37,6 @@ pub struct Judging {
 }
 
 /// Scores and pictures.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where a picture cannot be drawn; [`Failure::Interrupted`].
 pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged().map_err(Failure::failed)?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;

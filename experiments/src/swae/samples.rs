@@ -54,10 +54,6 @@ pub(crate) struct Sampler<'a> {
 impl Sampler<'_> {
     /// `count` samples, with labels where the model is conditional: in equal parts from the distributions of the
     /// classes, rounded up, class after class; some of the particles, all where there are fewer; or from the prior.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the prior refuses the dimension.
     pub(crate) fn draw(&self, count: usize, rng: &mut impl Rng) -> Result<Samples, Failure> {
         let dim = self.model.latent;
         let latents = match self.origin {
@@ -81,10 +77,6 @@ impl Sampler<'_> {
     }
 
     /// One hundred samples, or ten of each class, a row each.
-    ///
-    /// # Errors
-    ///
-    /// As [`Sampler::draw`].
     pub(crate) fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
         match self.origin {
             Origin::Prior => self.draw(100, rng),
@@ -136,10 +128,6 @@ fn of_each_class(classes: &ClassLatents, each: usize, rng: &mut impl Rng) -> Lat
 }
 
 /// What samples are made from beside weights and what was released.
-///
-/// # Errors
-///
-/// As [`Settings::kind`].
 pub(crate) fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Failure> {
     let drawn = "Nothing: no public record, and no weights that were trained on any.";
     let mut public_knowledge = start::knowledge(settings)?.unwrap_or_else(|| drawn.to_string());
@@ -205,10 +193,6 @@ impl export::Sampler for Stored {
 }
 
 /// The samples of the run in a folder.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a file that is missing or damaged.
 pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,

@@ -40,10 +40,6 @@ const START: &str = "start.f32";
 /// `--start-from` in full: what `public` stands for, and no run whose weights are not public.
 ///
 /// - `given_steps`: whether steps on drawn records are asked for.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names the run and what is wrong with it.
 pub(crate) fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>, Failure> {
     let drawn = ["public", GLYPHS, SHAPES];
     if given_steps
@@ -78,10 +74,6 @@ fn digits(settings: &Settings) -> Result<bool, Failure> {
 }
 
 /// Whether the weights start from drawn digits beside private ones.
-///
-/// # Errors
-///
-/// As [`Settings::kind`].
 pub(crate) fn draws_digits(settings: &Settings) -> Result<bool, Failure> {
     let from = settings.start_from.as_deref();
     Ok(from.is_some_and(|from| from != SHAPES) && digits(settings)?)
@@ -128,10 +120,6 @@ pub(crate) fn labelled(settings: &Settings) -> Result<bool, Failure> {
 }
 
 /// What the weights knew before a private record was read; none where they were drawn.
-///
-/// # Errors
-///
-/// As [`Settings::kind`].
 pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> {
     let Some(from) = settings.start_from.as_deref() else {
         return Ok(None);
@@ -154,11 +142,6 @@ pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> 
 }
 
 /// The network that the settings start from, as `fresh` where they name nothing.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a damaged file; [`Failure::Failed`] where it cannot be written;
-/// [`Failure::Interrupted`], with its training so far in the cache.
 pub(crate) fn network(
     fresh: Network,
     settings: &Settings,

@@ -18,10 +18,6 @@ pub(super) struct Chart {
 }
 
 /// All charts of a task.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where one cannot be drawn.
 pub(super) fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
     let mut charts = curves(kind, runs)?;
     charts.extend(differences(kind, runs)?);

@@ -112,10 +112,6 @@ fn circle() -> Vec<(f64, f64)> {
 }
 
 /// The charts that the runs below some folders allow.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
 pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let runs = finished(folders, "circle")?.into_iter();
     let runs: Vec<Run> = runs.map(|(folder, run)| Run::of(&folder, &run)).collect();

@@ -40,10 +40,6 @@ impl Run {
 }
 
 /// The charts that the runs below some folders allow.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a run that cannot be read, and where there is none.
 pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let runs = finished(folders, "ldp")?.into_iter();
     let runs: Vec<Run> = runs.map(|(_, run)| Run::of(&run)).collect();

@@ -43,10 +43,6 @@ pub(super) fn charts(charts: &[Chart]) -> String {
 }
 
 /// The part of one task: its charts, then the outputs by group, a row a budget and a column a weight.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names a picture of a run that cannot be read.
 pub(super) fn section(kind: &str, runs: &[&FairRun], charts: &[Chart]) -> Result<String, Failure> {
     let mut text = format!("<h2>{kind}</h2>{}", self::charts(charts));
     let seed = runs.iter().map(|r| r.seed).min().unwrap_or(0);

@@ -73,10 +73,6 @@ impl FairRun {
 }
 
 /// The finished runs of an experiment below some folders, with what `run.json` says of each.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a `run.json` that cannot be read.
 pub(super) fn finished(
     folders: &[PathBuf],
     experiment: &str,
@@ -106,10 +102,6 @@ pub(super) fn finished(
 }
 
 /// The finished runs of `fair` below some folders.
-///
-/// # Errors
-///
-/// As [`finished`].
 pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
     let mut found = Vec::new();
     for (path, run) in finished(folders, "fair")? {

@@ -73,11 +73,6 @@ struct Promise {
 }
 
 /// Runs the private selection of a sweep, or resumes it, and releases the best run.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for cells that promise nothing or read private records for scores, and for a folder of another
-/// selection; [`Failure::Failed`] names runs that failed; [`Failure::Interrupted`]: the same command resumes.
 pub(super) fn run(
     arguments: &Arguments,
     sweep: &Sweep,

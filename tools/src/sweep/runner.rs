@@ -42,11 +42,6 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs all `cells`, at most `workers` at a time; what a run prints goes to `FOLDER/CELL.log`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names the cells that failed, after the others have run;
-    /// [`Failure::Interrupted`] after SIGINT or SIGTERM.
     pub(super) fn run(&self, cells: &[Cell], folder: &Path, workers: usize) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(|e| {
             Failure::input(format!("{}: {e}", folder.display()), "choose another --out")

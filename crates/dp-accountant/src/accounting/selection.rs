@@ -521,9 +521,6 @@ impl Selection {
 type Counted = Vec<(Selection, u64)>;
 
 /// The selections in an event with their numbers, and what else it releases.
-///
-/// # Errors
-/// As [`Selection::new`], and numbers that overflow.
 pub(super) fn apart(event: &Event) -> Result<(Counted, Vec<Event>)> {
     let (mut found, mut rest) = (Vec::new(), Vec::new());
     walk(event, 1, &mut found, &mut rest)?;

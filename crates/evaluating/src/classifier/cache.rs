@@ -43,11 +43,6 @@ pub(super) fn path(folder: &Path, data: &LabelledImages, settings: &Settings) ->
 }
 
 /// Reads `count` weights; `None` where there is no file.
-///
-/// # Errors
-///
-/// [`EvaluateError::File`] for a file that cannot be read, is of another format or length, or does
-/// not match its checksum.
 pub(super) fn read(path: &Path, count: usize) -> Result<Option<Vec<f32>>, EvaluateError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -77,10 +72,6 @@ pub(super) fn read(path: &Path, count: usize) -> Result<Option<Vec<f32>>, Evalua
 }
 
 /// Writes the weights, whole or not at all.
-///
-/// # Errors
-///
-/// [`EvaluateError::File`] where the folder or the file cannot be written.
 pub(super) fn write(path: &Path, weights: &[f32]) -> Result<(), EvaluateError> {
     let payload: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let attempt = || -> std::io::Result<()> {

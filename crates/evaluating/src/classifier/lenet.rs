@@ -41,10 +41,6 @@ pub(crate) struct LeNet {
 }
 
 /// The side of square images that can be halved twice.
-///
-/// # Errors
-///
-/// [`EvaluateError::Shape`] for others.
 pub(crate) fn side_of(images: &LabelledImages) -> Result<usize, EvaluateError> {
     let side = images.width();
     if images.height() != side || !side.is_multiple_of(4) {

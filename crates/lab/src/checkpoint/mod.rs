@@ -180,10 +180,6 @@ impl Checkpoints {
     }
 
     /// The last checkpoint, checked against its checksums; none in a run that has not come so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a damaged checkpoint.
     fn last(&self) -> Result<Option<Checkpoint>, Failure> {
         let Some(&step) = self.steps().last() else {
             return Ok(None);

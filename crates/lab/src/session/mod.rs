@@ -146,10 +146,6 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
 }
 
 /// What a run would release and promise: a line of JSON, for those who account for several runs.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] as for the run itself.
 fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Failure> {
     let settings = E::Settings::resolve(arguments)?;
     settings.check()?;

@@ -37,10 +37,6 @@ pub fn name_of(kind: &str, path: &Path) -> String {
 }
 
 /// Refuses the place of a new run where something lies there: a run that is refused must leave no note.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] as [`RunFolder::create`].
 pub(super) fn untaken(place: &Path) -> Result<(), Failure> {
     if place.exists() {
         RunFolder::create(place)?;
@@ -50,10 +46,6 @@ pub(super) fn untaken(place: &Path) -> Result<(), Failure> {
 
 /// Notes how a run uses its records, and says, aloud and in the answer, which of them another run uses
 /// otherwise. A run that `promises` nothing has no private records to note.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where there is no cache, or it cannot be written, or has a damaged file among its notes.
 pub(super) fn noted(
     cache: impl Fn() -> Result<PathBuf, Failure>,
     uses: &[Used],

@@ -37,10 +37,6 @@ impl From<Trouble> for Failure {
 }
 
 /// Draws a figure of `width` by `height` nominal pixels on white, as SVG.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for a size of nothing or too large, and where drawing fails.
 pub(super) fn render(
     (width, height): (u32, u32),
     draw: impl FnOnce(&Area<'_>) -> Result<(), Failure>,

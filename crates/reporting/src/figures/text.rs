@@ -25,10 +25,6 @@ fn font() -> Option<&'static FontRef<'static>> {
 }
 
 /// Makes the font known.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the font cannot be read.
 pub(super) fn register() -> Result<(), Failure> {
     match font() {
         Some(_) => Ok(()),

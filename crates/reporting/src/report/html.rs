@@ -27,10 +27,6 @@ const TEMPLATES: [(&str, &str); 4] = [
 ];
 
 /// Fills the template called `name` with `content`.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the template and its content do not fit.
 pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Failure> {
     let broken =
         |error: minijinja::Error| Failure::failed(format!("assets/report/{name}: {error:#}"));

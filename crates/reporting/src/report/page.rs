@@ -115,10 +115,6 @@ impl Release {
 }
 
 /// The page of a run.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where it cannot be rendered.
 pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     let mut warnings = warnings(record);
     let mut figures = Vec::new();

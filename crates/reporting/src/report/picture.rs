@@ -24,10 +24,6 @@ pub(super) struct Picture {
 
 impl Picture {
     /// A picture from the bytes of a PNG or SVG file.
-    ///
-    /// # Errors
-    ///
-    /// Says what the bytes are not.
     pub(super) fn of(bytes: &[u8], caption: &str, alt: &str) -> Result<Self, String> {
         let (kind, (width, height)) = if let Some(size) = png_size(bytes) {
             ("png", size)
@@ -47,10 +43,6 @@ impl Picture {
     }
 
     /// A picture of a run's folder.
-    ///
-    /// # Errors
-    ///
-    /// Says why the file cannot be shown.
     pub(super) fn read(folder: &Path, figure: &FigureFile) -> Result<Self, String> {
         let name = Path::new(&figure.file);
         let inside = name

@@ -116,10 +116,6 @@ impl Between {
     ///
     /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
     /// better ([`both_private_bound`]).
-    ///
-    /// # Errors
-    ///
-    /// Bounds that are refused.
     pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
         let lambda = self.slices.lambda_max_upper();
@@ -163,10 +159,6 @@ impl Between {
     }
 
     /// The penalty at `activations`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`.
-    ///
-    /// # Errors
-    ///
-    /// Latents that do not fit.
     pub(super) fn cotangents(
         &self,
         groups: &[Range<usize>],

@@ -45,10 +45,6 @@ pub(crate) struct DataSplit {
 
 impl DataSplit {
     /// Loads what the settings ask for.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for data that is not there, or a split that does not fit it.
     pub(crate) fn load(
         settings: &Settings,
         data_dir: Option<&Path>,

@@ -19,10 +19,6 @@ const TEST_EVERY: usize = 5;
 const MOST_TESTS: usize = 10_000;
 
 /// Half of a folder is private; of the public half, a fifth is the test.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a folder that is not there or has too few photographs.
 pub(crate) fn load(
     [records, public_records]: [Option<usize>; 2],
     data_dir: Option<&Path>,

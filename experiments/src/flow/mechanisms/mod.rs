@@ -81,10 +81,6 @@ impl Moved {
     }
 
     /// Takes the place of what a checkpoint holds.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a checkpoint that does not fit.
     pub(crate) fn restore(
         &mut self,
         checkpoint: &Checkpoint,
@@ -119,10 +115,6 @@ impl Moved {
 
 impl Flow {
     /// What comes before the first step: releases of all records, and where particles start.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] and [`Failure::Interrupted`].
     pub(super) fn start(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.moved = match self.settings.mechanism {
             Mechanism::Marginals => self.marginals(session)?,
@@ -137,10 +129,6 @@ impl Flow {
     }
 
     /// One step.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     pub(super) fn one_step(&mut self, session: &mut Session) -> Result<(), Failure> {
         // Out of the way of the rest of the flow for this step.
         let mut moved = std::mem::replace(&mut self.moved, Moved::Nothing);
@@ -156,10 +144,6 @@ impl Flow {
     }
 
     /// What the steps have made.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     pub(super) fn generated(&mut self) -> Result<Generated, Failure> {
         let moved = std::mem::replace(&mut self.moved, Moved::Nothing);
         let rows = match moved {

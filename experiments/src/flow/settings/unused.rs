@@ -23,10 +23,6 @@ const STORED: &[Mechanism] = &[Marginals, Fixed];
 const STATISTICS: &[Mechanism] = &[Marginals, Gaussian, Mixture];
 
 /// Refuses flags that `mechanism` does not use, and those of public records where there are none.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names the flag, and the mechanisms that use it.
 pub(crate) fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Result<(), Failure> {
     for (flag, given, users) in flags(arguments) {
         if given && !users.contains(&mechanism) {
@@ -55,10 +51,6 @@ pub(crate) fn check(arguments: &Arguments<Flags>, mechanism: Mechanism) -> Resul
 }
 
 /// Refuses what the toy in the plane has no use for: its settings are those of figure 1 of Sebag et al. (2023).
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names the flag.
 pub(crate) fn check_toy(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     let (own, common) = (&arguments.own, &arguments.common);
     let others = [

@@ -22,11 +22,6 @@ pub(super) struct Tensors {
 impl Tensors {
     /// Opens `path`, whose first bytes tell its format. `anchor` is a name that must be there, with
     /// or without a prefix that then belongs to all names.
-    ///
-    /// # Errors
-    ///
-    /// [`EvaluateError::File`] for a file that cannot be read or is of no known format,
-    /// [`EvaluateError::Weights`] where `anchor` is missing.
     pub(super) fn read(path: &Path, anchor: &str) -> Result<Self, EvaluateError> {
         let mut start = Vec::new();
         File::open(path)
@@ -66,11 +61,6 @@ impl Tensors {
     }
 
     /// The numbers of a tensor that must have this shape, row by row.
-    ///
-    /// # Errors
-    ///
-    /// [`EvaluateError::Weights`] names the tensor that is missing, damaged, of another shape or type,
-    /// or not finite.
     pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, EvaluateError> {
         let name = format!("{}{name}", self.prefix);
         let entry = self.named.get(&name).ok_or_else(|| self.missing(&name))?;
