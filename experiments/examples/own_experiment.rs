@@ -1,4 +1,4 @@
-//! A whole experiment on [`lab::session`]: a private logistic regression on records that the program draws.
+//! A whole experiment on [`lab::session`]: a private logistic regression on synthetic records.
 //!
 //! What it has for these lines: `--epsilon`, `--steps`, `--seed` and all other common flags, with bad values refused
 //! by name; batches that are secret and accounted; a ledger that is written before anything leaves; checkpoints, and
@@ -56,7 +56,7 @@ lab::settings! {
     }
     preset {}
     flags {
-        /// Records in a batch, drawn afresh without replacement.
+        /// Records in a batch, sampled afresh without replacement.
         batch: usize,
         /// The bound on each record's gradient.
         clip: f64,
@@ -159,8 +159,8 @@ impl Experiment for Regression {
         let table = |stream| {
             let mut rng = ChaCha20Rng::seed_from_u64(0);
             rng.set_stream(stream);
-            let drawn = biased::simulate(&config, &mut rng);
-            drawn.and_then(|drawn| drawn.classification())
+            let sampled = biased::simulate(&config, &mut rng);
+            sampled.and_then(|sampled| sampled.classification())
         };
         let refuse = |e: data::DataError| Failure::input(e.to_string(), "give more --records");
         let (private, public) = (table(0).map_err(refuse)?, table(1).map_err(refuse)?);
@@ -197,7 +197,7 @@ impl Experiment for Regression {
 
     fn data(&self) -> DataSummary {
         DataSummary {
-            name: "drawn records".into(),
+            name: "synthetic records".into(),
             private: self.private.len(),
             test: self.public.len(),
             // Files of somebody's records are named here, so that no other run takes them for public.
@@ -234,8 +234,8 @@ impl Experiment for Regression {
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (table, device) = (&self.private, &session.chosen.device);
-        let batch = |_: &Model, drawn: &[Vec<usize>]| {
-            let indices = drawn.concat();
+        let batch = |_: &Model, sampled: &[Vec<usize>]| {
+            let indices = sampled.concat();
             let [inputs, labels] = rows(table, &indices, device)
                 .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
             Batch::new(inputs, labels, &[indices.len()]).map_err(Failure::failed)

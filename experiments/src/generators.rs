@@ -35,7 +35,7 @@ pub(crate) enum Architecture {
     Points(usize),
 }
 
-/// The width of a generator's code, and how it is drawn.
+/// The width of a generator's code, and how it is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// Standard Gaussian.

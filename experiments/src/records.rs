@@ -16,10 +16,10 @@ pub(crate) const SHAPES: &str = "shapes";
 /// The name of a latent space that learns from nothing.
 pub(crate) const COSINES: &str = "cosines";
 
-/// What drawn records show, by the name of what is drawn; none for records of somebody.
-pub(crate) fn drawn(name: &str) -> Option<&'static str> {
+/// What synthetic records show, by the name of what is sampled; none for records of somebody.
+pub(crate) fn synthetic(name: &str) -> Option<&'static str> {
     match name {
-        "glyphs" => Some("digits drawn by the program, which show what the ten classes look like"),
+        "glyphs" => Some("synthetic digits, which show what the ten classes look like"),
         SHAPES => Some("lines, outlines and textures of no class"),
         _ => None,
     }
@@ -70,7 +70,7 @@ fn options(
         data_dir: data_dir.map(Path::to_path_buf),
         seed,
         train: records.filter(|_| glyphs),
-        // Glyphs are drawn, not read: as many as the evaluation looks at.
+        // Glyphs are sampled, not read: as many as the evaluation looks at.
         test: glyphs.then_some(2000),
         mirrors: None,
         progress: Some(Arc::new(|progress: &data::Progress| {
@@ -95,7 +95,7 @@ pub(crate) enum Source {
     Labelled(Arc<LabelledImages>),
     /// Photographs, decoded when they are asked for.
     Folder(Arc<ImageFolder>),
-    /// Shapes, drawn when they are asked for.
+    /// Shapes, sampled when they are asked for.
     Shapes(Shapes),
 }
 

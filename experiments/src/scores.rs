@@ -403,7 +403,7 @@ pub(crate) fn warnings(flags: &ScoreFlags) -> Vec<String> {
         warnings.push(
             "Distances to training images read private records: they are outside of the guarantee. A p-value of at most \
              0.01 says that samples repeat training images; an honest generator has one with probability at most 0.01, if \
-             test images are drawn from the law of the training images."
+             test images are sampled from the law of the training images."
                 .to_string(),
         );
     }

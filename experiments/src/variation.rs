@@ -50,13 +50,13 @@ impl Variation {
     /// What suits the records, where nothing is asked for.
     ///
     /// - `digits`: the private ones are digits, and so are the public ones: it is known that they may turn.
-    /// - `drawn`: the program draws the public ones, with fewer textures than there are;
+    /// - `synthetic`: so are the public records, with fewer textures than there are;
     /// - `smooth`: samples are sums of smooth waves, whose edges have halos.
-    pub fn suited(digits: bool, drawn: bool, smooth: bool) -> Self {
+    pub fn suited(digits: bool, synthetic: bool, smooth: bool) -> Self {
         let one_where = |holds| f64::from(u8::from(holds));
         Self {
             pose: one_where(digits),
-            texture: if smooth { 0.6 } else { one_where(drawn) },
+            texture: if smooth { 0.6 } else { one_where(synthetic) },
             tone: one_where(smooth),
         }
     }
@@ -342,8 +342,8 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_for_suits_the_records() {
-        let of = |digits, drawn, smooth| {
-            let suited = Variation::suited(digits, drawn, smooth);
+        let of = |digits, synthetic, smooth| {
+            let suited = Variation::suited(digits, synthetic, smooth);
             (suited.pose, suited.texture, suited.tone)
         };
         assert_eq!(of(false, false, false), (0.0, 0.0, 0.0));

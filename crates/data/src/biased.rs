@@ -1,6 +1,6 @@
 //! A simulated bias: a sensitive attribute that agrees with the label more often than not.
 //!
-//! A record is drawn as in "Learning with differentially private sliced Wasserstein gradients",
+//! A record is sampled as in "Learning with differentially private sliced Wasserstein gradients",
 //! appendix C.2:
 //!
 //! 1. the response Y^C is uniform on the unit square;
@@ -76,7 +76,7 @@ pub fn simulate<R: Rng + ?Sized>(
 ) -> Result<Biased, DataError> {
     check(config)?;
     let (n, d) = (config.records, config.core + config.spurious);
-    let mut drawn = Biased {
+    let mut sampled = Biased {
         widths: [config.core, config.spurious],
         features: Vec::with_capacity(n * d),
         sensitive: Vec::with_capacity(n),
@@ -91,7 +91,7 @@ pub fn simulate<R: Rng + ?Sized>(
         let sensitive = label == agrees;
         let mut feature = |mean: f64, deviation: f64| {
             let normal: f64 = generator.sample(StandardNormal);
-            drawn.features.push((mean + deviation * normal) as f32);
+            sampled.features.push((mean + deviation * normal) as f32);
         };
         for place in 0..config.core {
             feature(response[place % 2], core);
@@ -99,11 +99,11 @@ pub fn simulate<R: Rng + ?Sized>(
         for _ in 0..config.spurious {
             feature(f64::from(u8::from(sensitive)), spurious);
         }
-        drawn.sensitive.push(sensitive.into());
-        drawn.labels.push(label.into());
-        drawn.responses.extend(response.map(|y| y as f32));
+        sampled.sensitive.push(sensitive.into());
+        sampled.labels.push(label.into());
+        sampled.responses.extend(response.map(|y| y as f32));
     }
-    Ok(drawn)
+    Ok(sampled)
 }
 
 impl Biased {

@@ -10,7 +10,7 @@ use crate::{DataError, Glyphs, LabelledImages, PinnedFile, Progress, ProgressFn,
 /// A data set that can be loaded by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DatasetKind {
-    /// Digits drawn by the program; needs no file.
+    /// Synthetic digits; needs no file.
     #[default]
     Glyphs,
     /// Handwritten digits, 60000 + 10000.
@@ -136,7 +136,7 @@ impl Dataset {
     /// [`crate::fetch::fetch`] and [`crate::idx`] refuse.
     pub fn load(kind: DatasetKind, options: &LoadOptions) -> Result<Self, DataError> {
         let (train, test) = match kind {
-            DatasetKind::Glyphs => drawn(options)?,
+            DatasetKind::Glyphs => synthetic(options)?,
             _ => {
                 // All files first: one that is missing is known before any time goes into decoding.
                 let files = options.fetch(kind.name(), false)?;
@@ -167,7 +167,7 @@ impl Dataset {
     }
 }
 
-fn drawn(options: &LoadOptions) -> Result<(LabelledImages, LabelledImages), DataError> {
+fn synthetic(options: &LoadOptions) -> Result<(LabelledImages, LabelledImages), DataError> {
     let train = options.train.unwrap_or(Glyphs::DEFAULT_TRAIN);
     let test = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
     // Both numbers are checked before any time goes into drawing.

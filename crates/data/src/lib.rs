@@ -4,11 +4,11 @@
 //!
 //! | kind | where the images come from |
 //! |---|---|
-//! | [`DatasetKind::Glyphs`] | drawn by the program from a seed ([`Glyphs`]); needs no file |
+//! | [`DatasetKind::Glyphs`] | synthetic, from a seed ([`Glyphs`]); needs no file |
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are drawn by random processes and
+//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are made by random processes and
 //! show no class of anything. [`Gaussians`] are points in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated

@@ -33,7 +33,7 @@ pub enum Progress {
         /// The file.
         path: PathBuf,
     },
-    /// Glyphs have been drawn.
+    /// Glyphs have been sampled.
     Drawing {
         /// Images so far.
         done: usize,

@@ -59,14 +59,14 @@ pub enum DpError {
         /// A group that holds it too, or the same group.
         second: usize,
     },
-    /// What is to be released is a sum over other numbers of records than were drawn. With Poisson sampling
+    /// What is to be released is a sum over other numbers of records than were sampled. With Poisson sampling
     /// these numbers are secret, so the message has neither of them.
     #[error(
         "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
     )]
-    DrawnSizes {
+    SampledSizes {
         /// Records of each group of the draw.
-        drawn: Vec<usize>,
+        sampled: Vec<usize>,
         /// Records of each group that were summed over.
         found: Vec<usize>,
     },
@@ -77,22 +77,22 @@ pub enum DpError {
     )]
     UnplannedDraw,
     /// A draw of another releaser, and so of another plan or training.
-    #[error("the draw is of releaser {drawn} of this process, and this is releaser {here}")]
+    #[error("the draw is of releaser {sampled} of this process, and this is releaser {here}")]
     ForeignDraw {
         /// The releaser that drew.
-        drawn: u64,
+        sampled: u64,
         /// The releaser that was asked to release.
         here: u64,
     },
     /// A draw that is not the last one.
     #[error(
-        "the draw is number {drawn} (for step {step}) of this releaser, and only its last one, \
+        "the draw is number {sampled} (for step {step}) of this releaser, and only its last one, \
          number {last}, can be released"
     )]
     StaleDraw {
         /// Which of the releaser's draws it is, from 1.
-        drawn: u64,
-        /// The step that it was drawn for, from 1.
+        sampled: u64,
+        /// The step that it was sampled for, from 1.
         step: u64,
         /// The number of its last draw.
         last: u64,

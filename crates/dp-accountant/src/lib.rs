@@ -3,7 +3,7 @@
 //! # Where what is
 //!
 //! - [`accounting`]: from events, which say what is released, to epsilon and delta;
-//! - [`sampling`]: how the records of a step are drawn, and the event that this makes of a release;
+//! - [`sampling`]: how the records of a step are sampled, and the event that this makes of a release;
 //! - [`plan`]: sampler, noise, steps and other releases as one value, checked once;
 //! - [`ledger`]: the record of what was released, and what it cost;
 //! - [`audit`]: what an attack proves of a mechanism, to hold against what is claimed of it;

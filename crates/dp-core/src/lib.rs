@@ -2,7 +2,7 @@
 //!
 //! # Where what is
 //!
-//! - [`sampling`]: how the records of a step are drawn;
+//! - [`sampling`]: how the records of a step are sampled;
 //! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
 //!   (book-keeping), and the clipping that they allow;
 //! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
@@ -13,7 +13,7 @@
 //! Accounting, audits, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
 //!
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
-//! once. Its [`mechanism::Releaser`] draws each step's records and releases what was drawn, nothing else.
+//! once. Its [`mechanism::Releaser`] draws each step's records and releases what was sampled, nothing else.
 
 #![deny(unsafe_code)]
 

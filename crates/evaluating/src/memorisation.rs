@@ -4,7 +4,7 @@
 //! the data, and does not go beside a release.
 //!
 //! Each sample has one nearest image in the pool of training and held-out images. Were the samples made without any
-//! knowledge of which image of the pool is which, and are the images of the pool exchangeable (held-out ones drawn from
+//! knowledge of which image of the pool is which, and are the images of the pool exchangeable (held-out ones sampled from
 //! the same law, as by chance), then the training images are a uniformly random part of the pool, whatever the samples
 //! are. So the number of samples whose nearest image is a training image has a known law: that of the same number when
 //! the images of the pool that are nearest to anything get their sides at random, without replacement. Images that are

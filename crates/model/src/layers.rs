@@ -1,4 +1,4 @@
-//! Layers of burn with weights drawn on the host, so that a seed means the same on every device.
+//! Layers of burn with weights sampled on the host, so that a seed means the same on every device.
 
 use burn::module::Param;
 use burn::nn::conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig};
@@ -110,7 +110,7 @@ pub fn double() -> Interpolate2d {
     Interpolate2dConfig::new().with_scale_factor(twice).init()
 }
 
-/// A parameter drawn from `N(0, deviation^2)` on the host.
+/// A parameter sampled from `N(0, deviation^2)` on the host.
 fn gaussian_parameter<const D: usize>(
     shape: [usize; D],
     deviation: f64,

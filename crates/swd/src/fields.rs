@@ -16,7 +16,7 @@ impl Slices {
     /// image, on scales from a pixel to a seventh of the side; every other one lives in a window.
     ///
     /// Images have most of what tells them apart in smooth directions and in parts: a release along these says more
-    /// of them than one along as many directions of [`Slices::iid`]. They are drawn without a look at any record. A
+    /// of them than one along as many directions of [`Slices::iid`]. They are sampled without a look at any record. A
     /// direction is white noise, blurred by a Gaussian whose width is log-uniform, times a Gaussian window at a random
     /// place for every other direction, times random weights of the channels. They are no tight frame.
     ///

@@ -21,7 +21,7 @@ pub struct SlicedWassersteinConfig {
 }
 
 impl SlicedWassersteinConfig {
-    /// The loss; a number of slices that cannot be drawn is refused by [`SlicedWasserstein::forward`],
+    /// The loss; a number of slices that cannot be sampled is refused by [`SlicedWasserstein::forward`],
     /// which knows the dimension.
     pub fn init(&self) -> SlicedWasserstein {
         SlicedWasserstein {
@@ -74,7 +74,7 @@ pub struct SlicedWasserstein {
 }
 
 impl SlicedWasserstein {
-    /// `SW_2^2` along slices drawn from `rng`: new ones in each call.
+    /// `SW_2^2` along slices sampled from `rng`: new ones in each call.
     ///
     /// # Shapes
     /// - `x`: `[n, d]`

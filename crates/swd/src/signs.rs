@@ -1,4 +1,4 @@
-//! Tight frames of signs: drawn in no time, and projected on without a product.
+//! Tight frames of signs: sampled in no time, and projected on without a product.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};

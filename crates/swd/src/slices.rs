@@ -1,4 +1,4 @@
-//! Directions to project on: the columns of `Theta`, drawn independently or as a tight frame.
+//! Directions to project on: the columns of `Theta`, sampled independently or as a tight frame.
 //!
 //! A tight frame has `Theta Theta^T = (k/d) I`, so that its slices cover all directions evenly;
 //! `lambda_max(Theta Theta^T / k)`, which drives the sensitivity of the sliced gradient
@@ -307,7 +307,7 @@ fn random_frame(dim: usize, count: usize, rng: &mut impl Rng) -> Vec<f64> {
     while basis.len() < dim * count {
         let mut vector = random_direction(dim, rng);
         // Twice is enough for orthogonality to working precision; a vector that nearly vanishes
-        // the first time lies in the span of the others and is drawn again.
+        // the first time lies in the span of the others and is sampled again.
         orthogonalise(&mut vector, &basis);
         if norm(&vector) < 1e-8 {
             continue;

@@ -31,7 +31,7 @@ pub(crate) struct Fixed {
 }
 
 impl<const D: usize> Batch<D> {
-    /// A batch of groups of `sizes` records, in the order in which they were drawn.
+    /// A batch of groups of `sizes` records, in the order in which they were sampled.
     ///
     /// # Errors
     ///

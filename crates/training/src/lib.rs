@@ -42,7 +42,7 @@ pub use loss::Loss;
 pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};
 pub use optimizer::{Optimizer, Schedule, cosine};
-pub use penalty::{DrawnPenalty, Penalty, Prior};
+pub use penalty::{Penalty, Prior, SampledPenalty};
 pub use training::{Step, Training, TrainingConfig};
 
 /// What a private training in a burn program begins with, that of `dp_core` included.

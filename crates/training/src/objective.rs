@@ -11,7 +11,7 @@ use rand::Rng;
 use crate::engine::{Engine, Pass};
 use crate::error::same;
 use crate::penalty::ExactCells;
-use crate::{Batch, Clipped, DrawnPenalty, Loss, Network, Penalty, StepLosses, TrainingError};
+use crate::{Batch, Clipped, Loss, Network, Penalty, SampledPenalty, StepLosses, TrainingError};
 
 /// Losses and penalties: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
 #[derive(Debug, Clone, Default)]
@@ -122,14 +122,14 @@ impl Objective {
         })
     }
 
-    /// The public side of one step with penalties that the caller has drawn.
+    /// The public side of one step with penalties that the caller has sampled.
     ///
     /// # Errors
     ///
     /// As [`Objective::draw`]; penalties for groups of other sizes.
     pub fn with_penalties(
         &self,
-        penalties: Vec<DrawnPenalty>,
+        penalties: Vec<SampledPenalty>,
         sizes: GroupSizes,
     ) -> Result<StepObjective, TrainingError> {
         self.check_for(&sizes)?;
@@ -222,13 +222,13 @@ fn most_of_poisson(mean: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct StepObjective {
     pub(crate) losses: Vec<Loss>,
-    pub(crate) penalties: Vec<DrawnPenalty>,
+    pub(crate) penalties: Vec<SampledPenalty>,
     sizes: GroupSizes,
 }
 
 impl StepObjective {
-    /// The penalties as drawn.
-    pub fn penalties(&self) -> &[DrawnPenalty] {
+    /// The penalties as sampled.
+    pub fn penalties(&self) -> &[SampledPenalty] {
         &self.penalties
     }
 
@@ -263,7 +263,7 @@ impl StepObjective {
         });
         let penalties = self.penalties.iter().map(|p| p.weight * p.parts_upper());
         let parts = losses.sum::<f64>() + penalties.sum::<f64>();
-        let shares = self.penalties.iter().map(DrawnPenalty::declared_share);
+        let shares = self.penalties.iter().map(SampledPenalty::declared_share);
         let least = shares.fold(1.0, f64::min);
         1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
     }

@@ -10,7 +10,7 @@ use lab::diagnostic::Failure;
 use lab::session::next_step;
 use private_training::Loss;
 
-use super::public::{Drawn, add, public_gradient, source_batch};
+use super::public::{Sampled, add, public_gradient, source_batch};
 use super::train::Adapt;
 
 /// What the discriminator says of a domain.
@@ -36,30 +36,30 @@ impl Adapt {
             return Err(Failure::failed("no discriminator"));
         };
         let target = &self.domains.target;
-        let private = |drawn: &[Vec<usize>]| {
-            let indices = drawn.concat();
+        let private = |sampled: &[Vec<usize>]| {
+            let indices = sampled.concat();
             let labels = vec![TARGET; indices.len()];
             let rows = target.gather(&indices);
-            Drawn { rows, labels }.batch(device)
+            Sampled { rows, labels }.batch(device)
         };
         let step = next_step(&mut self.training)?;
         let batch = private(step.groups())?;
         let released = step.gradient(&adversary, &batch, ledger);
         let (mut released, _) = released.map_err(Failure::failed)?;
         let public = self.training.gradients().public_rng();
-        let drawn = source_batch(
+        let sampled = source_batch(
             &self.settings,
             &self.domains.source,
             self.domains.side,
             public,
         );
-        let domain = Drawn {
-            rows: drawn.rows.clone(),
-            labels: vec![SOURCE; drawn.labels.len()],
+        let domain = Sampled {
+            rows: sampled.rows.clone(),
+            labels: vec![SOURCE; sampled.labels.len()],
         };
         let domain = domain.batch(device)?;
         let mut seen = public_gradient(&adversary, loss(), Vec::new(), &domain, device)?;
-        let classes = drawn.batch(device)?;
+        let classes = sampled.batch(device)?;
         let classifier = model.classifier();
         let cross_entropy = Loss::cross_entropy();
         let mut own = public_gradient(&classifier, cross_entropy, Vec::new(), &classes, device)?;

@@ -121,7 +121,7 @@ impl Adapt {
             let public = self.training.gradients().public_rng();
             let pull =
                 Released::new(release.clone(), region, n, public).map_err(Failure::failed)?;
-            let drawn = source_batch(
+            let sampled = source_batch(
                 &self.settings,
                 &self.domains.source,
                 self.domains.side,
@@ -134,7 +134,7 @@ impl Adapt {
                 &self.training.network.of_source(),
                 Loss::cross_entropy(),
                 vec![penalty],
-                &drawn.batch(device)?,
+                &sampled.batch(device)?,
                 device,
             )?;
             self.training.apply(rate, gradient);

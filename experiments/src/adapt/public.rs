@@ -11,7 +11,7 @@ use lab::progress::Progress;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
-use private_training::{Batch, DrawnPenalty, Engine, GroupSizes, Loss, Objective, cosine};
+use private_training::{Batch, Engine, GroupSizes, Loss, Objective, SampledPenalty, cosine};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
@@ -25,14 +25,14 @@ use super::network::Path;
 use super::settings::Settings;
 
 /// A batch of records with class numbers, as numbers.
-pub(crate) struct Drawn {
+pub(crate) struct Sampled {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
     /// One for each.
     pub labels: Vec<usize>,
 }
 
-impl Drawn {
+impl Sampled {
     /// Images varied, each in its own way.
     fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
         let Some(side) = side.filter(|_| strength > 0.0) else {
@@ -61,27 +61,27 @@ impl Drawn {
     }
 }
 
-/// Source records of a step, drawn independently, with their labels.
+/// Source records of a step, sampled independently, with their labels.
 pub(crate) fn source_batch(
     settings: &Settings,
     source: &Domain,
     side: Option<usize>,
     rng: &mut impl Rng,
-) -> Drawn {
+) -> Sampled {
     let draws = (0..settings.source_batch).map(|_| rng.random_range(0..source.len()));
     let indices: Vec<usize> = draws.collect();
-    let drawn = Drawn {
+    let sampled = Sampled {
         rows: source.gather(&indices),
         labels: indices.iter().map(|&i| source.labels[i]).collect(),
     };
-    drawn.varied(side, settings.augment, rng)
+    sampled.varied(side, settings.augment, rng)
 }
 
 /// The gradient of a loss, and of penalties, on public records. **For private ones it is not.**
 pub(crate) fn public_gradient(
     network: &Path,
     loss: Loss,
-    penalties: Vec<DrawnPenalty>,
+    penalties: Vec<SampledPenalty>,
     batch: &Batch<2>,
     device: &Device,
 ) -> Result<GradientsParams, Failure> {

@@ -16,7 +16,7 @@ use swd::{Region, Slices};
 
 use super::matching::projections;
 use super::network::{Model, Sizes};
-use super::public::Drawn;
+use super::public::Sampled;
 use super::settings::{Flags, Settings};
 use super::train::Adapt;
 
@@ -171,11 +171,11 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
             rows
         });
         let mut clipped = |rows: &[f32]| {
-            let drawn = Drawn {
+            let sampled = Sampled {
                 rows: rows.to_vec(),
                 labels: vec![0; 4],
             };
-            let batch = drawn.batch(&device).unwrap();
+            let batch = sampled.batch(&device).unwrap();
             let sizes = GroupSizes::Fixed(vec![4]);
             let (clipped, _) = run
                 .training

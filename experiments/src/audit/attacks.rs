@@ -41,7 +41,7 @@ pub(super) fn many_runs(
         .held_out_gaussian(delta, confidence)
         .map_err(Failure::failed)?;
     if target.mu().is_none() {
-        // Batches are drawn: scores are a mixture, and the curve is the plan's.
+        // Batches are sampled: scores are a mixture, and the curve is the plan's.
         let refuted = |z: f64| -> Result<bool, Failure> {
             let claim = claim(target, z).map_err(Failure::failed)?;
             counts.refute(&claim, confidence).map_err(Failure::failed)

@@ -19,7 +19,7 @@ use super::final_model::FinalModel;
 pub enum Mechanism {
     /// Of all records.
     Gaussian,
-    /// Of batches of fixed size, drawn without replacement: DP-SGD where a neighbour replaces a record.
+    /// Of batches of fixed size, sampled without replacement: DP-SGD where a neighbour replaces a record.
     FixedSize,
     /// Of Poisson samples: DP-SGD where a neighbour lacks a record.
     Poisson,
@@ -191,7 +191,7 @@ impl Target {
     }
 
     /// Scores of one run: for each coordinate the logarithm of the likelihood ratio of its releases between both
-    /// coins of its record, which an attacker who sees all releases can compute. It allows for batches that are drawn
+    /// coins of its record, which an attacker who sees all releases can compute. It allows for batches that are sampled
     /// anew and for one batch in all steps alike.
     ///
     /// - `coins`: of the records `0..coins.len()`, each of which has a coordinate of its own. No other record adds
@@ -297,7 +297,7 @@ impl Target {
 /// How likely the releases of a coordinate are if its record adds a certain number, over what they are if it adds none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Likelihood {
-    /// Logarithm, every batch being drawn anew.
+    /// Logarithm, every batch being sampled anew.
     fresh: f64,
     /// Logarithm, for a record that is in every batch.
     always: f64,
@@ -305,12 +305,12 @@ struct Likelihood {
 
 impl Likelihood {
     fn add(&mut self, seen: f64, added: f64, deviation: f64, rate: f64) {
-        let drawn = added * (seen - 0.5 * added) / (deviation * deviation);
-        self.always += drawn;
-        self.fresh += log_mixture(drawn, rate);
+        let sampled = added * (seen - 0.5 * added) / (deviation * deviation);
+        self.always += sampled;
+        self.fresh += log_mixture(sampled, rate);
     }
 
-    /// Batches drawn anew, or one batch for all steps: each as likely.
+    /// Batches sampled anew, or one batch for all steps: each as likely.
     fn log(&self, rate: f64) -> f64 {
         let fixed = log_mixture(self.always, rate);
         log_mixture(fixed - self.fresh, 0.5) + self.fresh
@@ -319,7 +319,7 @@ impl Likelihood {
 
 /// `ln(1 - rate + rate exp(log))`.
 fn log_mixture(log: f64, rate: f64) -> f64 {
-    let (drawn, not) = (log + rate.ln(), (-rate).ln_1p());
-    let larger = drawn.max(not);
-    larger + ((drawn - larger).exp() + (not - larger).exp()).ln()
+    let (sampled, not) = (log + rate.ln(), (-rate).ln_1p());
+    let larger = sampled.max(not);
+    larger + ((sampled - larger).exp() + (not - larger).exp()).ln()
 }

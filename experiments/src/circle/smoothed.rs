@@ -90,25 +90,25 @@ impl Smoothed {
     ) -> Result<Released, Failure> {
         let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
         let slices = &self.slices;
-        let projected = |drawn: &[usize]| {
-            let rows: Vec<f32> = drawn
+        let projected = |sampled: &[usize]| {
+            let rows: Vec<f32> = sampled
                 .iter()
                 .flat_map(|&i| [points[2 * i], points[2 * i + 1]])
                 .collect();
             project(&rows, slices, region).map_err(Failure::failed)
         };
         let Some(releaser) = &mut self.releaser else {
-            let drawn = next_step(&mut self.training)?.records();
+            let sampled = next_step(&mut self.training)?.records();
             return Ok(Released {
-                groups: vec![projected(&drawn)?.before_noise().to_vec()],
+                groups: vec![projected(&sampled)?.before_noise().to_vec()],
                 deviation: 0.0,
             });
         };
         let draw = releaser.draw().map_err(Failure::failed)?;
         // Sampling amplifies for a set of records: a row's place in the order of its records would say more.
-        let mut drawn = draw.groups().concat();
-        drawn.shuffle(releaser.noise().rng());
-        let values = projected(&drawn)?;
+        let mut sampled = draw.groups().concat();
+        sampled.shuffle(releaser.noise().rng());
+        let values = projected(&sampled)?;
         let sensitivity =
             Sensitivity::l2(values.l2_sensitivity_upper()).map_err(Failure::failed)?;
         let deviation = releaser.deviation(sensitivity);

@@ -174,8 +174,8 @@ impl Experiment for Circle {
 
     fn data(&self) -> DataSummary {
         let (name, sides) = match self.settings.method {
-            Method::Gradients => ("drawn Gaussian points, and points of the circle", 2),
-            Method::Smoothed => ("drawn points of the circle", 1),
+            Method::Gradients => ("synthetic Gaussian points, and points of the circle", 2),
+            Method::Smoothed => ("synthetic points of the circle", 1),
         };
         DataSummary {
             name: name.into(),
@@ -260,8 +260,8 @@ impl Experiment for Circle {
                 smoothed.step(rate, self.settings.batch, source)
             }
             How::Gradients(training) => {
-                let batch = |_: &Map, drawn: &[Vec<usize>]| {
-                    let [fed, circle] = drawn else {
+                let batch = |_: &Map, sampled: &[Vec<usize>]| {
+                    let [fed, circle] = sampled else {
                         return Err(Failure::failed("a draw that is not of two sides"));
                     };
                     let inputs = rows(source, fed.iter().copied());

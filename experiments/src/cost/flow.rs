@@ -35,7 +35,7 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
             let slices = Slices::tight(DIM, SLICES, &mut rng).map_err(Failure::failed)?;
             let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
             let projected = project(&start.rows(), &slices, sphere).map_err(Failure::failed)?;
-            // Random rows, nobody's: there is nothing to keep private.
+            // Random rows: there is nothing to keep private.
             let values = projected.before_noise().to_vec();
             let target = NoisyProjections::from_released(values, slices, sigma);
             let target = target.map_err(Failure::failed)?;

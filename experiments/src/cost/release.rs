@@ -1,6 +1,6 @@
 //! What one release of noisy projections costs: rows of 28x28 pixels with a one-hot class, a thousand slices.
 //!
-//! Whole: the draw of the slices where they are drawn anew, rows into the ball, projections, noise from the secret
+//! Whole: the draw of the slices where they are sampled anew, rows into the ball, projections, noise from the secret
 //! generator, and the line of the ledger on disk. `benches/python/release.py` is the published form in PyTorch, which
 //! draws slices, normalises them, and adds noise to a product, without a ledger or secret noise.
 //!
@@ -34,14 +34,14 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
         let rows = UniformBall::new(DIM).map_err(Failure::failed)?;
         let rows = rows.sample(batch, &mut rng);
         let ms = one(repeat, &rows, || Ok(tight.clone()))?;
-        println!("| {batch} | 1000, a tight frame that was drawn before | {ms:.2} |");
+        println!("| {batch} | 1000, a tight frame that was sampled before | {ms:.2} |");
         let ms = one(repeat, &rows, || {
             Slices::signs(DIM, 1024, &mut rng).map_err(Failure::failed)
         })?;
-        println!("| {batch} | 1024 signs, drawn anew | {ms:.2} |");
+        println!("| {batch} | 1024 signs, sampled anew | {ms:.2} |");
         let signs = Slices::signs(DIM, 1024, &mut rng).map_err(Failure::failed)?;
         let ms = one(repeat, &rows, || Ok(signs.clone()))?;
-        println!("| {batch} | 1024 signs that were drawn before | {ms:.2} |");
+        println!("| {batch} | 1024 signs that were sampled before | {ms:.2} |");
     }
     Ok(())
 }

@@ -213,7 +213,13 @@ mod tests {
     use super::*;
 
     /// Normal rows around `(shift, shift, shift)`, released with noise of known deviation.
-    fn drawn(rows: usize, shift: f64, sigma: f64, of: &Directions, rng: &mut ChaCha20Rng) -> Side {
+    fn sampled(
+        rows: usize,
+        shift: f64,
+        sigma: f64,
+        of: &Directions,
+        rng: &mut ChaCha20Rng,
+    ) -> Side {
         let k = of.released.count();
         let mut values = vec![0.0; k * rows];
         for row in 0..rows {
@@ -240,8 +246,8 @@ mod tests {
             let (sigma, trials) = (2.0, 60);
             let estimates: Vec<Estimate> = (0..trials)
                 .map(|_| {
-                    let a = drawn(sizes[0], 0.0, sigma, &directions, &mut rng);
-                    let b = drawn(sizes[1], shift, sigma, &directions, &mut rng);
+                    let a = sampled(sizes[0], 0.0, sigma, &directions, &mut rng);
+                    let b = sampled(sizes[1], shift, sigma, &directions, &mut rng);
                     estimate([&a, &b], &directions, &mut rng).unwrap()
                 })
                 .collect();

@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(rows: usize, shift: f64, rng: &mut ChaCha20Rng) -> Side {
+    fn sampled(rows: usize, shift: f64, rng: &mut ChaCha20Rng) -> Side {
         let values: Vec<f64> = (0..2 * rows)
             .map(|_| {
                 let x: f64 = StandardNormal.sample(rng);
@@ -112,7 +112,7 @@ mod tests {
         let alarms = |shift: f64, rng: &mut ChaCha20Rng| {
             (0..400)
                 .filter(|_| {
-                    let (a, b) = (drawn(25, 0.0, rng), drawn(40, shift, rng));
+                    let (a, b) = (sampled(25, 0.0, rng), sampled(40, shift, rng));
                     let tested = permutation_test([&a, &b], &directions, 39, rng).unwrap();
                     tested.p_value <= 0.1
                 })

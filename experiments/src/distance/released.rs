@@ -85,7 +85,7 @@ impl Side {
         Self { values, rows }
     }
 
-    /// A public side, or one that is drawn: projections with noise that is no secret.
+    /// A public side, or one that is sampled: projections with noise that is no secret.
     pub(crate) fn public(
         projected: &[f64],
         slices: usize,

@@ -12,7 +12,7 @@ use super::table::Tables;
 /// The release of a post-processing, by its name in the plan.
 pub(crate) const HISTOGRAMS: &str = "histograms";
 
-/// The groups that batches are drawn from.
+/// The groups that batches are sampled from.
 pub(crate) fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
     let groups = Tables::groups(table, settings.notion);
     let name = |group: usize| match settings.notion {

@@ -63,11 +63,11 @@ impl Tables {
         let simulate = |stream| {
             let mut rng = ChaCha20Rng::seed_from_u64(SIMULATION);
             rng.set_stream(stream);
-            let drawn = biased::simulate(&config, &mut rng).map_err(refused)?;
+            let sampled = biased::simulate(&config, &mut rng).map_err(refused)?;
             match settings.task {
-                Task::Regression2d => drawn.plane_regression(),
-                Task::Regression1d => drawn.line_regression(),
-                _ => drawn.classification(),
+                Task::Regression2d => sampled.plane_regression(),
+                Task::Regression1d => sampled.line_regression(),
+                _ => sampled.classification(),
             }
             .map_err(refused)
         };

@@ -134,7 +134,7 @@ impl Experiment for Fair {
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (table, task) = (&self.tables.train, self.settings.task);
         let device = &session.chosen.device;
-        let gather = |_: &Network, drawn: &[Vec<usize>]| batch(table, task, drawn, device);
+        let gather = |_: &Network, sampled: &[Vec<usize>]| batch(table, task, sampled, device);
         take_step(&mut self.training, &mut session.ledger, gather).map(drop)
     }
 

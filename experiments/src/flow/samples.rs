@@ -13,7 +13,7 @@ use super::space::Space;
 use super::train::Flow;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
-use crate::records::drawn;
+use crate::records::synthetic;
 use crate::variation::Variation;
 
 /// The weights of the public autoencoder, whose decoder makes images of latents; none of cosines.
@@ -44,7 +44,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     let (public, name) = (&run.split.public, &run.split.public_name);
     let what = match run.settings.public.as_str() {
         "half" => "images of the kind of the private ones",
-        other => drawn(other).unwrap_or("images of another data set"),
+        other => synthetic(other).unwrap_or("images of another data set"),
     };
     let settings = &run.settings;
     const COSINES: &str = "latents are the lowest cosine frequencies of an image";

@@ -30,7 +30,7 @@ const SIZE: StepSize = StepSize {
     step: 1.0,
     diffusion: 0.001,
 };
-/// Points further out than this are drawn in; the mixture has none.
+/// Points further out than this are pulled in; the mixture has none.
 const RADIUS: f64 = 8.0;
 const SIGMAS: [f64; 3] = [0.0, 0.5, 1.0];
 const SEEN: [u64; 3] = [1, 10, 200];
@@ -173,10 +173,9 @@ fn finish(
         title: Some("A flow towards five Gaussians".into()),
         version: env!("CARGO_PKG_VERSION").into(),
         device: "host".into(),
-        privacy:
-            "Nothing private is read: the points are drawn by the program. The noise is that of \
+        privacy: "Nothing private is read: the points are synthetic. The noise is that of \
                   the published figure, not one that is calibrated for a budget."
-                .into(),
+            .into(),
         command: Some(this_command()),
         figures: vec![FigureFile::new(
             "toy.svg",

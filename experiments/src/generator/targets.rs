@@ -17,7 +17,7 @@ use crate::release::{Values, release_and_store, release_step, stored};
 /// Where the images of a group go: a distribution on every slice.
 pub(crate) type Target = Box<dyn FlowTarget>;
 
-/// The streams of the seed that slices are drawn from: one for the release of all records, and one for each step.
+/// The streams of the seed that slices are sampled from: one for the release of all records, and one for each step.
 const SLICES: u64 = 16;
 /// Records whose images are in memory at once.
 const PART: usize = 10_000;
@@ -82,14 +82,20 @@ impl Generate {
         let slices = slices.map_err(Failure::failed)?;
         let draw = self.releaser.as_mut().map(Releaser::draw);
         let draw = draw.transpose().map_err(Failure::failed)?;
-        let drawn = match &draw {
+        let sampled = match &draw {
             Some(draw) => draw.groups().concat(),
             None => self.sampler.sample(&mut self.non_private).concat(),
         };
-        let rows = self.rows(&self.records.gather(&drawn)?, &self.groups(&drawn));
+        let rows = self.rows(&self.records.gather(&sampled)?, &self.groups(&sampled));
         let projected = project(&rows, &slices, self.region()?).map_err(Failure::failed)?;
         let values = Values::of(&[projected]);
-        let released = release_step(self.releaser.as_mut(), draw, &[drawn.len()], values, ledger)?;
+        let released = release_step(
+            self.releaser.as_mut(),
+            draw,
+            &[sampled.len()],
+            values,
+            ledger,
+        )?;
         let (values, deviation) = (released.groups.concat(), released.deviation);
         let target = NoisyProjections::from_released(values, slices, deviation);
         Ok(Box::new(target.map_err(Failure::failed)?))

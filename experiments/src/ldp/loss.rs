@@ -139,11 +139,11 @@ impl Objective {
                     (LocalNoise::Gaussian, scale) => {
                         deconvolved_distance_and_gradient(&values, slices, *scale, cells)
                     }
-                    // The projection of Laplace noise has another distribution in each slice: noise is drawn.
+                    // The projection of Laplace noise has another distribution in each slice: noise is sampled.
                     (LocalNoise::Laplace, scale) => {
                         let noisy = values.iter().map(|x| {
-                            let drawn = standard(LocalNoise::Laplace, rng) * scale;
-                            x + drawn as f32
+                            let sampled = standard(LocalNoise::Laplace, rng) * scale;
+                            x + sampled as f32
                         });
                         let noisy: Vec<f32> = noisy.collect();
                         sliced_cotangents_and_distance(&noisy, slices, cells)

@@ -55,7 +55,7 @@ impl Privatised {
 
     /// Privatises every record once, into the run's folder, or reads what the run privatised before it was killed.
     ///
-    /// The ledger is written before the first noise is drawn.
+    /// The ledger is written before the first noise is sampled.
     pub(crate) fn of(
         mut records: InMemory,
         (preprocessing, header): (&Preprocessing, &Header),

@@ -173,7 +173,7 @@ fn pictures(
             group: 0,
             zoom: 2,
         };
-        grid.draw().map(|drawn| drawn.bytes)
+        grid.draw().map(|picture| picture.bytes)
     };
     let each = if run.noise_model.classes() > 0 {
         COLUMNS

@@ -1,4 +1,4 @@
-//! Clean records: images of a data set, or points that are drawn.
+//! Clean records: images of a data set, or points that are sampled.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ impl Points {
                 })
                 .collect(),
             Self::Gaussians => {
-                let drawn = Gaussians::five().sample(count, rng);
-                drawn.map_err(Failure::failed)?.values
+                let sampled = Gaussians::five().sample(count, rng);
+                sampled.map_err(Failure::failed)?.values
             }
         })
     }
@@ -127,7 +127,7 @@ impl Clean {
         };
         let private = reads.then(|| draw(settings.records.unwrap_or(JUDGED), 0));
         Ok(Self {
-            name: format!("drawn points, `{}`", settings.dataset),
+            name: format!("synthetic points, `{}`", settings.dataset),
             private: private.transpose()?,
             test: draw(JUDGED, 1)?,
             used: Vec::new(),

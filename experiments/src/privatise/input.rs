@@ -6,7 +6,7 @@ use std::sync::Arc;
 use data::idx::IdxStream;
 use data::npy::NpyStream;
 use data::privatised::Header;
-use data::stream::{DrawnGlyphs, First, Form, InMemory, Labelled, Photographs, RecordStream};
+use data::stream::{First, Form, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs};
 use data::table::CsvStream;
 use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
 use lab::diagnostic::Failure;
@@ -119,7 +119,7 @@ fn stream(
 fn named(kind: DatasetKind, source: &Source) -> Result<Box<dyn RecordStream>, DataError> {
     if kind == DatasetKind::Glyphs {
         let count = source.records.unwrap_or(Glyphs::DEFAULT_TRAIN as u64);
-        return Ok(Box::new(DrawnGlyphs::train(source.seed, count)));
+        return Ok(Box::new(SyntheticGlyphs::train(source.seed, count)));
     }
     let options = LoadOptions {
         data_dir: source.data_dir.as_deref().map(Path::to_path_buf),

@@ -55,7 +55,7 @@ impl Preprocessing {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for images of another shape than the transform's, for labels where there are none, for more
-    /// values than the noise can be drawn for, and for a weight or a noise that 32 bits cannot hold.
+    /// values than the noise can be sampled for, and for a weight or a noise that 32 bits cannot hold.
     pub fn check(&self, form: &Form) -> Result<f64, Failure> {
         if let Some(dct) = &self.dct {
             let [channels, side] = [dct.channels(), dct.side()];

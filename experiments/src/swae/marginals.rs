@@ -72,12 +72,12 @@ impl Swae {
             false => None,
         };
         for (&class, &count) in classes.iter().zip(&counts) {
-            let drawn = model.as_ref();
-            let drawn = drawn.map(|model| drawn_latents(model, class, count, session));
-            let rows = match drawn.transpose()? {
-                Some(mut drawn) => {
-                    around.carry(class, &mut drawn);
-                    drawn
+            let sampled = model.as_ref();
+            let sampled = sampled.map(|model| synthetic_latents(model, class, count, session));
+            let rows = match sampled.transpose()? {
+                Some(mut sampled) => {
+                    around.carry(class, &mut sampled);
+                    sampled
                 }
                 None => around.sample(class, count, &mut rng),
             };
@@ -135,8 +135,8 @@ impl Swae {
     }
 }
 
-/// Latents of `count` fresh drawn records of a class.
-fn drawn_latents(
+/// Latents of `count` fresh synthetic records of a class.
+fn synthetic_latents(
     model: &Network,
     class: usize,
     count: usize,
@@ -145,7 +145,7 @@ fn drawn_latents(
     let device = &session.chosen.device;
     let mut latents = Vec::with_capacity(count * model.latent);
     for first in (0..count).step_by(500) {
-        session.interrupt.check("drawn records were encoded")?;
+        session.interrupt.check("synthetic records were encoded")?;
         let images = start::glyphs(class, first..count.min(first + 500));
         latents.extend(encode(model, images, device));
     }

@@ -29,7 +29,7 @@ pub(crate) struct Samples {
     pub latents: Vec<f32>,
 }
 
-/// What latents are drawn from.
+/// What latents are sampled from.
 pub enum Origin {
     /// The prior.
     Prior,
@@ -39,7 +39,7 @@ pub enum Origin {
     Particles(Latents),
 }
 
-/// What samples are drawn from: a decoder, and where its latents come from.
+/// What samples are sampled from: a decoder, and where its latents come from.
 pub(crate) struct Sampler<'a> {
     /// The decoder.
     pub model: &'a Swae,
@@ -129,8 +129,8 @@ fn of_each_class(classes: &ClassLatents, each: usize, rng: &mut impl Rng) -> Lat
 
 /// What samples are made from beside weights and what was released.
 pub(crate) fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Source, Failure> {
-    let drawn = "Nothing: no public record, and no weights that were trained on any.";
-    let mut public_knowledge = start::knowledge(settings)?.unwrap_or_else(|| drawn.to_string());
+    let sampled = "Nothing: no public record, and no weights that were trained on any.";
+    let mut public_knowledge = start::knowledge(settings)?.unwrap_or_else(|| sampled.to_string());
     if settings.conditional {
         public_knowledge += " The sizes of the classes are public.";
     }

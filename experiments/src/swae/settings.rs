@@ -61,7 +61,7 @@ lab::settings! {
         /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
         #[setting(default = "glyphs")]
         dataset: String,
-        /// Records in a batch, drawn afresh without replacement.
+        /// Records in a batch, sampled afresh without replacement.
         batch: usize,
         /// Weight of the transport term, between 0 and 1.
         alpha: f64,
@@ -76,7 +76,7 @@ lab::settings! {
         clip_jacobian: f64,
         /// C: norm of record reconstruction gradients.
         clip_reconstruction: f64,
-        /// Steps of 100 drawn records that the weights start from: `--start-from public` alone.
+        /// Steps of 100 synthetic records that the weights start from: `--start-from public` alone.
         #[setting(default = "public_steps")]
         public_steps: u64,
         /// What a conditional model is sampled by: released class moments, or marginals of the latents around them.
@@ -102,7 +102,7 @@ lab::settings! {
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (the default).
         vary_tone: f64,
-        /// Start from public weights: `public` trains them on drawn records (glyphs where the data are digits, else
+        /// Start from public weights: `public` trains them on synthetic records (glyphs where the data are digits, else
         /// shapes), `glyphs` or `shapes` on those; or the weights of a finished run on glyphs, by its folder.
         #[flag(value_name = "public|RUN")]
         start_from: String,

@@ -1,7 +1,7 @@
-//! Where the weights start: trained on drawn records, or those of a finished run on drawn records.
+//! Where the weights start: trained on synthetic records, or those of a finished run on synthetic records.
 //!
 //! The public training has the form of the private one, without clipping and without noise: the cross-entropy of what
-//! is rebuilt, and the distance of the latents to the prior, class by class where the drawn records are of the classes
+//! is rebuilt, and the distance of the latents to the prior, class by class where the synthetic records are of the classes
 //! of the private ones.
 
 use std::path::Path;
@@ -23,11 +23,11 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::Settings;
-use crate::records::{SHAPES, drawn};
+use crate::records::{SHAPES, synthetic};
 use crate::trained::{self, CachePath, damaged};
 
 const GLYPHS: &str = "glyphs";
-/// Drawn records of a step, fresh ones in each.
+/// Synthetic records of a step, fresh ones in each.
 const BATCH: usize = 100;
 const LEARNING_RATE: f64 = 2e-3;
 /// The weight of the distance to the prior: gradients that nothing clips need more of it than private steps.
@@ -39,17 +39,17 @@ const START: &str = "start.f32";
 
 /// `--start-from` in full: what `public` stands for, and no run whose weights are not public.
 ///
-/// - `given_steps`: whether steps on drawn records are asked for.
+/// - `given_steps`: whether steps on synthetic records are asked for.
 pub(crate) fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<String>, Failure> {
-    let drawn = ["public", GLYPHS, SHAPES];
+    let trained = ["public", GLYPHS, SHAPES];
     if given_steps
         && !settings
             .start_from
             .as_deref()
-            .is_some_and(|from| drawn.contains(&from))
+            .is_some_and(|from| trained.contains(&from))
     {
         return Err(Failure::input(
-            "--public-steps: nothing is trained on drawn records".to_string(),
+            "--public-steps: nothing is trained on synthetic records".to_string(),
             "leave it out, or say --start-from public",
         ));
     }
@@ -73,7 +73,7 @@ fn digits(settings: &Settings) -> Result<bool, Failure> {
     Ok(settings.kind()? != DatasetKind::FashionMnist)
 }
 
-/// Whether the weights start from drawn digits beside private ones.
+/// Whether the weights start from synthetic digits beside private ones.
 pub(crate) fn draws_digits(settings: &Settings) -> Result<bool, Failure> {
     let from = settings.start_from.as_deref();
     Ok(from.is_some_and(|from| from != SHAPES) && digits(settings)?)
@@ -113,13 +113,13 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
     Ok(())
 }
 
-/// Whether the drawn records come with the labels of the private ones.
+/// Whether the synthetic records come with the labels of the private ones.
 pub(crate) fn labelled(settings: &Settings) -> Result<bool, Failure> {
     let glyphs = settings.start_from.as_deref() == Some(GLYPHS);
     Ok(glyphs && settings.conditional && digits(settings)?)
 }
 
-/// What the weights knew before a private record was read; none where they were drawn.
+/// What the weights knew before a private record was read; none where they were random.
 pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> {
     let Some(from) = settings.start_from.as_deref() else {
         return Ok(None);
@@ -129,14 +129,14 @@ pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> 
     } else {
         "without"
     };
-    Ok(Some(match drawn(from) {
+    Ok(Some(match synthetic(from) {
         Some(what) => format!(
             "The weights started from a training on {} {from}: {what}, {labels} their labels.",
             settings.public_steps as usize * BATCH
         ),
         None => format!(
             "The weights started from those of a run on {GLYPHS}: {}.",
-            drawn(GLYPHS).unwrap_or_default()
+            synthetic(GLYPHS).unwrap_or_default()
         ),
     }))
 }
@@ -189,7 +189,7 @@ fn of_run(settings: &Settings, run: &str, session: &Session) -> Result<Network, 
     Ok(network)
 }
 
-/// Weights that are trained on drawn records: read from the cache, or trained and written there.
+/// Weights that are trained on synthetic records: read from the cache, or trained and written there.
 fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Network, Failure> {
     let from = settings.start_from.as_deref().unwrap_or_default();
     let steps = settings.public_steps as usize;
@@ -265,7 +265,7 @@ fn objective(latent: usize) -> Objective {
     Objective::of([loss.max_grad_norm(1.0)]).penalty(penalty)
 }
 
-/// The drawn records of a step, class after class: pixels, and records of each class, or of all.
+/// The synthetic records of a step, class after class: pixels, and records of each class, or of all.
 fn records(from: &str, labelled: bool, step: usize, classes: usize) -> (Vec<f32>, Vec<usize>) {
     let all = (step * BATCH) as u64..((step + 1) * BATCH) as u64;
     let mut indices: Vec<u64> = all.collect();

@@ -159,9 +159,9 @@ impl Experiment for Swae {
             };
         }
         if let Some(from) = &self.settings.start_from {
-            let start = crate::records::drawn(from).map_or("glyphs", |_| from);
+            let start = crate::records::synthetic(from).map_or("glyphs", |_| from);
             wording.public =
-                format!("drawn {start}, on which the weights started, and the test records");
+                format!("synthetic {start}, on which the weights started, and the test records");
         }
         wording
     }
@@ -197,8 +197,8 @@ impl Experiment for Swae {
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (batches, data, device) = (&self.batches, &self.data, &session.chosen.device);
-        let gather = |model: &Network, drawn: &[Vec<usize>]| {
-            batches.of(data, &drawn.concat(), model, device)
+        let gather = |model: &Network, sampled: &[Vec<usize>]| {
+            batches.of(data, &sampled.concat(), model, device)
         };
         self.losses = take_step(&mut self.training, &mut session.ledger, gather)?;
         Ok(())

@@ -177,7 +177,7 @@ fn a_final_model_shows_most_of_its_claim_and_no_more() {
     let output = audit_in(folder.path(), &format!("{flags} --out {}", page.display()));
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
-    // Another one beside it; batches that are drawn are held against the plan's own curve.
+    // Another one beside it; batches that are sampled are held against the plan's own curve.
     let flags =
         "--mechanism final-model --epsilon 10 --steps 5 --rate 0.5 --records 200 --runs 100";
     let output = audit_in(folder.path(), flags);

@@ -223,11 +223,11 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
     near(&read.values[48..64], &[0.2; 16]);
     near(&read.values[64..], &[0.0; 32]);
 
-    let drawn = Glyphs::generate(20, 5).expect("drawn");
+    let sampled = Glyphs::generate(20, 5).expect("drawn");
     let flags = format!("{CLEAR} --seed 5 --records 20");
     near(
         &place.privatise(Path::new("glyphs"), &flags).values,
-        &clean(&drawn),
+        &clean(&sampled),
     );
     if let Some(data) = data_folder() {
         for (name, all) in [("mnist", 60_000), ("fashion-mnist", 60_000), ("usps", 7291)] {

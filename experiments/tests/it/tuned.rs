@@ -82,16 +82,14 @@ fn steps_moments_and_marginals_are_one_promise() {
         )
     );
     assert!(
-        printed
-            .contains("Public: drawn glyphs, on which the weights started, and the test records")
+        printed.contains(
+            "Public: synthetic glyphs, on which the weights started, and the test records"
+        )
     );
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
     let known = run["public_knowledge"].as_str().expect("words");
-    assert!(
-        known.contains("2000 glyphs: digits drawn by the program"),
-        "{known}"
-    );
+    assert!(known.contains("2000 glyphs: synthetic digits"), "{known}");
     assert!(known.contains("with their labels"), "{known}");
 
     // Six steps, then both releases, with a quarter of 1/z^2 of the budget.
@@ -201,7 +199,7 @@ fn the_weights_of_a_run_on_drawn_records_are_a_start() {
         .args(["--backend", "flex", "--quick-scores", "--resume"])
         .arg(&next);
     let printed = text(&done(resume).stdout);
-    assert!(printed.contains("Public: drawn glyphs"), "{printed}");
+    assert!(printed.contains("Public: synthetic glyphs"), "{printed}");
     let known = json(&next.join("run.json"))["public_knowledge"].to_string();
     assert!(known.contains("those of a run on glyphs"), "{known}");
 }
@@ -243,7 +241,7 @@ fn what_is_not_public_or_has_no_use_is_refused() {
         ),
         (
             "--public-steps 9".into(),
-            "--public-steps: nothing is trained on drawn records",
+            "--public-steps: nothing is trained on synthetic records",
         ),
         (
             "--start-from public --public-steps 0".into(),

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use dp_accountant::accounting::{Event, GroupSize, Neighbours, Sampler};
 use reporting::diagnostic::Failure;
 
-/// How batches are drawn.
+/// How batches are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SamplerName {
     /// Fixed size without replacement; replace-one neighbours, k-end with `--group`.
@@ -64,7 +64,7 @@ impl FromStr for Group {
 /// The mechanism of one step.
 #[derive(Debug, Args)]
 pub struct MechanismFlags {
-    /// How batches are drawn.
+    /// How batches are sampled.
     #[arg(long, value_enum, default_value_t = SamplerName::WithoutReplacement)]
     pub sampler: SamplerName,
     /// Records in the data set.
@@ -152,7 +152,7 @@ impl MechanismFlags {
                         format!(
                             "--batch is {batch}, but must be between 1 and the {records} of --records"
                         ),
-                        "a batch is drawn from the records without replacement",
+                        "a batch is sampled from the records without replacement",
                     ));
                 }
                 Some(if name == SamplerName::Poisson {

@@ -1,4 +1,4 @@
-//! The public half of a data set: drawn once, written down, and the same for every run.
+//! The public half of a data set: sampled once, written down, and the same for every run.
 //!
 //! Some training uses records that need no protection beside those that do: an autoencoder learnt on
 //! one half of the data, a private flow on the other ("Differentially private gradient flow based on
@@ -84,7 +84,7 @@ pub struct Split {
 
 impl Split {
     /// The split of the data set `name` in `folder`: read if it was made before, by whatever process,
-    /// else drawn and written.
+    /// else sampled and written.
     ///
     /// `records` are the whole data set, always the same: take a part of a half afterwards. Glyphs of
     /// another seed or number are another data set and need a name of their own.

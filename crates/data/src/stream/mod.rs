@@ -4,12 +4,12 @@
 //! |---|---|
 //! | [`crate::idx::IdxStream`], [`crate::npy::NpyStream`], [`crate::table::CsvStream`] | a chunk, and the reader's buffer |
 //! | [`Photographs`] | a chunk, and the names of all files |
-//! | [`DrawnGlyphs`] | a chunk |
+//! | [`SyntheticGlyphs`] | a chunk |
 //! | [`InMemory`] | all records, which somebody holds anyway |
 
 mod sources;
 
-pub use sources::{DrawnGlyphs, InMemory, Photographs};
+pub use sources::{InMemory, Photographs, SyntheticGlyphs};
 
 use crate::DataError;
 use crate::error::{check_count, check_pair};

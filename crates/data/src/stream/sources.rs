@@ -70,14 +70,14 @@ impl RecordStream for InMemory {
     }
 }
 
-/// Training glyphs, drawn when they are asked for.
-pub struct DrawnGlyphs {
+/// Training glyphs, sampled when they are asked for.
+pub struct SyntheticGlyphs {
     glyphs: Glyphs,
     count: u64,
     at: u64,
 }
 
-impl DrawnGlyphs {
+impl SyntheticGlyphs {
     /// The first `count` training images of a seed, those of [`Glyphs::generate`].
     pub fn train(seed: u64, count: u64) -> Self {
         let glyphs = Glyphs::train(seed);
@@ -89,7 +89,7 @@ impl DrawnGlyphs {
     }
 }
 
-impl RecordStream for DrawnGlyphs {
+impl RecordStream for SyntheticGlyphs {
     fn form(&self) -> Form {
         Form {
             width: Glyphs::SIDE * Glyphs::SIDE,

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 const N: f64 = 30_000.0;
 const P: f64 = 0.7;
 
-static DRAWN: LazyLock<Biased> = LazyLock::new(|| draw(&BiasedConfig::default(), 7).unwrap());
+static TABLE: LazyLock<Biased> = LazyLock::new(|| draw(&BiasedConfig::default(), 7).unwrap());
 
 fn draw(config: &BiasedConfig, seed: u64) -> Result<Biased, DataError> {
     simulate(config, &mut ChaCha20Rng::seed_from_u64(seed))
@@ -37,20 +37,20 @@ fn mean_is(values: impl Iterator<Item = f64>, expected: f64, deviation: f64) {
 
 /// Indices of the records with this A.
 fn group(sensitive: u8) -> impl Iterator<Item = usize> {
-    (0..DRAWN.sensitive.len()).filter(move |&i| DRAWN.sensitive[i] == sensitive)
+    (0..TABLE.sensitive.len()).filter(move |&i| TABLE.sensitive[i] == sensitive)
 }
 
 fn response(index: usize) -> [f64; 2] {
-    [0, 1].map(|axis| f64::from(DRAWN.responses[2 * index + axis]))
+    [0, 1].map(|axis| f64::from(TABLE.responses[2 * index + axis]))
 }
 
 #[test]
 fn shapes_and_labels_are_as_stated() {
-    let drawn = &*DRAWN;
-    assert_eq!(drawn.widths, [8, 8]);
-    assert_eq!(drawn.features.len(), 30_000 * 16);
+    let sampled = &*TABLE;
+    assert_eq!(sampled.widths, [8, 8]);
+    assert_eq!(sampled.features.len(), 30_000 * 16);
     assert_eq!(
-        (drawn.sensitive.len(), drawn.labels.len()),
+        (sampled.sensitive.len(), sampled.labels.len()),
         (30_000, 30_000)
     );
     for index in 0..30_000 {
@@ -58,7 +58,7 @@ fn shapes_and_labels_are_as_stated() {
         assert!((0.0..=1.0).contains(&first) && (0.0..=1.0).contains(&second));
         // Single precision may round a point on the diagonal.
         if (first + second - 1.0).abs() > 1e-6 {
-            assert_eq!(drawn.labels[index] == 1, second > 1.0 - first);
+            assert_eq!(sampled.labels[index] == 1, second > 1.0 - first);
         }
     }
 }
@@ -67,7 +67,7 @@ fn shapes_and_labels_are_as_stated() {
 /// same distribution, so at sqrt(2) of the deviation.
 #[test]
 fn group_sizes_are_near_table_4() {
-    let table = DRAWN.classification().unwrap();
+    let table = TABLE.classification().unwrap();
     let cells = table.indices_by_group_and_class().unwrap();
     let paper = [10_608.0, 4_564.0, 4_446.0, 10_382.0];
     for (cell, (indices, paper)) in cells.iter().zip(paper).enumerate() {
@@ -101,11 +101,11 @@ fn group_sizes_are_near_table_4() {
 /// P(A = Y) = p, in each class; and A tells nothing more of Y^C than Y does.
 #[test]
 fn the_sensitive_attribute_agrees_with_the_label() {
-    let drawn = &*DRAWN;
-    let agrees = |i: usize| f64::from(u8::from(drawn.sensitive[i] == drawn.labels[i]));
+    let sampled = &*TABLE;
+    let agrees = |i: usize| f64::from(u8::from(sampled.sensitive[i] == sampled.labels[i]));
     let deviation = (P * (1.0 - P)).sqrt();
     for label in [0, 1] {
-        let class = || (0..drawn.labels.len()).filter(move |&i| drawn.labels[i] == label);
+        let class = || (0..sampled.labels.len()).filter(move |&i| sampled.labels[i] == label);
         mean_is(class().map(agrees), P, deviation);
         let low = class().filter(|&i| response(i)[0] < 0.5);
         mean_is(low.map(agrees), P, deviation);
@@ -116,8 +116,8 @@ fn the_sensitive_attribute_agrees_with_the_label() {
 /// triangle T_0 has mean 1/3 and variance 1/18 along each axis, T_1 mean 2/3.
 #[test]
 fn responses_are_mixtures_of_triangles() {
-    let drawn = &*DRAWN;
-    let all = 0..drawn.labels.len();
+    let sampled = &*TABLE;
+    let all = 0..sampled.labels.len();
     for axis in [0, 1] {
         let y = move |i: usize| response(i)[axis];
         mean_is(all.clone().map(y), 0.5, (1.0_f64 / 12.0).sqrt());
@@ -126,11 +126,11 @@ fn responses_are_mixtures_of_triangles() {
         mean_is(square, 1.0 / 12.0, (1.0_f64 / 180.0).sqrt());
         for sensitive in [0, 1] {
             for label in [0, 1] {
-                let cell = group(sensitive).filter(|&i| drawn.labels[i] == label);
+                let cell = group(sensitive).filter(|&i| sampled.labels[i] == label);
                 let mean = if label == 0 { 1.0 / 3.0 } else { 2.0 / 3.0 };
                 mean_is(cell.map(y), mean, (1.0_f64 / 18.0).sqrt());
             }
-            let above = group(sensitive).map(|i| f64::from(drawn.labels[i]));
+            let above = group(sensitive).map(|i| f64::from(sampled.labels[i]));
             let rate = if sensitive == 1 { P } else { 1.0 - P };
             mean_is(above, rate, (P * (1.0 - P)).sqrt());
         }
@@ -144,7 +144,7 @@ fn responses_are_mixtures_of_triangles() {
 /// freedom exceeds 63.68 with probability 1e-6 (scipy.stats.chi2.isf).
 #[test]
 fn the_line_response_has_the_stated_density() {
-    let table = DRAWN.line_regression().unwrap();
+    let table = TABLE.line_regression().unwrap();
     let Labels::Values { width: 1, values } = table.labels() else {
         panic!("not one number")
     };
@@ -179,17 +179,17 @@ fn the_line_response_has_the_stated_density() {
 /// response and sensitive attribute.
 #[test]
 fn features_are_noisy_copies() {
-    let drawn = &*DRAWN;
+    let sampled = &*TABLE;
     let noise = |i: usize, place: usize| {
         let mean = if place < 8 {
             response(i)[place % 2]
         } else {
-            f64::from(drawn.sensitive[i])
+            f64::from(sampled.sensitive[i])
         };
-        f64::from(drawn.features[16 * i + place]) - mean
+        f64::from(sampled.features[16 * i + place]) - mean
     };
     let variance = |place: usize| if place < 8 { 0.2 } else { 0.4 };
-    let all = 0..drawn.labels.len();
+    let all = 0..sampled.labels.len();
     for place in 0..16 {
         let v = variance(place);
         mean_is(all.clone().map(|i| noise(i, place)), 0.0, f64::sqrt(v));
@@ -212,15 +212,15 @@ fn features_are_noisy_copies() {
 
 #[test]
 fn the_three_tasks_share_features_and_groups() {
-    let drawn = &*DRAWN;
-    let classes = drawn.classification().unwrap();
+    let sampled = &*TABLE;
+    let classes = sampled.classification().unwrap();
     let (plane, line) = (
-        drawn.plane_regression().unwrap(),
-        drawn.line_regression().unwrap(),
+        sampled.plane_regression().unwrap(),
+        sampled.line_regression().unwrap(),
     );
     for table in [&classes, &plane, &line] {
-        assert_eq!(table.features(), drawn.features);
-        assert_eq!(table.groups(), drawn.sensitive);
+        assert_eq!(table.features(), sampled.features);
+        assert_eq!(table.groups(), sampled.sensitive);
         assert_eq!((table.len(), table.width()), (30_000, 16));
     }
     assert_eq!(
@@ -228,7 +228,7 @@ fn the_three_tasks_share_features_and_groups() {
         ("core 7", "spurious 0")
     );
     for index in 0..30_000 {
-        let [first, second] = [0, 1].map(|axis| drawn.responses[2 * index + axis]);
+        let [first, second] = [0, 1].map(|axis| sampled.responses[2 * index + axis]);
         assert_eq!(
             plane.gather_values(&[index]),
             Some(vec![first - 0.5, second - 0.5])
@@ -239,7 +239,7 @@ fn the_three_tasks_share_features_and_groups() {
         );
         assert_eq!(
             classes.gather_classes(&[index]),
-            Some(vec![drawn.labels[index].into()])
+            Some(vec![sampled.labels[index].into()])
         );
     }
 }
@@ -261,12 +261,12 @@ fn the_parameters_do_what_they_say() {
         core_variance: 0.0,
         spurious_variance: 0.0,
     };
-    let drawn = draw(&plain, 2).unwrap();
-    assert_eq!(drawn.sensitive, drawn.labels);
-    for (x, (y, &a)) in drawn
+    let sampled = draw(&plain, 2).unwrap();
+    assert_eq!(sampled.sensitive, sampled.labels);
+    for (x, (y, &a)) in sampled
         .features
         .chunks(3)
-        .zip(drawn.responses.chunks(2).zip(&drawn.sensitive))
+        .zip(sampled.responses.chunks(2).zip(&sampled.sensitive))
     {
         assert_eq!(x, [y[0], y[1], f32::from(a)]);
     }

@@ -110,7 +110,7 @@ fn bad_counts_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Image i is the same however many are drawn.
+    /// Image i is the same however many are sampled.
     #[test]
     fn an_image_depends_on_its_seed_and_index_only(seed in any::<u64>(), count in 1_usize..60, more in 0_usize..60) {
         let few = Glyphs::generate(count, seed).unwrap();

@@ -69,7 +69,7 @@ fn a_split_is_made_once_and_read_back() {
     );
     let files: Vec<_> = fs::read_dir(&below).unwrap().collect();
     assert_eq!(files.len(), 1, "{files:?}");
-    // Another data set in the same folder is drawn from the same seed, and has a file of its own.
+    // Another data set in the same folder is sampled from the same seed, and has a file of its own.
     let other = Split::load_or_create(&below, "other", &images(90), &SplitPlan::default()).unwrap();
     assert_ne!(other.path(), first.path());
 }

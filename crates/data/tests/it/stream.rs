@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use data::idx::IdxStream;
 use data::npy::NpyStream;
-use data::stream::{DrawnGlyphs, First, InMemory, Labelled, Photographs, RecordStream};
+use data::stream::{First, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs};
 use data::table::CsvStream;
 use data::{DataError, Glyphs, ImageFolder, LabelledImages, NpyArray, Schema, idx, npy};
 use test_support::says;
@@ -82,8 +82,8 @@ fn images_in_memory_drawn_and_on_disk_are_the_same() {
             all(InMemory::images(Arc::new(images.clone())), most).unwrap(),
             expected
         );
-        assert_eq!(all(DrawnGlyphs::train(3, 7), most).unwrap(), expected);
-        let first = First::new(DrawnGlyphs::train(3, 1000), "glyphs", 7).unwrap();
+        assert_eq!(all(SyntheticGlyphs::train(3, 7), most).unwrap(), expected);
+        let first = First::new(SyntheticGlyphs::train(3, 1000), "glyphs", 7).unwrap();
         assert_eq!(all(first, most).unwrap(), expected);
     }
     let rows = InMemory::rows(2, vec![1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -272,7 +272,7 @@ fn a_quote_that_is_not_closed_takes_no_more_than_its_bound() {
 fn the_first_records_of_too_few_are_refused() {
     let name = "glyphs";
     for count in [0, 8] {
-        let refused = First::new(DrawnGlyphs::train(1, 7), name, count).err();
+        let refused = First::new(SyntheticGlyphs::train(1, 7), name, count).err();
         says(&refused.unwrap(), &["glyphs", "1 to 7"]);
     }
 }

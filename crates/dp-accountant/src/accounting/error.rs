@@ -16,9 +16,9 @@ pub enum AccountingError {
         /// The range in words, for example `in (0, 1]`.
         bound: &'static str,
     },
-    /// A batch holds more records than the group that it is drawn from.
+    /// A batch holds more records than the group that it is sampled from.
     #[error(
-        "batch is {batch}, but must be between 1 and the {records} records that it is drawn from"
+        "batch is {batch}, but must be between 1 and the {records} records that it is sampled from"
     )]
     Batch {
         /// Records in a batch.

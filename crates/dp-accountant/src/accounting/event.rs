@@ -29,11 +29,11 @@ pub struct GroupSize {
     pub batch: u64,
 }
 
-/// How the records that an event sees are drawn, afresh each time and independently of the data.
+/// How the records that an event sees are sampled, afresh each time and independently of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Sampler {
-    /// A batch of fixed size, drawn uniformly without replacement (replace-one neighbours).
+    /// A batch of fixed size, sampled uniformly without replacement (replace-one neighbours).
     WithoutReplacement {
         /// Records in the data set.
         records: u64,
@@ -160,7 +160,7 @@ pub enum Event {
     },
     /// An event that sees only a fresh random sample of the records.
     Sampled {
-        /// How the sample is drawn.
+        /// How the sample is taken.
         sampler: Sampler,
         /// What is done with the sample.
         event: Box<Event>,
@@ -220,7 +220,7 @@ impl Event {
         }
     }
 
-    /// `steps` Gaussian steps on batches of `batch` of `records` records drawn without replacement.
+    /// `steps` Gaussian steps on batches of `batch` of `records` records sampled without replacement.
     #[must_use]
     pub fn dp_sgd(records: u64, batch: u64, steps: u64, noise_multiplier: f64) -> Self {
         Self::Gaussian { noise_multiplier }

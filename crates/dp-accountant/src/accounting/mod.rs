@@ -6,7 +6,7 @@
 //! ```
 //! use dp_accountant::accounting::{Accountant, Event, PldAccountant};
 //!
-//! // 5000 steps on batches of 600 of 60000 records, drawn without replacement.
+//! // 5000 steps on batches of 600 of 60000 records, sampled without replacement.
 //! let event = Event::dp_sgd(60_000, 600, 5_000, 0.76);
 //! let epsilon = PldAccountant::default().epsilon(&event, 1e-5)?;
 //! assert!((9.9..10.0).contains(&epsilon));

@@ -1,6 +1,6 @@
 //! Private selection: what the best of a random number of runs costs.
 //!
-//! A mechanism `Q` is run `K` times, `K` drawn from a public law, and the best of its outputs is released, by any fixed
+//! A mechanism `Q` is run `K` times, `K` sampled from a public law, and the best of its outputs is released, by any fixed
 //! order of outputs (Liu and Talwar 2019, arXiv 1811.07971; Papernot and Steinke 2022, arXiv 2110.03620). Neither `K`
 //! nor any other output may leave. With `f(x) = E[x^K]`, the probability of an output `y` is
 //! `A(y) = f(Q(<= y)) - f(Q(< y)) = Q(y) * integral over u in [0, 1] of f'(q_u)`, where `q_u = Q(< y) + u Q(y)` is the
@@ -20,7 +20,7 @@
 //! **What the draw costs.** A computer draws `K` from a law that is within `tv` in total variation of the one above,
 //! [`Runs::draw_error`], and so is what is released, with each of two neighbours. For any set of outputs
 //! `P~ <= P + tv <= e^epsilon P' + delta + tv <= e^epsilon (P'~ + tv) + delta + tv`: a release that is
-//! `(epsilon, delta)` with the law itself is `(epsilon, delta + (1 + e^epsilon) tv)` as it is drawn. The epsilons of a
+//! `(epsilon, delta)` with the law itself is `(epsilon, delta + (1 + e^epsilon) tv)` as it is sampled. The epsilons of a
 //! [`Selection`] have that in their delta.
 
 use rand::Rng;
@@ -129,7 +129,7 @@ impl Runs {
     }
 
     /// The probability of `k` runs, from logarithms: in products and powers it is lost where `exp(-mean)` or
-    /// `gamma^shape` is below what `f64` has. It is right to about `1e-15 k ln k` of itself, and nothing is drawn by it.
+    /// `gamma^shape` is below what `f64` has. It is right to about `1e-15 k ln k` of itself, and nothing is sampled by it.
     pub fn probability(&self, k: u64) -> f64 {
         let n = k as f64;
         let logarithm = match *self {
@@ -205,7 +205,7 @@ impl Runs {
     /// and at least 1, and so `E|K - mode| <= 2 E[K]`. Weights are cut to multiples of `2^-96` of the largest, which
     /// loses less than `2^31 2^-96` of all, with the tails from where they are 0; that is below `u / 2^12`, for which
     /// `6 u` more is added. They are added and compared as whole numbers, with a uniform one from 128 bits that is
-    /// drawn again where it is too large: nothing is rounded there.
+    /// sampled again where it is too large: nothing is rounded there.
     pub fn draw_error(&self) -> f64 {
         let apart = match *self {
             Self::NegativeBinomial { .. } => 2.0 * self.mean(),
@@ -274,10 +274,10 @@ fn whole(weights: impl Iterator<Item = (u64, f64)>) -> impl Iterator<Item = (u64
 fn uniform_below(bound: u128, rng: &mut impl Rng) -> u128 {
     let mask = u128::MAX.checked_shr((bound - 1).leading_zeros());
     loop {
-        let drawn = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
-        let drawn = drawn & mask.unwrap_or(0);
-        if drawn < bound {
-            return drawn;
+        let sampled = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
+        let sampled = sampled & mask.unwrap_or(0);
+        if sampled < bound {
+            return sampled;
         }
     }
 }
@@ -397,7 +397,7 @@ impl Selection {
         }
     }
 
-    /// The epsilon at `delta` of the number of runs as it is drawn, where `of_law` gives that of the law itself:
+    /// The epsilon at `delta` of the number of runs as it is sampled, where `of_law` gives that of the law itself:
     /// the module's `delta + (1 + e^epsilon) tv`.
     fn as_drawn(&self, delta: f64, of_law: impl Fn(f64) -> Result<f64>) -> Result<f64> {
         check_delta(delta)?;
@@ -840,7 +840,7 @@ mod tests {
                 );
             }
             assert!(counts.len() > 100, "{runs:?}: {counts:?}");
-            // The quantiles are those of what is drawn: Dvoretzky, Kiefer and Wolfowitz, 2 exp(-2 n 0.03^2) < 1e-15.
+            // The quantiles are those of what is sampled: Dvoretzky, Kiefer and Wolfowitz, 2 exp(-2 n 0.03^2) < 1e-15.
             if n >= 20_000 {
                 let median = runs.quantile(0.5);
                 let share = draws.iter().filter(|&&k| k <= median).count() as f64 / f64::from(n);

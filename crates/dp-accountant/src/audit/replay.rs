@@ -14,7 +14,7 @@ pub struct Recorded {
     pub input: Vec<f64>,
     /// The noise: what left, less the input.
     pub noise: Vec<f64>,
-    /// The records that it is of, where they were drawn.
+    /// The records that it is of, where they were sampled.
     pub batch: Option<Vec<usize>>,
 }
 
@@ -77,7 +77,7 @@ pub enum Fault {
         /// The second.
         second: usize,
     },
-    /// The batches are not drawn as the event says.
+    /// The batches are not sampled as the event says.
     Batches {
         /// How they differ from that.
         how: &'static str,
@@ -243,7 +243,7 @@ impl Recording {
     }
 
     fn batches(&self, rate: f64) -> Option<Fault> {
-        let drawn: Vec<(&Vec<usize>, &Sampler)> = self
+        let sampled: Vec<(&Vec<usize>, &Sampler)> = self
             .releases
             .iter()
             .filter_map(|release| match &release.declared.event {
@@ -251,12 +251,15 @@ impl Recording {
                 _ => None,
             })
             .collect();
-        let (first, sampler) = drawn.first()?;
-        let others = drawn.len() as f64 - 1.0;
+        let (first, sampler) = sampled.first()?;
+        let others = sampled.len() as f64 - 1.0;
         let fault = |how| Some(Fault::Batches { how });
         match sampler {
             Sampler::WithoutReplacement { records, batch } => {
-                if drawn.iter().any(|(drawn, _)| drawn.len() as u64 != *batch) {
+                if sampled
+                    .iter()
+                    .any(|(sampled, _)| sampled.len() as u64 != *batch)
+                {
                     return fault("their size is not the one that is declared");
                 }
                 // All like the first: each with one chance in as many as there are batches.
@@ -267,7 +270,7 @@ impl Recording {
                     sorted
                 };
                 let one = set(first);
-                let fixed = drawn.iter().all(|(drawn, _)| set(drawn) == one);
+                let fixed = sampled.iter().all(|(sampled, _)| set(sampled) == one);
                 (fixed && chance <= rate).then_some(Fault::Batches {
                     how: "all steps have the same one",
                 })
@@ -276,8 +279,10 @@ impl Recording {
                 // Sizes are binomial, of at least as many records as are seen; the more there are, the less likely is
                 // the likeliest size, which all others would have to be.
                 let size = first.len();
-                let equal = drawn.iter().all(|(drawn, _)| drawn.len() == size);
-                let seen = drawn.iter().filter_map(|(drawn, _)| drawn.iter().max());
+                let equal = sampled.iter().all(|(sampled, _)| sampled.len() == size);
+                let seen = sampled
+                    .iter()
+                    .filter_map(|(sampled, _)| sampled.iter().max());
                 let n = seen.max().map_or(1, |most| *most as u64 + 1);
                 let k = (((n + 1) as f64 * p).floor() as u64).min(n);
                 let log = log_choose(n, k) + k as f64 * p.ln() + (n - k) as f64 * (-p).ln_1p();

@@ -7,7 +7,7 @@ use crate::DpError;
 /// Draws a uniformly random set of exactly `batch` of the records `0..records`.
 ///
 /// Each of the C(records, batch) sets is equally likely at each call, independently of the calls
-/// before and of what the records hold, so each record is drawn with probability
+/// before and of what the records hold, so each record is sampled with probability
 /// [`rate`](Self::rate) = batch / records. This is the sampling that accountants for fixed-size
 /// batches without replacement assume; neighbours replace one record.
 ///

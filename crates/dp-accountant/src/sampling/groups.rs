@@ -9,7 +9,7 @@ use crate::DpError;
 /// record within its group: the k-end relation of "Learning with differentially private sliced
 /// Wasserstein gradients", definition 2.1. Each group j is sampled at its own rate n'_j / n_j, without
 /// replacement, afresh at each call and independently of the other groups; a record of any group is
-/// drawn with probability at most [`rate_upper`](Self::rate_upper).
+/// sampled with probability at most [`rate_upper`](Self::rate_upper).
 ///
 /// What [`FixedSizeSampler`] says about the generator holds here too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl GroupSampler {
     }
 }
 
-/// A record in two groups would be drawn, and would move the gradient, more often than accounted for.
+/// A record in two groups would be sampled, and would move the gradient, more often than accounted for.
 fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DpError> {
     let mut records: Vec<(usize, usize)> = groups
         .iter()

@@ -1,4 +1,4 @@
-//! How the records of a step are drawn.
+//! How the records of a step are sampled.
 //!
 //! A plan ([`crate::plan`]) owns a [`BatchSampler`], and its [`distribution`](BatchSampler::distribution) is what the
 //! accountants read: what draws is what is accounted.
@@ -73,7 +73,7 @@ impl BatchSampler {
         }
     }
 
-    /// The relation that what is drawn hides a record under.
+    /// The relation that what is sampled hides a record under.
     pub fn neighbours(&self) -> Neighbours {
         match self {
             Self::FixedSize(_) | Self::All(_) => Neighbours::ReplaceOne,

@@ -183,17 +183,17 @@ fn a_batch_sampler_draws_as_the_sampler_in_it() {
     let fixed = FixedSizeSampler::new(50, 5).unwrap();
     let groups = GroupSampler::new(vec![(0..10).collect(), (10..15).collect()], &[2, 2]).unwrap();
     let poisson = PoissonSampler::new(50, 0.2).unwrap();
-    let drawn = |sampler: BatchSampler| sampler.sample(&mut generator());
-    assert_eq!(drawn(fixed.into()), [fixed.sample(&mut generator())]);
-    assert_eq!(drawn(poisson.into()), [poisson.sample(&mut generator())]);
+    let sampled = |sampler: BatchSampler| sampler.sample(&mut generator());
+    assert_eq!(sampled(fixed.into()), [fixed.sample(&mut generator())]);
+    assert_eq!(sampled(poisson.into()), [poisson.sample(&mut generator())]);
     let expected = groups.sample(&mut generator());
-    assert_eq!(drawn(groups.into()), expected);
+    assert_eq!(sampled(groups.into()), expected);
     let all = AllRecords::new(3).unwrap();
-    assert_eq!(drawn(all.into()), [vec![0, 1, 2]]);
+    assert_eq!(sampled(all.into()), [vec![0, 1, 2]]);
     assert!(AllRecords::new(0).is_err());
     // One group of all records draws as no group does.
     let one = GroupSampler::new(vec![(0..50).collect()], &[5]).unwrap();
-    assert_eq!(drawn(one.into()), [fixed.sample(&mut generator())]);
+    assert_eq!(sampled(one.into()), [fixed.sample(&mut generator())]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl BoundedGradient {
     ///
     /// # Errors
     ///
-    /// [`DpError::DrawnSizes`] where they are not the draw's.
+    /// [`DpError::SampledSizes`] where they are not the draw's.
     pub fn new(
         gradient: ParameterGradient,
         sensitivity: Sensitivity,
@@ -89,7 +89,7 @@ impl BoundedVector {
     ///
     /// # Errors
     ///
-    /// [`DpError::DrawnSizes`] where they are not the draw's.
+    /// [`DpError::SampledSizes`] where they are not the draw's.
     pub fn new(
         values: Vec<f64>,
         sensitivity: Sensitivity,

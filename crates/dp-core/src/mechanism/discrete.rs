@@ -1,4 +1,4 @@
-//! The discrete Gaussian, drawn exactly: whole numbers, and no floating point on the way.
+//! The discrete Gaussian, sampled exactly: whole numbers, and no floating point on the way.
 
 use rand::Rng;
 
@@ -12,7 +12,7 @@ const LARGEST_SCALE: u64 = 1 << 25;
 /// Largest product of that and the denominator of the variance, and of its square and the denominator.
 const LARGEST_PRODUCTS: [u64; 2] = [1 << 31, 1 << 51];
 
-/// Proposals that are as many scales from 0 are refused, so that whatever is drawn differs from the exact law by less
+/// Proposals that are as many scales from 0 are refused, so that whatever is sampled differs from the exact law by less
 /// than `exp(-4096)` in total variation.
 const LARGEST_DRAW: u128 = 1 << 12;
 
@@ -26,9 +26,9 @@ pub(super) const FINE: u64 = 1 << 24;
 /// Steinke 2020, arXiv 2004.00010, theorem 14): [`Event::DiscreteGaussian`](crate::accounting::Event). Its variance is
 /// at most `sigma^2` (corollary 9).
 ///
-/// It is drawn by their algorithms 1 to 3, from uniform bits, by whole numbers alone: unlike noise in floating point,
+/// It is sampled by their algorithms 1 to 3, from uniform bits, by whole numbers alone: unlike noise in floating point,
 /// its support does not depend on what it is added to. How long it takes is a random number, which depends on what is
-/// drawn.
+/// sampled.
 ///
 /// ```
 /// use dp_core::mechanism::{DiscreteGaussian, NoiseSource};
@@ -251,13 +251,13 @@ fn uniform_below(bound: u128, generator: &mut impl Rng) -> u128 {
     };
     loop {
         let low = u128::from(generator.next_u64());
-        let drawn = if bits > 64 {
+        let sampled = if bits > 64 {
             low | (u128::from(generator.next_u64()) << 64)
         } else {
             low
         };
-        if drawn & mask < bound {
-            return drawn & mask;
+        if sampled & mask < bound {
+            return sampled & mask;
         }
     }
 }

@@ -16,7 +16,7 @@ const NOISE: u64 = 2;
 
 /// A source of Gaussian and Laplace noise.
 ///
-/// Secret by default: ChaCha20 keyed by the operating system. The noise is drawn on the host, so
+/// Secret by default: ChaCha20 keyed by the operating system. The noise is sampled on the host, so
 /// that no backend's generator, whose seed is global and public, is ever trusted with it.
 ///
 /// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and the old

@@ -13,7 +13,7 @@ use crate::local::{LocalMechanism, LocalNoise};
 use crate::plan::{CheckedPlan, NoiseFor};
 use crate::sampling::{Draw, Made};
 
-/// Draws what its plan promises, and releases what was drawn.
+/// Draws what its plan promises, and releases what was sampled.
 ///
 /// # Formal guarantee
 ///
@@ -297,13 +297,13 @@ impl Releaser {
         let made = draw.made().ok_or(DpError::UnplannedDraw)?;
         if made.run != self.run {
             return Err(DpError::ForeignDraw {
-                drawn: made.run,
+                sampled: made.run,
                 here: self.run,
             });
         }
         if (made.number, made.step) != (self.draws, self.step + 1) {
             return Err(DpError::StaleDraw {
-                drawn: made.number,
+                sampled: made.number,
                 step: made.step,
                 last: self.draws,
             });

@@ -15,7 +15,7 @@ use crate::DpError;
 /// # }
 /// ```
 ///
-/// **Secret**: which records were drawn, and with Poisson sampling how many.
+/// **Secret**: which records were sampled, and with Poisson sampling how many.
 #[derive(Debug)]
 pub struct Draw {
     made: Option<Made>,
@@ -73,7 +73,7 @@ impl Draw {
         self.groups.concat()
     }
 
-    /// How many records of each group were drawn.
+    /// How many records of each group were sampled.
     pub fn sizes(&self) -> Vec<usize> {
         self.groups.iter().map(Vec::len).collect()
     }
@@ -84,17 +84,17 @@ impl Draw {
         &self.expected
     }
 
-    /// How many records were drawn.
+    /// How many records were sampled.
     pub fn len(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
 
-    /// Whether no record was drawn, as Poisson sampling may.
+    /// Whether no record was sampled, as Poisson sampling may.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The step that it was drawn for, from 1; none where no plan drew it.
+    /// The step that it was sampled for, from 1; none where no plan drew it.
     pub fn step(&self) -> Option<u64> {
         self.made.map(|made| made.step)
     }
@@ -103,14 +103,14 @@ impl Draw {
         self.made
     }
 
-    /// Refuses sums over other numbers of records than were drawn.
+    /// Refuses sums over other numbers of records than were sampled.
     pub(crate) fn check(&self, sizes: &[usize]) -> Result<(), DpError> {
-        let drawn = self.sizes();
-        if drawn == sizes {
+        let sampled = self.sizes();
+        if sampled == sizes {
             return Ok(());
         }
-        Err(DpError::DrawnSizes {
-            drawn,
+        Err(DpError::SampledSizes {
+            sampled,
             found: sizes.to_vec(),
         })
     }

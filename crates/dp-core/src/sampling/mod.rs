@@ -1,4 +1,4 @@
-//! How the records of a step are drawn, and what is drawn.
+//! How the records of a step are sampled, and what is sampled.
 //!
 //! The samplers are [`dp_accountant::sampling`]'s, which says what each of them draws; a step's records are a
 //! [`Draw`].

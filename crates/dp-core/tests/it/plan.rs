@@ -227,7 +227,7 @@ fn a_draw_of_another_step_is_refused() {
     run.releaser.draw().unwrap();
     let message = run.refused(|run| run.release(bounded(&[50], kept)?));
     names(&message, &["number 1", "for step 1", "number 3"]);
-    // A draw that was drawn over in the same step.
+    // A draw that was sampled over in the same step.
     let kept = run.releaser.draw().unwrap();
     run.releaser.draw().unwrap();
     let message = run.refused(|run| run.release(bounded(&[50], kept)?));

@@ -239,7 +239,7 @@ impl Part {
     }
 }
 
-/// What every layer is drawn from.
+/// What every layer is sampled from.
 pub(super) struct Draw<'a> {
     pub rng: ChaCha20Rng,
     pub device: &'a Device,

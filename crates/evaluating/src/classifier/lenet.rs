@@ -54,7 +54,7 @@ pub(crate) fn side_of(images: &LabelledImages) -> Result<usize, EvaluateError> {
 }
 
 impl LeNet {
-    /// He initialisation drawn from `rng`, zero biases.
+    /// He initialisation sampled from `rng`, zero biases.
     pub(super) fn new(side: usize, classes: usize, rng: &mut impl Rng, device: &Device) -> Self {
         let [c1, c2] = CHANNELS;
         let quarter = side / 4;

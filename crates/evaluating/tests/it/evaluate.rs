@@ -1,4 +1,4 @@
-//! The scores on digits: drawn ones everywhere, MNIST where `SLIVER_DATA` names its folder.
+//! The scores on digits: synthetic ones everywhere, MNIST where `SLIVER_DATA` names its folder.
 
 use std::time::Instant;
 

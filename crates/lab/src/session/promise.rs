@@ -94,7 +94,7 @@ impl Promise<'_> {
             upper(spent),
             upper(plan.delta()),
             self.neighbours(plan),
-            drawn(plan),
+            sampled(plan),
             plan.accountant(),
             ledger.releases(),
             self.wording.releases,
@@ -196,13 +196,13 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 }
 
 /// How private records come into a release.
-fn drawn(plan: &CheckedPlan) -> &'static str {
+fn sampled(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
         sampler if sampler.records() == Some(1) => "each record is released alone, once",
         _ if plan.steps() == 0 => "each release is of all private records",
-        BatchSampler::FixedSize(_) => "each batch of fixed size drawn afresh without replacement",
+        BatchSampler::FixedSize(_) => "each batch of fixed size sampled afresh without replacement",
         BatchSampler::Groups(_) => {
-            "each batch of a fixed size of each group, drawn afresh without replacement"
+            "each batch of a fixed size of each group, sampled afresh without replacement"
         }
         BatchSampler::Poisson(_) | BatchSampler::AddRemove(_) => {
             "each record in each batch by a draw of its own"

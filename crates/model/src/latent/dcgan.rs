@@ -32,7 +32,7 @@ impl DcganAutoencoder {
     /// Side of the images.
     pub const SIDE: usize = 64;
 
-    /// An autoencoder whose narrowest layer has `width` channels, 64 in Sebag et al., drawn from `rng`.
+    /// An autoencoder whose narrowest layer has `width` channels, 64 in Sebag et al., sampled from `rng`.
     pub fn new(
         channels: usize,
         latent: usize,

@@ -38,7 +38,7 @@ impl SmallAutoencoder {
     /// Side of the images.
     pub const SIDE: usize = 32;
 
-    /// An autoencoder of images with `channels` channels, drawn from `rng`.
+    /// An autoencoder of images with `channels` channels, sampled from `rng`.
     pub fn new(channels: usize, latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
         let same = Window::same(3);
         let encoder = vec![

@@ -35,7 +35,7 @@ impl SwaeConfig {
     /// Pixels of an image, 28 x 28.
     pub const PIXELS: usize = 784;
 
-    /// A model with He initialisation drawn from `rng`.
+    /// A model with He initialisation sampled from `rng`.
     pub fn init(&self, rng: &mut impl Rng, device: &Device) -> Swae {
         Swae {
             encoder: Encoder::new(self.latent, rng, device),

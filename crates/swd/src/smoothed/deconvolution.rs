@@ -1,4 +1,4 @@
-//! The sliced distance between points with Gaussian noise that is never drawn, and a sample whose noise was.
+//! The sliced distance between points with Gaussian noise that is never sampled, and a sample whose noise was.
 
 use rayon::prelude::*;
 use wide::f64x4;
@@ -26,7 +26,7 @@ const LANES: usize = 4;
 ///
 /// Where the sample is `Y = X + N` with Gaussian noise `N(0, sigma^2 I)`, its projections are those of `X` with Gaussian
 /// noise of the same deviation, so the points that minimise this distance have the law of `X`: a deconvolution in each
-/// slice. No noise is drawn for it, unlike by [`smoothed_distance_and_gradient`](super::smoothed_distance_and_gradient).
+/// slice. No noise is sampled for it, unlike by [`smoothed_distance_and_gradient`](super::smoothed_distance_and_gradient).
 ///
 /// - `points`: `[n, d]`;
 /// - `deviation`: `sigma`, in units of the points;

@@ -94,7 +94,7 @@ pub fn projection_sensitivity_upper(slices: &Slices, radius: f64) -> Result<f64,
 
 /// The sensitivity for an exact tight frame of `count` slices in `R^dim`: `2 r sqrt(k/d)`.
 ///
-/// For planning, before any slices are drawn; a release uses [`projection_sensitivity_upper`], which
+/// For planning, before any slices are sampled; a release uses [`projection_sensitivity_upper`], which
 /// knows how the directions were rounded.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use crate::{Cells, FlowTarget, Slices, SwdError};
 /// What [`super::project`] gave, after a mechanism has added its noise: post-processing from here on.
 ///
 /// Only the values of each slice in sorted order are kept. Which row a value came from is gone, so that
-/// rows of a batch that was drawn at random are as good as shuffled: amplification by sampling is for a
+/// rows of a batch that was sampled at random are as good as shuffled: amplification by sampling is for a
 /// set of records, and a noisy row's place in a batch in the order of its records would say more.
 #[derive(Debug, Clone)]
 pub struct NoisyProjections {

@@ -1,7 +1,7 @@
 //! The papers' `w(k, delta)`, for comparison: **not bounds on the sensitivity**.
 //!
 //! Both are statements about `|Theta^T (x - x')|` for one pair of rows that is fixed before the
-//! independent slices are drawn: each fails with a probability of its own, which is paid **at every
+//! independent slices are sampled: each fails with a probability of its own, which is paid **at every
 //! release with fresh slices**, on top of the delta of the noise. Over 2100 releases of Sebag et al. (2023,
 //! arXiv 2312.08227) it is 0.02, against a delta of 1e-5. A bound for all pairs needs `sigma_max(Theta)`
 //! ([`super::projection_sensitivity_upper`]), and with tight frames it is smaller than either of

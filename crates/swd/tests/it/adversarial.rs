@@ -158,7 +158,7 @@ impl Neighbours {
         u
     }
 
-    /// Another choice nearby: one point drawn anew or nudged, private records more often.
+    /// Another choice nearby: one point sampled anew or nudged, private records more often.
     fn step(&self, attack: &Attack, rng: &mut impl Rng) -> Self {
         let d = attack.slices.dim();
         let mut m_bound = attack.m_bound;

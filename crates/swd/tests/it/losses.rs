@@ -147,13 +147,13 @@ fn the_module_draws_its_slices_from_the_generator() {
             false => Slices::iid(3, 9, &mut seeded()),
         };
         let slices = slices.unwrap();
-        let drawn = number(loss.forward(x.clone(), y.clone(), &mut seeded()).unwrap());
+        let sampled = number(loss.forward(x.clone(), y.clone(), &mut seeded()).unwrap());
         let given = loss.forward_with(x.clone(), y.clone(), &slices).unwrap();
-        assert_eq!(drawn, number(given));
+        assert_eq!(sampled, number(given));
         let each = loss.forward_no_reduction(x.clone(), y.clone(), &slices);
         let each = numbers(each.unwrap());
         assert_eq!(each.len(), 9);
-        assert!((each.iter().sum::<f64>() / 9.0 - drawn).abs() < 1e-6);
+        assert!((each.iter().sum::<f64>() / 9.0 - sampled).abs() < 1e-6);
         for (l, value) in each.iter().enumerate() {
             let slice = Slices::from_directions(3, slices.direction(l)).unwrap();
             let alone = loss.forward_with(x.clone(), y.clone(), &slice).unwrap();

@@ -28,7 +28,7 @@ use crate::{Batch, Clipping, TrainingError};
 ///
 /// Activations are projected onto the ball of radius `M` before they are compared, and each record's
 /// Jacobian of the activation is bounded by `L` ([`Penalty::clipping`]): the gradient then moves by at most
-/// [`DrawnPenalty::sensitivity_upper`] where one record is replaced within its group. In one dimension
+/// [`SampledPenalty::sensitivity_upper`] where one record is replaced within its group. In one dimension
 /// the distance is `W_2^2` itself.
 ///
 /// ```
@@ -122,14 +122,14 @@ impl Penalty {
         self
     }
 
-    /// Directions of a step, drawn afresh as a tight frame: 50 unless said, at least `d`.
+    /// Directions of a step, sampled afresh as a tight frame: 50 unless said, at least `d`.
     #[must_use]
     pub fn slices(mut self, count: usize) -> Self {
         self.slices = Directions::Tight(count);
         self
     }
 
-    /// Directions of a step, drawn independently of each other.
+    /// Directions of a step, sampled independently of each other.
     #[must_use]
     pub fn independent_slices(mut self, count: usize) -> Self {
         self.slices = Directions::Independent(count);
@@ -166,7 +166,7 @@ impl Penalty {
         sizes: &[usize],
         exact: &mut ExactCells,
         rng: &mut impl Rng,
-    ) -> Result<DrawnPenalty, TrainingError> {
+    ) -> Result<SampledPenalty, TrainingError> {
         let slices = match self.slices {
             Directions::Tight(count) => Slices::tight(dim, count, rng)?,
             Directions::Independent(count) => Slices::iid(dim, count, rng)?,
@@ -185,16 +185,16 @@ impl Penalty {
                 });
             }
         };
-        Ok(self.drawn(target))
+        Ok(self.sampled(target))
     }
 
     /// This penalty with a public side of the caller's own.
-    pub fn with_target(&self, target: impl Into<Target>) -> DrawnPenalty {
-        self.drawn(target.into())
+    pub fn with_target(&self, target: impl Into<Target>) -> SampledPenalty {
+        self.sampled(target.into())
     }
 
-    fn drawn(&self, target: Target) -> DrawnPenalty {
-        DrawnPenalty {
+    fn sampled(&self, target: Target) -> SampledPenalty {
+        SampledPenalty {
             target,
             weight: self.weight,
             clipping: self.clipping,
@@ -255,14 +255,14 @@ impl From<Between> for Target {
 
 /// A penalty with the slices and cells of one step.
 #[derive(Debug, Clone)]
-pub struct DrawnPenalty {
+pub struct SampledPenalty {
     target: Target,
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) activation: usize,
 }
 
-impl DrawnPenalty {
+impl SampledPenalty {
     /// The directions of this step.
     pub fn slices(&self) -> &Slices {
         match &self.target {
@@ -322,7 +322,7 @@ impl DrawnPenalty {
         }
     }
 
-    /// The published bound for what [`DrawnPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
+    /// The published bound for what [`SampledPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
     /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1).
     pub fn published_sensitivity_upper(&self) -> f64 {
@@ -353,7 +353,7 @@ impl DrawnPenalty {
         }
     }
 
-    /// [`DrawnPenalty::cotangents`] where the activations are; with `bounded` they are scaled down by what
+    /// [`SampledPenalty::cotangents`] where the activations are; with `bounded` they are scaled down by what
     /// their sums may be off by there, so that the declared sensitivity holds.
     pub(crate) fn device_cotangents<const D: usize>(
         &self,

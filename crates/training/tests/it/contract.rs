@@ -474,12 +474,12 @@ fn every_layer_keeps_the_bound() {
     fn bad<const D: usize>(records: &Tensor<D>) -> Vec<Tensor<D>> {
         let mut shape = records.dims();
         shape[0] = 1;
-        let drawn = (0..40).map(|i| {
+        let sampled = (0..40).map(|i| {
             let size = [0.3, 1.0, 5.0, 50.0][i % 4];
             uniform(shape, 100 + i as u64, &records.device()) * size
         });
         let worst = adversaries(records).into_iter().map(|(_, record)| record);
-        worst.chain(drawn).collect()
+        worst.chain(sampled).collect()
     }
     let device = Device::flex();
     let images = uniform([8, 2, 8, 8], 1, &device);
@@ -488,8 +488,8 @@ fn every_layer_keeps_the_bound() {
     hold(&Signal::new(&device), &signals, bad(&signals));
     let tokens = |n: usize, seed: u64| (uniform([n, 5], seed, &device) * 3.0 + 3.0).floor();
     let constant = [0.0, 5.0].map(|token| Tensor::full([1, 5], token, &device));
-    let drawn = (0..40).map(|i| tokens(1, 100 + i));
-    let by = constant.into_iter().chain(drawn).collect();
+    let sampled = (0..40).map(|i| tokens(1, 100 + i));
+    let by = constant.into_iter().chain(sampled).collect();
     hold(&Text::new(&device), &tokens(8, 3), by);
 }
 

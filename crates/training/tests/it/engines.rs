@@ -61,7 +61,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
     ]
 }
 
-fn drawn(objective: &mut Objective, sizes: &[usize]) -> StepObjective {
+fn sampled(objective: &mut Objective, sizes: &[usize]) -> StepObjective {
     let sizes = GroupSizes::Fixed(sizes.to_vec());
     objective.draw(&[3], sizes, &mut generator(1)).unwrap()
 }
@@ -80,7 +80,7 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
         )
         .unwrap();
         for (name, mut objective) in objectives() {
-            let step = drawn(&mut objective, &sizes);
+            let step = sampled(&mut objective, &sizes);
             let bounded = |engine| {
                 let (gradient, losses) = step
                     .clipped_gradient(&network, &batch, engine, &device)
@@ -130,7 +130,7 @@ fn sums_over_records_are_off_by_no_more_than_the_sensitivity_has_for_them() {
     let clip = 0.1;
     let mut objective = Objective::of([Loss::cross_entropy().max_grad_norm(clip)]);
     let mean_of = |objective: &mut Objective, records: usize, engine: Engine| {
-        let step = drawn(objective, &[records]);
+        let step = sampled(objective, &[records]);
         let images = image.clone().repeat_dim(0, records);
         let classes = class.clone().repeat_dim(0, records);
         let batch = Batch::new(images, classes, &[records]).unwrap();

@@ -99,7 +99,7 @@ impl DataSplit {
             Some((other, Arc::new(load(other, data_dir, asked)?.train)))
         };
         let (train, test) = (Arc::new(set.train), Arc::new(set.test));
-        // Glyphs of any number are one data set: always the same ones are drawn and split. Without
+        // Glyphs of any number are one data set: always the same ones are sampled and split. Without
         // strata the draw looks at no record.
         let name = match kind {
             DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
@@ -135,7 +135,7 @@ impl DataSplit {
             .map_or_else(all, |split| split.private().to_vec());
         let private = Records::new(train.clone(), places, settings.records);
         let (public, public_name) = if let Some((other, images)) = other {
-            // Glyphs that are drawn to be public are nobody's records.
+            // Synthetic public glyphs hide no record.
             if other != DatasetKind::Glyphs {
                 used.push(Used {
                     what: other.name().into(),

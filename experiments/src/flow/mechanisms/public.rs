@@ -1,4 +1,4 @@
-//! Public latents, drawn with replacement: what is reached without a private record.
+//! Public latents, sampled with replacement: what is reached without a private record.
 
 use lab::diagnostic::Failure;
 use lab::session::Session;
@@ -18,15 +18,15 @@ impl Flow {
         let labels = public.labels();
         let total = self.total_particles();
         let mut rows = Vec::with_capacity(total * d);
-        let mut drawn = Vec::with_capacity(total);
+        let mut sampled = Vec::with_capacity(total);
         for _ in 0..total {
             let place = self.public.random_range(0..latents.len() / d);
             rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
-            drawn.extend(labels.get(place));
+            sampled.extend(labels.get(place));
         }
         Ok(Generated {
             rows,
-            labels: self.groups.classes.is_some().then_some(drawn),
+            labels: self.groups.classes.is_some().then_some(sampled),
         })
     }
 }

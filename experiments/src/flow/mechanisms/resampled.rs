@@ -24,7 +24,7 @@ impl Flow {
         let slices = self.slices()?;
         let draw = self.releaser.as_mut().map(Releaser::draw);
         let draw = draw.transpose().map_err(Failure::failed)?;
-        let drawn = match &draw {
+        let sampled = match &draw {
             Some(draw) => draw.groups().to_vec(),
             None => self.sampler.sample(&mut self.non_private),
         };
@@ -32,7 +32,7 @@ impl Flow {
         let (mut values, mut sizes) = (Vec::new(), Vec::new());
         // Groups stand one behind the other.
         let mut offset = 0;
-        for (latents, indices) in self.groups.latents.iter().zip(&drawn) {
+        for (latents, indices) in self.groups.latents.iter().zip(&sampled) {
             let mut rows = Vec::with_capacity(indices.len() * d);
             for index in indices {
                 let place = index - offset;

@@ -8,7 +8,7 @@ use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, budget_name, text_in};
 
 use crate::export::ExportFlags;
-use crate::records::{COSINES, SHAPES, drawn};
+use crate::records::{COSINES, SHAPES, synthetic};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -28,14 +28,14 @@ lab::settings! {
         class_slices: Option<usize>,
     }
     flags {
-        /// How private data is used: `mixture` by default where the program draws the public records or latents are
+        /// How private data is used: `mixture` by default where public records are synthetic or latents are
         /// cosines, `marginals` elsewhere.
         #[flag(value_enum)]
         mechanism: Mechanism,
         /// Private data: glyphs, mnist, fashion-mnist, usps, `images` for a folder of photographs
         /// (--data-dir), or gaussians for the toy in the plane.
         dataset: String,
-        /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, drawn by
+        /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, made by
         /// random processes and of no class, fresh at each pass; another data set, such as `glyphs`; or nothing:
         /// `cosines`, where latents are the lowest frequencies of an image.
         public: String,
@@ -59,14 +59,14 @@ lab::settings! {
         #[setting(default = "one")]
         cells: usize,
         /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents.
-        /// `marginals` alone: the last is its default where the program draws digits beside private ones.
+        /// `marginals` alone: the last is its default where synthetic digits stand beside private ones.
         #[flag(value_enum)]
         #[setting(default)]
         start: Start,
         /// Bins of a marginal, a power of two.
         bins: usize,
         /// The share of the budget (of `1/z^2`) that goes to moments of classes first. The bins of `marginals` then
-        /// lie around each class's private Gaussian, and noise is drawn towards it; 0 for histograms alone. The cells of
+        /// lie around each class's private Gaussian, and noise is pulled towards it; 0 for histograms alone. The cells of
         /// `mixture` are cut in it.
         #[setting(default)]
         moments_share: f64,
@@ -78,7 +78,7 @@ lab::settings! {
         final_step: f64,
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
-        /// Dimension of the latent space (default: 8; beside drawn public records as many as the private ones and the
+        /// Dimension of the latent space (default: 8; beside synthetic public records as many as the private ones and the
         /// budget bear, 24 for 60000 at epsilon 1, and 72 of cosines).
         latent: usize,
         /// Channels of the narrowest layer of the autoencoder of photographs.
@@ -92,12 +92,12 @@ lab::settings! {
         /// pixel, where private records are digits and the public ones glyphs).
         vary_pose: f64,
         /// How much their brightness and fabric vary at random, 0 for not at all (default: 0.6 for cosines, else
-        /// 1 where the program draws the public records).
+        /// 1 where public records are synthetic).
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos, and for
-        /// `mixture` where the program draws the public records).
+        /// `mixture` where public records are synthetic).
         vary_tone: f64,
-        /// Public records: the first ones (default: all of them, 30000 of another data set); of drawn ones, as
+        /// Public records: the first ones (default: all of them, 30000 of another data set); of synthetic ones, as
         /// many as asked for at each pass.
         public_records: usize,
         /// The noise multiplier instead of a budget: the epsilon is computed.
@@ -135,10 +135,10 @@ pub(crate) const IMAGES: &str = data::ImageFolder::NAME;
 /// Classes of every data set that has any.
 const CLASSES: usize = 10;
 
-/// Drawn public records, unless another number is asked for: minutes on two cores.
-const DRAWN: usize = 240_000;
+/// Synthetic public records, unless another number is asked for: minutes on two cores.
+const SYNTHETIC: usize = 240_000;
 
-/// Drawn public records that teach how images of cosines look, unless another number is asked for.
+/// Synthetic public records that teach how images of cosines look, unless another number is asked for.
 const REFINING: usize = 40_000;
 
 fn whole() -> f64 {
@@ -178,9 +178,9 @@ impl Settings {
         }
     }
 
-    /// Whether the program draws the public records, as many as are asked for, and none of the private ones is public.
-    fn drawn_beside_all(&self) -> bool {
-        drawn(&self.public).is_some()
+    /// Whether public records are synthetic, as many as are asked for, and none of the private ones is public.
+    fn synthetic_beside_all(&self) -> bool {
+        synthetic(&self.public).is_some()
             && self.private_part == Part::All
             && matches!(self.mechanism, Mechanism::Marginals | Mechanism::Mixture)
     }
@@ -214,11 +214,11 @@ impl Settings {
         (cells.max(1.0) as usize).min(most)
     }
 
-    /// What suits drawn public records, of which there is no end: each is seen once, and the latent space has as many
+    /// What suits synthetic public records, of which there is no end: each is seen once, and the latent space has as many
     /// dimensions as there can be.
-    fn take_drawn(&mut self, own: &Flags) {
+    fn take_synthetic(&mut self, own: &Flags) {
         if own.public_records.is_none() && own.public_epochs.is_none() {
-            self.public_records = Some(DRAWN);
+            self.public_records = Some(SYNTHETIC);
             self.public_epochs = 1;
         }
         if own.latent.is_none() {
@@ -266,14 +266,14 @@ impl Settings {
         self.conditional && self.labels == Labels::Public
     }
 
-    /// Whether the program draws public records that show the classes of the private ones.
-    fn drawn_classes(&self) -> bool {
+    /// Whether synthetic public records show the classes of the private ones.
+    fn synthetic_classes(&self) -> bool {
         self.public == "glyphs" && ["mnist", "usps", "glyphs"].contains(&&*self.dataset)
     }
 
     /// Whether public records show the classes that samples have.
     pub fn public_shows_classes(&self) -> bool {
-        self.conditional && (self.public == "half" || self.drawn_classes())
+        self.conditional && (self.public == "half" || self.synthetic_classes())
     }
 
     /// Whether the labels of public records are looked at by the mechanism: where they show the classes of the private
@@ -284,9 +284,9 @@ impl Settings {
 
     /// How much samples vary; folders of runs from before that was a setting have what suits them.
     pub fn variation(&self) -> Variation {
-        let (drawn, smooth) = (drawn(&self.public).is_some(), self.cosines());
-        let mut suited = Variation::suited(self.drawn_classes(), drawn, smooth);
-        if drawn && self.mechanism == Mechanism::Mixture {
+        let (synthetic, smooth) = (synthetic(&self.public).is_some(), self.cosines());
+        let mut suited = Variation::suited(self.synthetic_classes(), synthetic, smooth);
+        if synthetic && self.mechanism == Mechanism::Mixture {
             suited.tone = 1.0;
         }
         // Before tone was a setting it was none.
@@ -319,7 +319,7 @@ impl session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let (own, common) = (&arguments.own, &arguments.common);
         let public = own.public.as_deref().unwrap_or_default();
-        let by_program = public == COSINES || drawn(public).is_some();
+        let by_program = public == COSINES || synthetic(public).is_some();
         let mixed = by_program || own.encoder == Some(Encoder::Cosines);
         // Photographs have neither; what is asked for is refused by its own name then.
         let mixed = mixed && own.dataset.as_deref() != Some(IMAGES);
@@ -340,7 +340,7 @@ impl session::Settings for Settings {
             };
         }
         if own.start.is_none() && mechanism == Mechanism::Marginals && settings.moments_first() {
-            settings.start = match settings.drawn_classes() {
+            settings.start = match settings.synthetic_classes() {
                 true => Start::Public,
                 false => Start::Gaussian,
             };
@@ -371,8 +371,8 @@ impl session::Settings for Settings {
             settings.epsilon = None;
             settings.noise_multiplier = None;
         }
-        if settings.drawn_beside_all() {
-            settings.take_drawn(own);
+        if settings.synthetic_beside_all() {
+            settings.take_synthetic(own);
         }
         if settings.cosines() {
             settings.latent = own.latent.unwrap_or(settings.default_latent(72.0, 120.0));
@@ -381,7 +381,7 @@ impl session::Settings for Settings {
             settings.public_records = None;
         }
         let asked = own.public_records.is_some() || own.public_epochs.is_some();
-        if settings.refined() && drawn(&settings.public).is_some() && !asked {
+        if settings.refined() && synthetic(&settings.public).is_some() && !asked {
             settings.public_records = Some(REFINING);
             settings.public_epochs = 1;
         }

@@ -85,7 +85,7 @@ impl Guesses {
 
     /// Guesses by logarithms of likelihood ratios, where an attack has them: those that are farthest from 0, each of a
     /// canary that took part if it is above 0. So guesses go to the side that gives more away, as where a record that
-    /// took part may not have been drawn.
+    /// took part may not have been sampled.
     ///
     /// - `ratios`: one a canary, of what was released if it took part over what was released if it did not;
     /// - `included`: the coins, in the same order.

@@ -47,7 +47,7 @@ impl Layer for Dropout {
 /// A mask for [`Chain::dropout`](super::Chain::dropout), `[n, features]`: each entry is 0 with probability
 /// `prob`, otherwise `1 / (1 - prob)`, as in [`burn::nn::Dropout`].
 ///
-/// It is drawn without a look at any record, so records stay independent of each other. `prob` is clamped to
+/// It is sampled without a look at any record, so records stay independent of each other. `prob` is clamped to
 /// `[0, 1)`.
 pub fn dropout_mask(
     [n, features]: [usize; 2],

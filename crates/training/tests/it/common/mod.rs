@@ -54,7 +54,7 @@ impl ModuleMapper for Drawn {
 
 /// `module` with weights of `seed`, the same on every device: burn draws them from one generator of the process,
 /// which tests that run beside each other share.
-fn drawn<M: Module>(module: M, seed: u64) -> M {
+fn sampled<M: Module>(module: M, seed: u64) -> M {
     let rng = generator(seed);
     module.map(&mut Drawn { rng, reach: 1.0 })
 }
@@ -84,7 +84,7 @@ impl Small {
             inner: LinearConfig::new(8, latent).init(device),
             last: LinearConfig::new(latent, outputs).init(device),
         };
-        drawn(network, 7)
+        sampled(network, 7)
     }
 
     pub(super) fn chain(&self) -> Chain<'_> {

@@ -19,7 +19,7 @@ use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{Forward, Layers, Network};
 
-use super::drawn;
+use super::sampled;
 
 /// Images `[2, 8, 8]` to three classes.
 #[derive(Module, Debug)]
@@ -65,7 +65,7 @@ impl Vision {
             softplus: SoftplusConfig::new().init(),
             fc: LinearConfig::new(8, 3).init(device),
         };
-        drawn(network, 1)
+        sampled(network, 1)
     }
 }
 
@@ -118,7 +118,7 @@ impl Signal {
             right: LinearConfig::new(15, 2).with_bias(false).init(device),
             fc: LinearConfig::new(6, 3).init(device),
         };
-        drawn(network, 2)
+        sampled(network, 2)
     }
 }
 
@@ -164,7 +164,7 @@ impl Text {
             rms: RmsNormConfig::new(3).init(device),
             fc: LinearConfig::new(15, 3).init(device),
         };
-        drawn(network, 3)
+        sampled(network, 3)
     }
 }
 

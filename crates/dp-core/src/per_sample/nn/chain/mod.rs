@@ -321,7 +321,7 @@ impl<'a> Chain<'a> {
     /// `y = mask * x`, the same in every pass: [`dropout_mask`](super::dropout_mask) draws one.
     ///
     /// - `mask`: `[n, features]`, a row for each of the `n` records that the stack is for, so that a batch in
-    ///   chunks needs a stack for each. It is public: what it is drawn from may not know of any record.
+    ///   chunks needs a stack for each. It is public: what it is sampled from may not know of any record.
     ///
     /// # Panics
     ///
