@@ -44,7 +44,7 @@ const PRESET: &str = "
     steps = 100
     learning-rate = 0.5
     batch = 200
-    clip = 1.0
+    max-grad-norm = 1.0
 ";
 
 // Settings and flags are made of one list: `--batch` takes the place of the preset's `batch`.
@@ -59,7 +59,7 @@ lab::settings! {
         /// Records in a batch, sampled afresh without replacement.
         batch: usize,
         /// The bound on each record's gradient.
-        clip: f64,
+        max_grad_norm: f64,
     }
     optional {
         /// Score, and keep, a moving average of the weights with this decay.
@@ -78,7 +78,7 @@ impl session::Settings for Settings {
     fn check(&self) -> Result<(), Failure> {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("learning-rate", self.learning_rate)?;
-        positive("clip", self.clip)?;
+        positive("max-grad-norm", self.max_grad_norm)?;
         within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
         within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
         bounded("steps", self.steps, self.steps > 0, "at least 1")?;
@@ -174,7 +174,7 @@ impl Experiment for Regression {
         });
         let plan = plan.transpose().map_err(refused_plan)?;
 
-        let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(settings.clip);
+        let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(settings.max_grad_norm);
         let config = TrainingConfig::new(Objective::of([loss]))
             .optimizer(Optimizer::sgd())
             .learning_rate(settings.learning_rate)

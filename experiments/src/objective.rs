@@ -12,16 +12,14 @@ pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
 }
 
 /// The failure that names the flag of a constant that is refused, its value and its bound.
-///
-/// - `clip_loss`: the flag of the bound on a record's loss, whose name says which loss.
-pub(crate) fn refused(error: TrainingError, clip_loss: &str) -> Failure {
+pub(crate) fn refused(error: TrainingError) -> Failure {
     let TrainingError::OutOfRange { name, value, bound } = &error else {
         return Failure::failed(error);
     };
     let flag = match *name {
         "the bound M of activations" => "clip-activation",
         "the bound L of Jacobians" => "clip-jacobian",
-        "the clipping norm C of a loss" => clip_loss,
+        "the clipping norm C of a loss" => "max-grad-norm",
         other => other,
     };
     Failure::input(

@@ -70,7 +70,7 @@ lab::settings! {
         /// Weight of the distance, or of the reversed gradient of the discriminator.
         weight: f64,
         /// C: the bound on each target record's gradient, for `dann`.
-        clip: f64,
+        max_grad_norm: f64,
     }
     optional {
         /// Private target records in a release (default: all of them).
@@ -127,7 +127,7 @@ impl session::Settings for Settings {
         let at_least_1 = |flag, value: usize| bounded(flag, value, value > 0, "at least 1");
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("learning-rate", self.learning_rate)?;
-        positive("clip", self.clip)?;
+        positive("max-grad-norm", self.max_grad_norm)?;
         positive("weight", self.weight)?;
         positive("radius", self.radius.unwrap_or(1.0))?;
         within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;

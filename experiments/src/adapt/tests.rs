@@ -159,7 +159,7 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let device = Device::flex();
     let place = tempfile::tempdir().unwrap();
-    let more = ["--method", "dann", "--clip", "0.05"];
+    let more = ["--method", "dann", "--max-grad-norm", "0.05"];
     let mut run = adapt(place.path(), None, &more);
     let network = run.training.network.adversary().unwrap();
     let rows = run.domains.target.gather(&[0, 1, 2, 3]);

@@ -84,9 +84,10 @@ impl Experiment for Adapt {
         };
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
-        let config = TrainingConfig::new(Objective::of([loss.max_grad_norm(settings.clip)]))
-            .average(settings.ema)
-            .public(public);
+        let config =
+            TrainingConfig::new(Objective::of([loss.max_grad_norm(settings.max_grad_norm)]))
+                .average(settings.ema)
+                .public(public);
         let known = settings.insecure_noise_seed;
         let batches = batches_of(known.unwrap_or(settings.seed));
         let training = start(config, model, sampler, plan, known, batches, chosen)?;

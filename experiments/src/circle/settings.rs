@@ -120,7 +120,7 @@ impl Settings {
         };
         let distance = Penalty::to_private_sample(share).slices(self.slices);
         let objective = Objective::default().penalty(distance.clipping(clipping));
-        objective.check().map_err(|e| refused(e, "clip-loss"))?;
+        objective.check().map_err(refused)?;
         Ok(objective)
     }
 }

@@ -135,7 +135,7 @@ lab::settings! {
         #[flag(value_parser = by_name::<JacobianClip>)]
         clip: JacobianClip,
         /// C: the bound on each record's gradient of the loss.
-        clip_loss: f64,
+        max_grad_norm: f64,
         /// M: the bound on activations under the penalty.
         clip_activation: f64,
         /// L: the bound on Jacobians under the penalty.
@@ -221,9 +221,9 @@ impl Settings {
             .task
             .loss()
             .weight(loss_weight)
-            .max_grad_norm(self.clip_loss);
+            .max_grad_norm(self.max_grad_norm);
         let objective = Objective::of([loss]).penalty(parity);
-        objective.check().map_err(|e| refused(e, "clip-loss"))?;
+        objective.check().map_err(refused)?;
         Ok(objective)
     }
 }

@@ -75,7 +75,7 @@ lab::settings! {
         /// L: spectral norm of record Jacobians.
         clip_jacobian: f64,
         /// C: norm of record reconstruction gradients.
-        clip_reconstruction: f64,
+        max_grad_norm: f64,
         /// Steps of 100 synthetic records that the weights start from: `--start-from public` alone.
         #[setting(default = "public_steps")]
         public_steps: u64,
@@ -222,7 +222,7 @@ impl Settings {
         let [loss_weight, penalty_weight] = weight(self.alpha)?;
         let loss = Loss::binary_cross_entropy_with_logits()
             .weight(loss_weight)
-            .max_grad_norm(self.clip_reconstruction);
+            .max_grad_norm(self.max_grad_norm);
         let penalty = Penalty::to(Prior::UniformBall).weight(penalty_weight);
         let penalty = penalty.slices(self.slices).clipping(Clipping {
             activation: self.clip_activation,
@@ -230,9 +230,7 @@ impl Settings {
             mode: self.clip,
         });
         let objective = Objective::of([loss]).penalty(penalty);
-        objective
-            .check()
-            .map_err(|e| refused(e, "clip-reconstruction"))?;
+        objective.check().map_err(refused)?;
         Ok(objective)
     }
 }

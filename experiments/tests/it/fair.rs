@@ -184,7 +184,7 @@ fn bad_input_is_refused_by_name() {
         ("--batch-share 0", "--batch-share 0"),
         ("--delta 0.1", "delta = 0.1"),
         ("--final-rate 2", "--final-rate 2"),
-        ("--clip-loss -1", "--clip-loss -1"),
+        ("--max-grad-norm -1", "--max-grad-norm -1"),
         ("--task regression2d --notion eo", "--notion eo"),
         ("--task regression2d --slices 1", "--slices 1"),
         ("--post-process 0.1", "--post-process 0.1"),

@@ -117,7 +117,7 @@ pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
             alpha: settings["alpha"].as_f64().unwrap_or(0.0),
             post_process: settings["post-process"].as_f64(),
             post_share: settings["post-share"].as_f64().unwrap_or(0.5),
-            bounds: [("M", "clip-activation"), ("C", "clip-loss")]
+            bounds: [("M", "clip-activation"), ("C", "max-grad-norm")]
                 .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
             other_bounds: String::new(),
             scores: run["test"].clone(),
