@@ -142,7 +142,8 @@ fn a_promise_says_whether_labels_are_private() {
         assert!(printed.contains(relation), "{printed}");
         let sentence = run["privacy"].as_str().expect("a promise");
         assert!(
-            sentence.contains(relation) && sentence.contains("of their labels"),
+            sentence.contains(relation)
+                && sentence.contains("of their labels") == (labels == "private"),
             "{sentence}"
         );
         let knew = run["public_knowledge"].as_str().expect("a sentence");
