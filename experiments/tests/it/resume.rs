@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use private_training::Checkpoint;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -164,11 +165,11 @@ fn a_stopped_run_resumes_without_a_step_made_twice() {
     assert!(text(&again.stderr).contains("this run is done"));
 }
 
-/// The files of the last checkpoint that tell of the weights.
-fn state(out: &Path) -> [Vec<u8>; 3] {
-    let last = last_checkpoint(out);
-    ["weights.bin", "optimizer.bin", "average.f32"]
-        .map(|name| std::fs::read(last.join(name)).expect("a file"))
+/// What the last checkpoint tells of the weights.
+fn state(out: &Path) -> (Vec<f32>, Vec<u8>, Vec<u8>) {
+    let bytes = std::fs::read(last_checkpoint(out).join("training.bin")).expect("a file");
+    let checkpoint = Checkpoint::from_bytes(&bytes).expect("a checkpoint");
+    (checkpoint.weights, checkpoint.optimizer, checkpoint.average)
 }
 
 #[test]
@@ -225,14 +226,14 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     std::fs::rename(&hidden, out.join("checkpoints")).expect("moved");
 
     // One bit.
-    let file = checkpoint.join("optimizer.bin");
+    let file = checkpoint.join("training.bin");
     let mut bytes = std::fs::read(&file).expect("readable");
     bytes[1000] ^= 1;
     std::fs::write(&file, bytes).expect("written");
     let refused = resume(&out).output().expect("the binary starts");
     assert_eq!(refused.status.code(), Some(2));
     let message = text(&refused.stderr).replace(['\n', '│'], "");
-    assert!(message.contains("optimizer.bin"), "{name}: {message}");
+    assert!(message.contains("training.bin"), "{name}: {message}");
 
     // Without it the run resumes from the one before, or from the start.
     std::fs::remove_dir_all(&checkpoint).expect("removed");
