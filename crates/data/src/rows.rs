@@ -94,7 +94,7 @@ impl Rows {
         let (mut width, mut values) = (0, Vec::new());
         let mut first = true;
         // What separates numbers differs from file to file: a line is one field here.
-        let mut lines = Lines::new(file, 0x1f, None, text);
+        let mut lines = Lines::unquoted(file, text);
         while let Some(line) = lines.next()? {
             let texts: Vec<&str> = line.fields.iter().flat_map(|text| split(text)).collect();
             let numbers = || texts.iter().map(|text| text.parse::<f32>().ok());

@@ -4,7 +4,7 @@
 //! which burn visits the parameters. burn's own record is loaded onto the default device, which is a
 //! GPU in every build that knows one, and a machine without a GPU would stop there.
 
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{Adam, AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
 
@@ -89,6 +89,22 @@ impl ModuleAdam {
         self.step(rate, module.valid(), gradients).train()
     }
 
+    /// Refuses a state whose moments are not as long as the parameters of `module`.
+    pub(crate) fn check<M: Module>(&self, module: &M) -> Result<(), TrainingError> {
+        let mut lengths = Lengths(Vec::new());
+        module.visit(&mut lengths);
+        for (place, state) in self.states.iter().enumerate() {
+            let Some(AdamState { momentum }) = state else {
+                continue;
+            };
+            let expected = lengths.0.get(place).copied().unwrap_or(0);
+            for moment in [&momentum.moment_1, &momentum.moment_2] {
+                crate::error::same("moments of a parameter", expected, moment.dims()[0])?;
+            }
+        }
+        Ok(())
+    }
+
     /// The state as bytes: for each parameter the number of steps, the length, and both moments, all
     /// little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -134,6 +150,15 @@ impl ModuleAdam {
             states,
             ..Self::default()
         })
+    }
+}
+
+/// How many values each parameter has.
+struct Lengths(Vec<usize>);
+
+impl ModuleVisitor for Lengths {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.push(param.val().shape().num_elements());
     }
 }
 

@@ -50,11 +50,22 @@ impl Optimizer {
         }
     }
 
-    pub(crate) fn restore(&mut self, bytes: &[u8], device: &Device) -> Result<(), TrainingError> {
-        if let Kind::Adam(adam) = &mut self.0 {
-            *adam = ModuleAdam::from_bytes(bytes, device)?;
+    /// The optimizer with the state that [`Optimizer::to_bytes`] wrote for `module`; none where it keeps no state.
+    pub(crate) fn restored<M: Module>(
+        &self,
+        bytes: &[u8],
+        module: &M,
+        device: &Device,
+    ) -> Result<Option<Self>, TrainingError> {
+        match &self.0 {
+            Kind::Adam(_) => {
+                let adam = ModuleAdam::from_bytes(bytes, device)?;
+                adam.check(module)?;
+                Ok(Some(Self(Kind::Adam(adam))))
+            }
+            Kind::Burn(_) if bytes.is_empty() => Ok(None),
+            Kind::Burn(_) => Err(TrainingError::checkpoint("it is of a training by Adam")),
         }
-        Ok(())
     }
 }
 

@@ -368,7 +368,22 @@ impl<M: Module> Training<M> {
                 expected: checkpoint.releases,
             });
         }
+        // All of it is read before anything changes.
         let network = from_host(self.network.clone(), &checkpoint.weights)?;
+        let optimizer = self
+            .optimizer
+            .restored(&checkpoint.optimizer, &network, &self.device())?;
+        let mut average = self.average.clone();
+        match &mut average {
+            Some(average) => average.restore(&checkpoint.average)?,
+            None if checkpoint.average.is_empty() => {}
+            None => {
+                let reason = "it has an average of the weights, and this training has none";
+                return Err(TrainingError::checkpoint(reason));
+            }
+        }
+        let public = checkpoint.public.generator()?;
+        let before = self.step();
         match (&mut self.batches, &checkpoint.batches) {
             (Batches::Private(releaser), None) => releaser.at_step(checkpoint.step)?,
             (Batches::Public { rng, made, .. }, Some(state)) => {
@@ -379,14 +394,12 @@ impl<M: Module> Training<M> {
                 return Err(TrainingError::checkpoint(reason));
             }
         }
-        self.optimizer
-            .restore(&checkpoint.optimizer, &self.device())?;
-        if let Some(average) = &mut self.average {
-            average.restore(&checkpoint.average)?;
+        if let Some(optimizer) = optimizer {
+            self.optimizer = optimizer;
         }
-        *self.gradients.public_rng() = checkpoint.public.generator()?;
-        self.schedule.skip(checkpoint.step);
-        self.network = network;
+        self.schedule.skip(checkpoint.step.saturating_sub(before));
+        *self.gradients.public_rng() = public;
+        (self.network, self.average) = (network, average);
         Ok(())
     }
 }

@@ -26,8 +26,23 @@ pub(crate) struct Line<'a> {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(file: &str, delimiter: u8, comment: Option<u8>, text: R) -> Self {
+        Self::of(
+            file,
+            ReaderBuilder::new().delimiter(delimiter),
+            comment,
+            text,
+        )
+    }
+
+    /// Lines of one field each, in which quotes are characters like any other.
+    pub(crate) fn unquoted(file: &str, text: R) -> Self {
+        // A byte that no text holds.
         let mut builder = ReaderBuilder::new();
-        builder.delimiter(delimiter).comment(comment);
+        Self::of(file, builder.delimiter(0x1f).quoting(false), None, text)
+    }
+
+    fn of(file: &str, builder: &mut ReaderBuilder, comment: Option<u8>, text: R) -> Self {
+        builder.comment(comment);
         builder.flexible(true).has_headers(false);
         Self {
             file: file.into(),
@@ -99,7 +114,7 @@ impl<R: BufRead> Read for Numbered<R> {
             return Err(io::Error::other("the record is too long"));
         }
         let text = self.text.fill_buf()?;
-        let end = text.iter().position(|&byte| byte == b'\n');
+        let end = text.iter().position(|&byte| matches!(byte, b'\n' | b'\r'));
         let length = end.map_or(text.len(), |end| end + 1).min(bytes.len());
         bytes[..length].copy_from_slice(&text[..length]);
         self.text.consume(length);

@@ -34,7 +34,7 @@ struct MayFail {
 
 /// Whether a line says that its sensitivity may fail: no event tells what it costs.
 pub(super) fn may_fail(line: &str) -> bool {
-    serde_json::from_str(line).is_ok_and(|line: MayFail| line.failure_probability != 0.0)
+    !serde_json::from_str(line).is_ok_and(|line: MayFail| line.failure_probability == 0.0)
 }
 
 fn once() -> u64 {

@@ -78,11 +78,15 @@ pub fn take_step<M: Network<D>, const D: usize>(
     let step = next_step(training)?;
     let batch = batch(step.network(), step.groups())?;
     let losses = step.update(&batch, ledger).map_err(Failure::failed)?;
-    // Each note once: that steps need fewer records at once, which changes memory and time and nothing else.
-    for note in &training.notes()[noted..] {
+    say(&training.notes()[noted..]);
+    Ok(losses)
+}
+
+/// Each note once: why steps are slower than they could be, or need fewer records at once.
+fn say(notes: &[String]) {
+    for note in notes {
         eprintln!("{}", note.chars().take(400).collect::<String>());
     }
-    Ok(losses)
 }
 
 /// The first lines of a run: its steps, and their sensitivity beside the published one; `dims` are those of
@@ -111,6 +115,7 @@ pub fn announcement<M: Network<D>, const D: usize>(
         let step = step.map_err(Failure::failed)?;
         let engine = gradients.engine_for(&network, &device);
         let engine = engine.map_err(Failure::failed)?;
+        say(gradients.notes());
         let own = step.sensitivity(engine).map_err(Failure::failed)?;
         let own = own.l2_upper();
         let paper = step.published_sensitivity_upper();

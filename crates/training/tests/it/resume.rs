@@ -1,13 +1,15 @@
 //! A training that was stopped resumes, and its ledger never shows less than was released.
 
 use burn::optim::AdamConfig;
+use burn::optim::lr_scheduler::step::StepLrSchedulerConfig;
 use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::{FixedSizeSampler, PoissonSampler};
 use private_training::{
-    Checkpoint, Engine, Loss, Objective, Penalty, Training, TrainingConfig, TrainingError, weights,
+    Checkpoint, Engine, Loss, Objective, Optimizer, Penalty, Schedule, Training, TrainingConfig,
+    TrainingError, weights,
 };
 
 use crate::common::{Small, generator, labels, plan, uniform};
@@ -115,6 +117,49 @@ fn a_restored_training_takes_the_steps_of_one_that_never_stopped() {
     assert!(plain.unwrap().restore(&checkpoint, &ledger).is_err());
     let other = settings().start(Small::new(3, 9, &Device::flex()), checked());
     assert!(other.unwrap().restore(&checkpoint, &ledger).is_err());
+}
+
+/// Without privacy too, with one of burn's schedules, and on a device that autodiff tracks; the batches go on.
+#[test]
+fn a_training_without_privacy_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let device = Device::flex().autodiff();
+    let halving = || {
+        StepLrSchedulerConfig::new(0.1, 2)
+            .with_gamma(0.5)
+            .init()
+            .unwrap()
+    };
+    let started = |seed| {
+        let config = settings().learning_rate(Schedule::burn(halving()));
+        let sampler = FixedSizeSampler::new(100, 10).unwrap();
+        let network = Small::new(3, 4, &device);
+        let training = config.start_without_privacy(network, sampler, generator(seed));
+        training.unwrap()
+    };
+    let (mut stopped, mut next) = (started(1), started(2));
+    steps(&mut stopped, 3, &mut ledger);
+    let checkpoint = stopped.checkpoint(&ledger);
+    next.restore(&checkpoint, &ledger).unwrap();
+    assert_eq!(next.checkpoint(&ledger), checkpoint);
+    steps(&mut stopped, 3, &mut ledger);
+    steps(&mut next, 3, &mut ledger);
+    assert_eq!(next.checkpoint(&ledger), stopped.checkpoint(&ledger));
+    assert_eq!((next.step(), ledger.releases()), (6, 0));
+    // Nothing changes where a checkpoint is of another optimizer, or has an average that is not asked for.
+    let sampler = || FixedSizeSampler::new(100, 10).unwrap();
+    for config in [
+        settings().optimizer(Optimizer::sgd()),
+        settings().average(None),
+    ] {
+        let network = Small::new(3, 4, &device);
+        let training = config.start_without_privacy(network, sampler(), generator(1));
+        let mut training = training.unwrap();
+        let before = training.checkpoint(&ledger);
+        assert!(training.restore(&checkpoint, &ledger).is_err());
+        assert_eq!(training.checkpoint(&ledger), before);
+    }
 }
 
 /// Poisson sampling draws no record now and then: that step is released as any other.
