@@ -1,7 +1,6 @@
 //! What moves the weights along a released gradient.
 
 use burn::module::Module;
-use burn::optim::lr_scheduler::LrScheduler;
 use burn::optim::{GradientsParams, ModuleOptimizer, SgdConfig};
 use burn::tensor::Device;
 
@@ -76,39 +75,16 @@ impl<O: Into<ModuleOptimizer>> From<O> for Optimizer {
 }
 
 /// The learning rate of each step.
-pub struct Schedule(Rates);
-
-enum Rates {
-    Of(Box<dyn Fn(u64) -> f64 + Send>),
-    Burn(Box<dyn LrScheduler>),
-}
+pub struct Schedule(Box<dyn Fn(u64) -> f64 + Send>);
 
 impl Schedule {
-    /// `rate(t)` for the step after `t` steps.
+    /// `rate(t)` for the step after `t` steps; a training that resumes goes on where it was.
     pub fn new(rate: impl Fn(u64) -> f64 + Send + 'static) -> Self {
-        Self(Rates::Of(Box::new(rate)))
+        Self(Box::new(rate))
     }
 
-    /// One of burn's schedules.
-    pub fn burn(schedule: impl LrScheduler + 'static) -> Self {
-        Self(Rates::Burn(Box::new(schedule)))
-    }
-
-    /// The rate of the step after `step` steps; each is asked for once and in turn.
-    pub(crate) fn next(&mut self, step: u64) -> f64 {
-        match &mut self.0 {
-            Rates::Of(rate) => rate(step),
-            Rates::Burn(schedule) => schedule.step(),
-        }
-    }
-
-    /// Goes to where it is after `steps` steps.
-    pub(crate) fn skip(&mut self, steps: u64) {
-        if let Rates::Burn(schedule) = &mut self.0 {
-            for _ in 0..steps {
-                schedule.step();
-            }
-        }
+    pub(crate) fn after(&self, steps: u64) -> f64 {
+        self.0(steps)
     }
 }
 

@@ -383,7 +383,6 @@ impl<M: Module> Training<M> {
             }
         }
         let public = checkpoint.public.generator()?;
-        let before = self.step();
         match (&mut self.batches, &checkpoint.batches) {
             (Batches::Private(releaser), None) => releaser.at_step(checkpoint.step)?,
             (Batches::Public { rng, made, .. }, Some(state)) => {
@@ -397,7 +396,6 @@ impl<M: Module> Training<M> {
         if let Some(optimizer) = optimizer {
             self.optimizer = optimizer;
         }
-        self.schedule.skip(checkpoint.step.saturating_sub(before));
         *self.gradients.public_rng() = public;
         (self.network, self.average) = (network, average);
         Ok(())
@@ -550,7 +548,7 @@ impl<M: Module> Step<'_, M> {
             sampled,
         };
         let (gradient, losses) = step.gradient(&network, batch, ledger)?;
-        let rate = training.schedule.next(training.step() - 1);
+        let rate = training.schedule.after(training.step() - 1);
         training.apply(rate, gradient);
         Ok(losses)
     }
