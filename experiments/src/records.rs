@@ -16,7 +16,7 @@ pub(crate) const SHAPES: &str = "shapes";
 /// The name of a latent space that learns from nothing.
 pub(crate) const COSINES: &str = "cosines";
 
-/// What synthetic records show, by the name of what is sampled; none for records of somebody.
+/// What synthetic records of this name show; none for a name of somebody's records.
 pub(crate) fn synthetic(name: &str) -> Option<&'static str> {
     match name {
         "glyphs" => Some("synthetic digits, which show what the ten classes look like"),

@@ -233,7 +233,7 @@ impl Extractor {
 }
 
 impl Path {
-    /// The layers, with the compared features tapped.
+    /// The layers, with the compared features as an activation.
     pub(crate) fn chain(&self) -> Chain<'_> {
         let chain = self.extractor.chain().activation();
         let head = &self.head;

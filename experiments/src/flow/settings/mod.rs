@@ -135,10 +135,10 @@ pub(crate) const IMAGES: &str = data::ImageFolder::NAME;
 /// Classes of every data set that has any.
 const CLASSES: usize = 10;
 
-/// Synthetic public records, unless another number is asked for: minutes on two cores.
+/// How many synthetic public records, unless another number is asked for: minutes on two cores.
 const SYNTHETIC: usize = 240_000;
 
-/// Synthetic public records that teach how images of cosines look, unless another number is asked for.
+/// How many synthetic public records teach how images of cosines look, unless another number is asked for.
 const REFINING: usize = 40_000;
 
 fn whole() -> f64 {
