@@ -69,6 +69,14 @@ pub enum TrainingError {
         /// Releases at the checkpoint.
         expected: u64,
     },
+    /// Two ledgers for one training: neither would hold all that was spent.
+    #[error("the ledger {found} is refused: the releases of this training are in {expected}")]
+    OtherLedger {
+        /// The ledger's file.
+        found: String,
+        /// The file of the one before.
+        expected: String,
+    },
     /// A checkpoint that cannot be read.
     #[error("the checkpoint is damaged: {reason}")]
     Checkpoint {

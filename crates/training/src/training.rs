@@ -1,5 +1,7 @@
 //! The loop: a plan, an objective and any network, to one gradient a step.
 
+use std::path::PathBuf;
+
 use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -140,6 +142,7 @@ impl TrainingConfig {
             schedule: self.schedule,
             average: self.average.map(Ema::new).transpose()?,
             batches,
+            written: None,
         })
     }
 }
@@ -217,6 +220,8 @@ pub struct Training<M> {
     schedule: Schedule,
     average: Option<Ema>,
     batches: Batches,
+    /// The ledger of the last release, and how many it held then.
+    written: Option<(PathBuf, u64)>,
 }
 
 impl<M: Module> Training<M> {
@@ -277,9 +282,11 @@ impl<M: Module> Training<M> {
     ///
     /// # Errors
     ///
-    /// A ledger that cannot be read; [`TrainingError::WithoutPlan`].
+    /// A ledger that cannot be read, is not that of the steps before, or holds fewer releases than they made;
+    /// [`TrainingError::WithoutPlan`].
     pub fn epsilon_spent(&self, ledger: &Ledger) -> Result<f64, TrainingError> {
         let plan = self.plan().ok_or(TrainingError::WithoutPlan)?;
+        same_ledger(self.written.as_ref(), ledger)?;
         let entries = ledger.entries()?;
         Ok(match self.step() == plan.steps() {
             true => plan.epsilon_spent(&entries)?,
@@ -361,13 +368,7 @@ impl<M: Module> Training<M> {
         checkpoint: &Checkpoint,
         ledger: &Ledger,
     ) -> Result<(), TrainingError> {
-        if ledger.releases() < checkpoint.releases {
-            return Err(TrainingError::LostReleases {
-                path: ledger.path().display().to_string(),
-                found: ledger.releases(),
-                expected: checkpoint.releases,
-            });
-        }
+        holds(ledger, checkpoint.releases)?;
         // All of it is read before anything changes.
         let network = from_host(self.network.clone(), &checkpoint.weights)?;
         let optimizer = self
@@ -396,9 +397,36 @@ impl<M: Module> Training<M> {
         if let Some(optimizer) = optimizer {
             self.optimizer = optimizer;
         }
+        self.written = Some((ledger.path().to_path_buf(), ledger.releases()));
         *self.gradients.public_rng() = public;
         (self.network, self.average) = (network, average);
         Ok(())
+    }
+}
+
+/// Refuses a ledger that has lost releases.
+fn holds(ledger: &Ledger, expected: u64) -> Result<(), TrainingError> {
+    let found = ledger.releases();
+    if found >= expected {
+        return Ok(());
+    }
+    let path = ledger.path().display().to_string();
+    Err(TrainingError::LostReleases {
+        path,
+        found,
+        expected,
+    })
+}
+
+/// Refuses another ledger than that of the releases before: either one alone would tell of less than was spent.
+fn same_ledger(written: Option<&(PathBuf, u64)>, ledger: &Ledger) -> Result<(), TrainingError> {
+    match written {
+        Some((path, _)) if path != ledger.path() => Err(TrainingError::OtherLedger {
+            found: ledger.path().display().to_string(),
+            expected: path.display().to_string(),
+        }),
+        Some((_, releases)) => holds(ledger, *releases),
+        None => Ok(()),
     }
 }
 
@@ -485,6 +513,7 @@ impl<M: Module> Step<'_, M> {
     ///
     /// [`TrainingError`] for a batch that does not fit what was sampled or the network, for a network that mixes
     /// records, for a device that gives no answer: nothing was released then, and nothing is in the ledger.
+    /// [`TrainingError::OtherLedger`] and [`TrainingError::LostReleases`] for a ledger that does not hold the steps before;
     /// [`TrainingError::WithoutPlan`].
     pub fn release<const D: usize>(
         self,
@@ -497,10 +526,13 @@ impl<M: Module> Step<'_, M> {
         else {
             return Err(TrainingError::WithoutPlan);
         };
+        same_ledger(training.written.as_ref(), ledger)?;
         let sizes = GroupSizes::of(releaser.plan().sampler());
         let (clipped, losses) = training.gradients.clipped(network, batch, sizes)?;
         let bounded = clipped.of(draw)?;
-        Ok((releaser.release(bounded, ledger)?, losses))
+        let released = releaser.release(bounded, ledger)?;
+        training.written = Some((ledger.path().to_path_buf(), ledger.releases()));
+        Ok((released, losses))
     }
 
     /// As [`Step::release`], in the form of burn's optimizers; without a plan the ordinary gradient of the batch, with

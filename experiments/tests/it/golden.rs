@@ -186,12 +186,12 @@ fn numbers(out: &Path) -> BTreeMap<String, f64> {
 }
 
 /// A ledger comes of arithmetic in `f64`. What was trained went through sums in `f32`, whose order depends on the
-/// processor: it is given more room (2.1e-4 apart on two processors).
-fn agree(path: &str, a: f64, b: f64) -> bool {
-    let tolerance = if path.starts_with("ledger") {
-        1e-9
-    } else {
-        1e-3
+/// processor: it is given more room, and a generator that follows noise by autodiff most (2.1e-4 apart on two).
+fn agree(name: &str, path: &str, a: f64, b: f64) -> bool {
+    let tolerance = match path {
+        ledger if ledger.starts_with("ledger") => 1e-9,
+        _ if name == "flow-generator" => 1e-3,
+        _ => 1e-4,
     };
     (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-3)
 }
@@ -238,7 +238,7 @@ fn small_runs_write_what_they_wrote() {
     for (name, numbers) in &expected {
         let found = &found[name];
         assert!(found.keys().eq(numbers.keys()), "{name}: {found:?}");
-        let apart = |path: &&String| !agree(path, found[*path], numbers[*path]);
+        let apart = |path: &&String| !agree(name, path, found[*path], numbers[*path]);
         moved.extend(
             numbers
                 .keys()

@@ -267,7 +267,7 @@ fn without_a_network_nothing_is_made_and_every_mirror_is_named() {
 fn a_user_without_folders_is_told() {
     let search = SearchPath::new(None, None, None);
     let error = fetch(&pinned(), &search, &[], &|_| ()).unwrap_err();
-    assert!(matches!(error, DataError::Fetch(_)));
+    says(&error, &["no folder to keep", "no home folder"]);
 }
 
 #[test]

@@ -253,6 +253,23 @@ fn tables_come_line_by_line_as_a_schema_encodes_them() {
     says(&error(first), &["table.csv"]);
 }
 
+/// A lone carriage return ends a line too, however far the end of the text is.
+#[test]
+fn carriage_returns_end_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let schema = Schema::parse("schema", SCHEMA).unwrap();
+    let text = String::from("y,x,sex\r") + &"no,5,F\ryes,10,M\r".repeat(2000);
+    for text in [&text[..], text.trim_end()] {
+        fs::write(&path, text).unwrap();
+        let read = CsvStream::open(schema.clone(), &path).and_then(|stream| all(stream, 100));
+        match text.ends_with('\r') {
+            true => assert_eq!(read.unwrap().1, [0, 1].repeat(2000)),
+            false => says(&read.unwrap_err(), &["cut off"]),
+        }
+    }
+}
+
 /// A quote that is never closed would take the rest of the file for one field.
 #[test]
 fn a_quote_that_is_not_closed_takes_no_more_than_its_bound() {

@@ -84,10 +84,10 @@ fn bad_lines_are_named() {
 #[test]
 fn other_files_are_refused() {
     let error = usps::decode("f", b"3 0 0", 16).unwrap_err();
-    assert!(matches!(error, DataError::File(_)), "{error}");
+    assert!(error.to_string().contains("gzip"), "{error}");
     let bytes = gzip(line("3", "0").as_bytes());
     let error = usps::decode("f", &bytes[..bytes.len() - 9], 16).unwrap_err();
-    assert!(matches!(error, DataError::File(_)), "{error}");
+    assert!(error.to_string().contains("corrupt"), "{error}");
     let error = usps::decode("f", &bytes, 0).unwrap_err();
     assert!(matches!(error, DataError::Request(_)), "{error}");
 }

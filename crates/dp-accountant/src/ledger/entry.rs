@@ -44,3 +44,31 @@ fn once() -> u64 {
 fn yes() -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ledger::Entries;
+
+    /// Of earlier programs: 0 is a proved bound, and whatever else stands there is none.
+    #[test]
+    fn a_sensitivity_that_may_fail_is_refused_whatever_its_form() {
+        let line = |field: &str| {
+            let event = r#""event":{"type":"gaussian","noise_multiplier":1.0}"#;
+            format!(r#"{{{event},"neighbours":"replace_one"{field}}}"#)
+        };
+        for field in ["", r#","failure_probability":0.0"#] {
+            assert!(Entries::parse(&line(field)).is_ok(), "{field}");
+        }
+        for value in [
+            "1e-9",
+            "1",
+            "null",
+            "true",
+            r#""0""#,
+            r#"0,"failure_probability":0"#,
+        ] {
+            let field = format!(r#","failure_probability":{value}"#);
+            assert!(Entries::parse(&line(&field)).is_err(), "{value}");
+        }
+    }
+}

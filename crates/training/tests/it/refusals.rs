@@ -227,3 +227,28 @@ fn a_training_without_a_plan_releases_nothing() {
     assert_eq!((training.step(), ledger.releases()), (1, 0));
     assert!(training.epsilon_spent(&ledger).is_err());
 }
+
+#[test]
+fn a_second_ledger_is_refused() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let folder = tempfile::tempdir().unwrap();
+    let (mut training, mut first) = training(cross_entropy(), &network, plan(fixed()), &folder);
+    let mut second = Ledger::create(&folder.path().join("second.jsonl")).unwrap();
+    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let step = training.next_step().unwrap().unwrap();
+    step.update_from(&images, &targets, &mut first).unwrap();
+    // It tells of nothing that was spent, and would take the rest.
+    let told = training.epsilon_spent(&second);
+    assert!(matches!(told, Err(TrainingError::OtherLedger { .. })));
+    let step = training.next_step().unwrap().unwrap();
+    let refused = step.update_from(&images, &targets, &mut second);
+    assert!(matches!(refused, Err(TrainingError::OtherLedger { .. })));
+    assert_eq!(
+        (training.step(), first.releases(), second.releases()),
+        (1, 1, 0)
+    );
+    let step = training.next_step().unwrap().unwrap();
+    step.update_from(&images, &targets, &mut first).unwrap();
+    assert!(training.epsilon_spent(&first).unwrap() > 0.0);
+}
