@@ -52,6 +52,10 @@ impl Values {
 }
 
 /// What the run released by this name before it was stopped; none where it did not.
+///
+/// # Errors
+///
+/// As [`Released::read`].
 pub(crate) fn stored(
     releaser: Option<&mut Releaser>,
     name: &str,
@@ -67,6 +71,11 @@ pub(crate) fn stored(
 }
 
 /// Releases what the plan has by this name, and stores it for [`stored`] with public values `beside` it.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the plan has it not, or the ledger or the store cannot be written; nothing was released where the
+/// ledger could not.
 pub(crate) fn release_and_store(
     releaser: Option<&mut Releaser>,
     name: &str,
@@ -81,6 +90,10 @@ pub(crate) fn release_and_store(
 }
 
 /// Releases what the plan has by this name.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the plan has it not, or the ledger cannot be written; nothing was released then.
 fn release_once(
     releaser: Option<&mut Releaser>,
     name: &str,
@@ -102,6 +115,11 @@ fn release_once(
 /// Releases the values of one step.
 ///
 /// - `sizes`: records of each group that went in.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] for values that are not of this step's `draw`, and where the ledger cannot be
+/// written; nothing was released then.
 pub(crate) fn release_step(
     releaser: Option<&mut Releaser>,
     draw: Option<Draw>,

@@ -179,6 +179,9 @@ impl Cells {
     /// One row of `n` cells for all slices, of a distribution that is symmetric around 0 with this second
     /// moment: `lower` gives the cells below the median in turn, the others mirror them, so that the mean is
     /// exactly 0. The within-cell variance is what the cells lack of the second moment.
+    ///
+    /// # Errors
+    /// `n` is zero.
     pub(crate) fn symmetric(
         n: usize,
         second_moment: f64,

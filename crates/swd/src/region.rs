@@ -71,6 +71,10 @@ impl Region {
     /// Rows (`[n, d]`) put into the region and projected: `[k, n]`, one row of `n` a slice.
     ///
     /// What a record gives depends on that record alone.
+    ///
+    /// # Errors
+    /// No rows, or a length that is no multiple of `d`. Rows that are not finite are no error, which
+    /// would tell about a record: they count as the origin.
     pub(crate) fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
         if let Some(signs) = &slices.signs {
             check_shape("private rows", rows.len(), slices.dim())?;
@@ -87,6 +91,9 @@ impl Region {
     }
 
     /// Rows put into the region, column after column, so that a projection runs along memory.
+    ///
+    /// # Errors
+    /// As [`Region::project`].
     pub(crate) fn columns(&self, rows: &[f32], d: usize) -> Result<Vec<f64>, SwdError> {
         check_shape("private rows", rows.len(), d)?;
         let n = rows.len() / d;

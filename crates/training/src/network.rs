@@ -55,6 +55,10 @@ pub trait Network<const D: usize>: Module {
 
     /// The same as layers that know their per-record gradients: many times faster. Without it every
     /// record goes through autodiff alone, once for each loss and each penalised activation.
+    ///
+    /// # Errors
+    ///
+    /// Layers that do not fit each other.
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         Ok(None)
     }
@@ -118,6 +122,10 @@ impl<'a> Layers<'a> {
     }
 
     /// Bytes that host kernels keep of one record in a step.
+    ///
+    /// # Errors
+    ///
+    /// The first layer that has none.
     pub(crate) fn host_bytes(&self, objective: &Objective) -> Result<usize, DpError> {
         let encoder = self.encoder.host()?;
         let losses = objective.losses().len();

@@ -26,12 +26,21 @@ pub trait Accountant {
     fn is_upper_bound(&self) -> bool;
 
     /// Epsilon of the event at `delta` in `[0, 1]`; infinite where no epsilon will do.
+    ///
+    /// # Errors
+    /// A parameter out of range, or an event that this accountant does not cover.
     fn epsilon(&self, event: &Event, delta: f64) -> Result<f64>;
 
     /// Delta of the event at `epsilon >= 0`.
+    ///
+    /// # Errors
+    /// A parameter out of range, or an event that this accountant does not cover.
     fn delta(&self, event: &Event, epsilon: f64) -> Result<f64>;
 
     /// [`Accountant::delta`] at several values of epsilon.
+    ///
+    /// # Errors
+    /// As [`Accountant::delta`].
     fn profile(&self, event: &Event, epsilons: &[f64]) -> Result<Vec<f64>> {
         epsilons
             .iter()
@@ -44,11 +53,17 @@ pub trait Accountant {
     /// `f(alpha) = sup over epsilon >= 0 of max(1 - delta - e^epsilon alpha,
     /// e^-epsilon (1 - delta - alpha))` (Dong, Roth and Su 2019, proposition 6); for an upper
     /// bound never above the truth.
+    ///
+    /// # Errors
+    /// As [`Accountant::delta`], or `alpha` outside of `[0, 1]`.
     fn trade_off(&self, event: &Event, alpha: f64) -> Result<f64> {
         Ok(self.trade_off_curve(event, &[alpha])?[0])
     }
 
     /// [`Accountant::trade_off`] at several `alpha`.
+    ///
+    /// # Errors
+    /// As [`Accountant::trade_off`].
     fn trade_off_curve(&self, event: &Event, alphas: &[f64]) -> Result<Vec<f64>> {
         for alpha in alphas {
             check("alpha", *alpha, (0.0..=1.0).contains(alpha), "in [0, 1]")?;

@@ -26,9 +26,17 @@ pub trait Settings: Serialize + DeserializeOwned + PartialEq {
     type Flags: clap::Args + Serialize;
 
     /// The preset with the flags over it. [`Settings::check`] follows.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure>;
 
     /// Refuses what cannot be, as far as that goes without the data.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self) -> Result<(), Failure>;
 
     /// The name of the run's folder where none is given.
@@ -71,9 +79,17 @@ impl Fingerprint {
 /// What the steps of a run change and the next step depends on.
 pub trait RunState {
     /// The files of a checkpoint, beside the run's ledger.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
     fn files(&mut self, ledger: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
     /// Takes the place of what a checkpoint holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names a file that is missing or damaged.
     fn restore(&mut self, checkpoint: &Checkpoint, ledger: &Ledger) -> Result<(), Failure>;
 
     /// What draws and adds noise; none without privacy.
@@ -129,6 +145,10 @@ pub trait Experiment: Sized {
     }
 
     /// The experiment before its first step, with its records loaded and its plan checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`]: nothing has been created.
     fn load(
         settings: &Self::Settings,
         arguments: &Arguments<FlagsOf<Self>>,
@@ -147,14 +167,26 @@ pub trait Experiment: Sized {
     }
 
     /// First lines that not every run has.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
     fn announcement(&mut self) -> Result<Vec<String>, Failure>;
 
     /// What takes long and comes before the first step, in a folder that exists.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] and [`Failure::Interrupted`].
     fn prepare(&mut self, _session: &mut Session) -> Result<(), Failure> {
         Ok(())
     }
 
     /// What its checkpoints must agree with.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] names a record that cannot be read.
     fn fingerprint(&self) -> Result<Fingerprint, Failure>;
 
     /// What its checkpoints keep; none where a run resumes from what it has released.
@@ -164,6 +196,10 @@ pub trait Experiment: Sized {
     fn steps(&self) -> u64;
 
     /// One step.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
     fn step(&mut self, session: &mut Session) -> Result<(), Failure>;
 
     /// Whether there is an evaluation after `step` steps: 25 in a run, and one at its end.
@@ -173,9 +209,17 @@ pub trait Experiment: Sized {
     }
 
     /// How good it is so far, on public records.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure>;
 
     /// What is asked for of a run that is done, such as samples to take away: it reads the run's folder alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`], [`Failure::Failed`] and [`Failure::Interrupted`]; the run stays done.
     fn afterwards(
         _arguments: &Arguments<FlagsOf<Self>>,
         _folder: &RunFolder,
@@ -185,5 +229,9 @@ pub trait Experiment: Sized {
     }
 
     /// The results of a run whose steps are done, after what is released last.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] and [`Failure::Interrupted`].
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure>;
 }
