@@ -19,7 +19,6 @@ mod pictures;
 pub mod privatise;
 pub mod program;
 mod records;
-mod release;
 mod scores;
 pub mod swae;
 mod trained;

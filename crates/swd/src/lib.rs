@@ -13,10 +13,8 @@
 //! seen: the distance of weighted values on the line, the max-sliced and the spherical ones
 //! ([`transport::tensor`]).
 //!
-//! Two ways to release private data once and then transport towards the release any number of times:
-//! [`smoothed`] for noisy projections of the records, [`marginals`] for noisy histograms of them. Both give an
-//! [`SensitiveVector`] vector with its sensitivity, and, once a mechanism has added its noise, a
-//! [`FlowTarget`] for the particles of [`flow`].
+//! [`smoothed`] is the distance to noisy projections of private records, which are a [`FlowTarget`] for the particles of
+//! [`flow`]. Nothing here is released: what is measured of private records is for `private-queries`.
 
 #![forbid(unsafe_code)]
 
@@ -31,10 +29,8 @@ pub mod flow;
 mod gaussian;
 mod great_circles;
 mod loss;
-pub mod marginals;
 mod normal;
 mod region;
-mod sensitive_vector;
 pub mod sensitivity;
 mod signs;
 pub mod sinkhorn;
@@ -52,6 +48,5 @@ pub use gaussian::StandardGaussian;
 pub use great_circles::GreatCircles;
 pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
 pub use region::Region;
-pub use sensitive_vector::SensitiveVector;
 pub use slices::Slices;
 pub use sphere::UniformSphere;

@@ -75,7 +75,7 @@ impl Region {
     /// # Errors
     /// No rows, or a length that is no multiple of `d`. Rows that are not finite are no error, which
     /// would tell about a record: they count as the origin.
-    pub(crate) fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
+    pub fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
         if let Some(signs) = &slices.signs {
             check_shape("private rows", rows.len(), slices.dim())?;
             return Ok(signs.project(rows, self, slices.count()));

@@ -11,30 +11,30 @@
 
 use burn::tensor::Device;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
+use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::Failure;
-use lab::session::next_step;
+use lab::session::{SampledBatch, next_step};
+use private_queries::{Projections, Query};
 use private_training::penalty::Released;
 use private_training::{Loss, Penalty};
 use rand_distr::{Distribution, StandardNormal};
-use swd::smoothed::{NoisyProjections, project};
-use swd::{Region, SensitiveVector, Slices};
+use swd::smoothed::NoisyProjections;
+use swd::{Region, Slices};
 
 use super::evaluate::outputs;
 use super::network::Extractor;
 use super::public::{public_gradient, source_batch};
 use super::train::Adapt;
 
-/// The projections of target records before any noise, with their sensitivity.
+/// The projections of the features of target records before any noise, with their sensitivity.
 pub(crate) fn projections(
     extractor: &Extractor,
     (rows, width): (&[f32], usize),
-    slices: &Slices,
-    region: Region,
+    query: &Projections,
     device: &Device,
 ) -> Result<SensitiveVector, Failure> {
     let features = outputs(extractor.chain(), rows, width, device)?;
-    project(&features, slices, region).map_err(Failure::failed)
+    query.measure(&[features]).map_err(Failure::failed)
 }
 
 impl Adapt {
@@ -62,48 +62,34 @@ impl Adapt {
         ledger: &mut Ledger,
         device: &Device,
     ) -> Result<NoisyProjections, Failure> {
-        let slices = self.slices()?;
+        let (slices, region) = (self.slices()?, self.region()?);
         let extractor = self.training.network.extractor.clone();
-        let draw = self.training.releaser().map(Releaser::draw);
-        let Some(draw) = draw.transpose().map_err(Failure::failed)? else {
-            let indices = next_step(&mut self.training)?.records();
-            let rows = self.domains.target.gather(&indices);
-            return self.without_privacy(&extractor, &rows, slices, device);
+        let private = self.training.releaser().is_some();
+        let batch = match private {
+            true => SampledBatch::next(self.training.releaser(), || Ok(Vec::new()))?,
+            false => {
+                let records = next_step(&mut self.training)?.records();
+                SampledBatch::next(None, || Ok(vec![records]))?
+            }
         };
-        let rows = self.domains.target.gather(&draw.groups().concat());
-        let width = self.domains.target.width;
-        let region = self.region()?;
-        let projected = projections(&extractor, (&rows, width), &slices, region, device)?;
-        let sensitivity = projected.l2_sensitivity_upper();
-        let sensitivity = Sensitivity::l2(sensitivity).map_err(Failure::failed)?;
-        let sizes = [rows.len() / width];
-        let values = projected.before_noise().to_vec();
-        let bounded = BoundedVector::new(values, sensitivity, &sizes, draw);
-        let releaser = self.training.releaser();
-        let releaser = releaser.ok_or_else(|| Failure::failed("a draw without a plan"))?;
-        let released = bounded.and_then(|b| releaser.release_step_vector(b, ledger));
-        let released = released.map_err(Failure::failed)?;
-        let deviation = releaser.deviation(sensitivity);
-        NoisyProjections::from_released(released, slices, deviation).map_err(Failure::failed)
-    }
-
-    /// The same where nothing is promised: with noise of a public seed, if any.
-    fn without_privacy(
-        &mut self,
-        extractor: &Extractor,
-        rows: &[f32],
-        slices: Slices,
-        device: &Device,
-    ) -> Result<NoisyProjections, Failure> {
-        let width = self.domains.target.width;
-        let projected = projections(extractor, (rows, width), &slices, self.region()?, device)?;
-        let deviation = self.settings.noise.unwrap_or(0.0);
-        let public = self.training.gradients().public_rng();
-        let noisy = projected.before_noise().iter().map(|value| {
-            let noise: f64 = StandardNormal.sample(public);
-            value + deviation * noise
-        });
-        NoisyProjections::from_released(noisy.collect(), slices, deviation).map_err(Failure::failed)
+        let target = &self.domains.target;
+        let rows = target.gather(&batch.groups.concat());
+        let query = Projections::new(slices, region, vec![rows.len() / target.width]);
+        let measured = projections(&extractor, (&rows, target.width), &query, device)?;
+        let mut noisy = batch.release(self.training.releaser(), measured, ledger)?;
+        if let (false, Some(deviation)) = (private, self.settings.noise) {
+            // Nothing is promised: noise of a public seed.
+            let public = self.training.gradients().public_rng();
+            for value in &mut noisy.values {
+                let noise: f64 = StandardNormal.sample(public);
+                *value += deviation * noise;
+            }
+            noisy.deviation = deviation;
+        }
+        let mut released = query.read(&noisy).map_err(Failure::failed)?;
+        released
+            .pop()
+            .ok_or_else(|| Failure::failed("a release of no group"))
     }
 
     /// Steps on source records towards a release. Everything in it is public.

@@ -8,6 +8,7 @@ use clap::Parser;
 use dp_core::ledger::Ledger;
 use lab::backend::Backend;
 use lab::session::{Arguments, Experiment, Settings as _};
+use private_queries::Projections;
 use private_training::GroupSizes;
 use private_training::weights::to_host;
 use rand::{RngExt, SeedableRng};
@@ -136,12 +137,13 @@ fn projections_of_neighbours_are_within_the_sensitivity() {
             });
             let of = |rows: &[f32], radius| {
                 let region = Region::ball(radius).unwrap();
-                projections(&model.extractor, (rows, width), &slices, region, &device).unwrap()
+                let query = Projections::new(slices.clone(), region, vec![5]);
+                projections(&model.extractor, (rows, width), &query, &device).unwrap()
             };
             let (a, b) = (of(&rows, 0.5), of(&other, 0.5));
-            let bound = a.l2_sensitivity_upper();
-            assert_eq!(bound, b.l2_sensitivity_upper());
-            let values = |v: &swd::SensitiveVector| v.before_noise().to_vec();
+            let bound = a.sensitivity_upper();
+            assert_eq!(bound, b.sensitivity_upper());
+            let values = |v: &dp_core::mechanism::SensitiveVector| v.before_noise().to_vec();
             let moved = apart(values(&a), values(&b));
             assert!(moved <= bound);
             largest = largest.max(moved / bound);

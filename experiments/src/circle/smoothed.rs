@@ -5,17 +5,17 @@
 use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
-use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{Noisy, Releaser};
 use dp_core::sampling::BatchSampler;
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session, next_step};
+use lab::session::{SampledBatch, Session, next_step};
+use private_queries::{Projections, Query};
 use private_training::{Objective, Training, TrainingConfig};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
-use swd::smoothed::{
-    NoisyProjections, combine, project, smoothed_distance_and_gradient, smoothing_noise,
-};
+use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Region, Slices};
 
 use super::network::Map;
@@ -64,61 +64,35 @@ impl Smoothed {
         points: &[f32],
         session: &mut Session,
     ) -> Result<(), Failure> {
-        let released = match Released::read(&session.folder, RELEASE)? {
-            Some(released) => released,
-            None => {
-                let released = self.fresh(settings, points, session)?;
-                released.write(&session.folder, RELEASE, session.ledger.releases())?;
-                released
-            }
-        };
-        let (mut values, mut deviation) = (released.groups.concat(), released.deviation);
-        if settings.combine {
-            values = combine(&values, &self.slices).map_err(Failure::failed)?;
-            deviation *= (2.0 / self.slices.count() as f64).sqrt();
-        }
-        let target = NoisyProjections::from_released(values, self.slices.clone(), deviation);
-        self.target = Some(target.map_err(Failure::failed)?);
+        let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
+        let query = Projections::new(self.slices.clone(), region, vec![settings.batch])
+            .combined(settings.combine);
+        let fresh = |ledger: &mut Ledger| self.fresh(&query, points, ledger);
+        let mut released = session.release_batch(RELEASE, &query, fresh)?;
+        self.target = released.pop();
         Ok(())
     }
 
     fn fresh(
         &mut self,
-        settings: &Settings,
+        query: &Projections,
         points: &[f32],
-        session: &mut Session,
-    ) -> Result<Released, Failure> {
-        let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
-        let slices = &self.slices;
-        let projected = |sampled: &[usize]| {
-            let rows: Vec<f32> = sampled
-                .iter()
-                .flat_map(|&i| [points[2 * i], points[2 * i + 1]])
-                .collect();
-            project(&rows, slices, region).map_err(Failure::failed)
-        };
-        let Some(releaser) = &mut self.releaser else {
-            let sampled = next_step(&mut self.training)?.records();
-            return Ok(Released {
-                groups: vec![projected(&sampled)?.before_noise().to_vec()],
-                deviation: 0.0,
-            });
-        };
-        let draw = releaser.draw().map_err(Failure::failed)?;
+        ledger: &mut Ledger,
+    ) -> Result<Noisy, Failure> {
+        let training = &mut self.training;
+        let batch = SampledBatch::next(self.releaser.as_mut(), || {
+            Ok(vec![next_step(training)?.records()])
+        })?;
         // Sampling amplifies for a set of records: a row's place in the order of its records would say more.
-        let mut sampled = draw.groups().concat();
-        sampled.shuffle(releaser.noise().rng());
-        let values = projected(&sampled)?;
-        let sensitivity =
-            Sensitivity::l2(values.l2_sensitivity_upper()).map_err(Failure::failed)?;
-        let deviation = releaser.deviation(sensitivity);
-        let values = values.before_noise().to_vec();
-        let bounded = BoundedVector::new(values, sensitivity, &[settings.batch], draw);
-        let released = bounded.and_then(|b| releaser.release_step_vector(b, &mut session.ledger));
-        Ok(Released {
-            groups: vec![released.map_err(Failure::failed)?],
-            deviation,
-        })
+        let mut sampled = batch.groups.concat();
+        if let Some(releaser) = &mut self.releaser {
+            sampled.shuffle(releaser.noise().rng());
+        }
+        let rows = sampled
+            .iter()
+            .flat_map(|&i| [points[2 * i], points[2 * i + 1]]);
+        let measured = query.measure(&[rows.collect()]).map_err(Failure::failed)?;
+        batch.release(self.releaser.as_mut(), measured, ledger)
     }
 
     /// A step towards the release, on a batch of the public `source`.

@@ -9,7 +9,7 @@ use lab::diagnostic::Failure;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::flow::StepSize;
-use swd::smoothed::{NoisyProjections, project};
+use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region, Slices};
 
 use super::median;
@@ -34,9 +34,10 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
         for sigma in [1.0, 0.0] {
             let slices = Slices::tight(DIM, SLICES, &mut rng).map_err(Failure::failed)?;
             let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
-            let projected = project(&start.rows(), &slices, sphere).map_err(Failure::failed)?;
             // Random rows: there is nothing to keep private.
-            let values = projected.before_noise().to_vec();
+            let values = sphere
+                .project(&start.rows(), &slices)
+                .map_err(Failure::failed)?;
             let target = NoisyProjections::from_released(values, slices, sigma);
             let target = target.map_err(Failure::failed)?;
             let mut particles =

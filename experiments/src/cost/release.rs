@@ -9,13 +9,13 @@
 use std::hint::black_box;
 
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{BoundedVector, NoiseSource, Sensitivity};
+use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
+use private_queries::{Projections, Query};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::smoothed::{NoisyProjections, project};
 use swd::{Region, Slices, UniformBall};
 
 use super::median;
@@ -51,7 +51,7 @@ fn one(
     rows: &[f32],
     mut slices: impl FnMut() -> Result<Slices, Failure>,
 ) -> Result<f64, Failure> {
-    let batch = rows.len() / DIM;
+    let (batch, rows) = (rows.len() / DIM, [rows.to_vec()]);
     let folder = tempfile::tempdir().map_err(Failure::failed)?;
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl"));
     let mut ledger = ledger.map_err(Failure::failed)?;
@@ -65,17 +65,12 @@ fn one(
     let ball = Region::ball(1.0).map_err(Failure::failed)?;
     median(repeat, || {
         let draw = releaser.draw().map_err(Failure::failed)?;
-        let slices = slices()?;
-        let projected = project(rows, &slices, ball).map_err(Failure::failed)?;
-        let sensitivity = Sensitivity::l2(projected.l2_sensitivity_upper());
-        let sensitivity = sensitivity.map_err(Failure::failed)?;
-        let values = projected.before_noise().to_vec();
-        let released = BoundedVector::new(values, sensitivity, &[batch], draw)
-            .and_then(|bounded| releaser.release_step_vector(bounded, &mut ledger))
+        let query = Projections::new(slices()?, ball, vec![batch]);
+        let measured = query.measure(&rows).map_err(Failure::failed)?;
+        let released = releaser
+            .release_step(&measured, &[batch], &draw, &mut ledger)
             .map_err(Failure::failed)?;
-        let deviation = releaser.deviation(sensitivity);
-        let target = NoisyProjections::from_released(released, slices, deviation);
-        black_box(target.map_err(Failure::failed)?);
+        black_box(query.read(&released).map_err(Failure::failed)?);
         Ok(())
     })
 }

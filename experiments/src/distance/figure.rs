@@ -9,7 +9,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::json;
-use swd::smoothed::project;
 use swd::{Region, Slices};
 
 use super::estimate::{Estimate, estimate};
@@ -37,8 +36,7 @@ pub(crate) fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f3
 /// The projections of rows in the slices, those in a ball.
 pub(crate) fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Failure> {
     let region = Region::ball(radius).map_err(Failure::failed)?;
-    let projected = project(rows, slices, region).map_err(Failure::failed)?;
-    Ok(projected.before_noise().to_vec())
+    region.project(rows, slices).map_err(Failure::failed)
 }
 
 /// One comparison of fresh samples, by samples without noise and with it.

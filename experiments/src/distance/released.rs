@@ -1,10 +1,11 @@
 //! What has left of both sides: noisy projections, and their values in any slice that is asked for.
 
+use dp_core::mechanism::{Noisy, SensitiveVector};
 use lab::diagnostic::Failure;
-use lab::session::Released;
+use private_queries::{Query, QueryError, project};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use swd::{SensitiveVector, Slices};
+use swd::{Region, Slices};
 
 /// The slices of a release, and those that the distance is taken in.
 ///
@@ -100,54 +101,49 @@ impl Side {
     }
 }
 
-/// The private sides before the noise, one behind the other: they leave together.
+/// The projections of the private sides, which are released together: a row lies in one file, so both together move by
+/// what one of them does.
 #[derive(Debug)]
-pub(crate) struct Protected {
-    values: Vec<f64>,
-    lengths: Vec<usize>,
-    l2_sensitivity_upper: f64,
+pub(crate) struct Sides {
+    /// The slices of the release.
+    pub slices: Slices,
+    /// What rows are put into.
+    pub region: Region,
+    /// Rows of each private side.
+    pub rows: Vec<usize>,
 }
 
-impl Protected {
-    /// Those of both sides that are private.
-    pub(crate) fn of(sides: [&SensitiveVector; 2], private: [bool; 2]) -> Self {
-        let sides = sides
-            .into_iter()
-            .zip(private)
-            .filter(|(_, private)| *private);
-        let sides: Vec<&SensitiveVector> = sides.map(|(side, _)| side).collect();
-        let values: Vec<&[f64]> = sides.iter().map(|side| side.before_noise()).collect();
-        // A row lies in one file, so both together move by what one of them does.
-        let bounds = sides.iter().map(|side| side.l2_sensitivity_upper());
-        Self {
-            lengths: values.iter().map(|values| values.len()).collect(),
-            values: values.concat(),
-            l2_sensitivity_upper: bounds.fold(0.0, f64::max),
+impl Query for Sides {
+    /// The rows of each private side.
+    type Records = [Vec<f32>];
+    /// The sides as they were released, and the deviation of the noise.
+    type Answer = (Vec<Side>, f64);
+
+    fn len(&self) -> usize {
+        self.slices.count() * self.rows.iter().sum::<usize>()
+    }
+
+    fn measure(&self, sides: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        let project = |rows: &Vec<f32>| project(rows, &self.slices, self.region);
+        let sides: Result<Vec<_>, _> = sides.iter().map(project).collect();
+        Ok(SensitiveVector::of_groups(sides?))
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+        if noisy.values.len() != self.len() {
+            return Err(QueryError::Length {
+                what: "released sides",
+                found: noisy.values.len(),
+                expected: self.len(),
+            });
         }
-    }
-
-    /// All values, before the noise: not to be published.
-    pub(crate) fn values(&self) -> &[f64] {
-        &self.values
-    }
-
-    /// How far the values move where one row of either file is replaced.
-    pub(crate) fn l2_sensitivity_upper(&self) -> f64 {
-        self.l2_sensitivity_upper
-    }
-
-    /// Values that have left, side by side again.
-    pub(crate) fn cut(&self, values: &[f64], deviation: f64) -> Released {
-        let mut rest = values;
-        let groups = self.lengths.iter().map(|&length| {
-            let (here, after) = rest.split_at(length);
+        let (mut rest, k) = (&noisy.values[..], self.slices.count());
+        let sides = self.rows.iter().map(|rows| {
+            let (here, after) = rest.split_at(k * rows);
             rest = after;
-            here.to_vec()
+            Side::new(here.to_vec(), k)
         });
-        Released {
-            groups: groups.collect(),
-            deviation,
-        }
+        Ok((sides.collect(), noisy.deviation))
     }
 }
 
@@ -155,10 +151,16 @@ impl Protected {
 mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
-    use swd::Region;
-    use swd::smoothed::project;
 
     use super::*;
+
+    fn sides(slices: &Slices, radius: f64, files: &[Vec<f32>]) -> Sides {
+        Sides {
+            slices: slices.clone(),
+            region: Region::ball(radius).unwrap(),
+            rows: files.iter().map(|f| f.len() / slices.dim()).collect(),
+        }
+    }
 
     /// The largest move by a replaced row of either file, over what is declared for rows of norm `radius`, where
     /// rows are put into a ball of `enforced`.
@@ -182,13 +184,12 @@ mod tests {
                 *x = [f32::NAN, -*x, -1e3][rng.random_range(0..3)];
             }
             let [first, second] = [files, others].map(|files| {
-                let region = Region::ball(enforced).unwrap();
-                let [a, b] = files.map(|f| project(&f, &directions.released, region).unwrap());
-                Protected::of([&a, &b], [true, true])
+                let sides = sides(&directions.released, enforced, &files);
+                sides.measure(&files).unwrap()
             });
-            let pairs = first.values().iter().zip(second.values());
+            let pairs = first.before_noise().iter().zip(second.before_noise());
             let moved = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-            largest = largest.max(moved * enforced / radius / first.l2_sensitivity_upper());
+            largest = largest.max(moved * enforced / radius / first.sensitivity_upper());
         }
         largest
     }
@@ -202,15 +203,22 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_together_is_cut_at_its_sides() {
+    fn what_is_released_together_is_cut_at_its_sides() {
         let directions = Directions::draw(2, 2, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-        let region = Region::ball(1.0).unwrap();
-        let side = |rows: &[f32]| project(rows, &directions.released, region).unwrap();
-        let (a, b) = (side(&[0.1, 0.2]), side(&[0.3, 0.4, 0.5, 0.6]));
-        let both = Protected::of([&a, &b], [true, true]);
-        let cut = both.cut(both.values(), 2.0);
-        assert_eq!(cut.groups, [a.before_noise(), b.before_noise()]);
-        let one = Protected::of([&a, &b], [false, true]);
-        assert_eq!(one.values(), b.before_noise());
+        let files = [vec![0.1, 0.2], vec![0.3, 0.4, 0.5, 0.6]];
+        let both = sides(&directions.released, 1.0, &files);
+        let measured = both.measure(&files).unwrap();
+        let (found, _) = both.read(&Noisy::without_privacy(measured)).unwrap();
+        for (side, rows) in found.iter().zip(&files) {
+            let alone = project(rows, &both.slices, both.region).unwrap();
+            assert_eq!(side.values, alone.before_noise());
+            assert_eq!(side.rows, rows.len() / 2);
+        }
+        let values = vec![0.0; 5];
+        let short = Noisy {
+            values,
+            deviation: 0.0,
+        };
+        assert!(both.read(&short).is_err());
     }
 }

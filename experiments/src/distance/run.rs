@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::Rows;
 use data::split::{Records, Use};
-use dp_core::mechanism::{Releaser, Sensitivity};
+use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
 use lab::backend::Chosen;
@@ -13,16 +13,16 @@ use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
     Session, Used, Wording, name_of_path, refused_plan, releaser,
 };
+use private_queries::Query;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 use swd::Region;
-use swd::smoothed::project;
 
-use super::released::{Directions, Protected, Side};
+use super::released::{Directions, Side, Sides};
 use super::settings::{Flags, Settings};
 use super::{figure, power, report};
 
@@ -91,43 +91,43 @@ fn radius(settings: &Settings, files: &[Rows; 2]) -> Result<f64, Failure> {
 impl Distance {
     /// What is released of the private sides, and what the public one becomes by the same noise.
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let region = Region::ball(self.radius).map_err(Failure::failed)?;
-        let slices = self.directions.released.clone();
-        let [a, b] = [0, 1].map(|side| project(self.files[side].values(), &slices, region));
-        let (a, b) = (a.map_err(Failure::failed)?, b.map_err(Failure::failed)?);
-        let released = match Released::read(&session.folder, RELEASE)? {
-            Some(released) => released,
-            None => {
-                let protected = Protected::of([&a, &b], self.private);
-                let released = match &mut self.releaser {
-                    None => protected.cut(protected.values(), 0.0),
-                    Some(releaser) => {
-                        let (values, ledger) = (protected.values(), &mut session.ledger);
-                        let bound = Sensitivity::l2(protected.l2_sensitivity_upper());
-                        let bound = bound.map_err(Failure::failed)?;
-                        let noisy = releaser.release_vector(RELEASE, values, bound, ledger);
-                        let noisy = noisy.map_err(Failure::failed)?;
-                        let deviation = releaser.deviation_of(RELEASE, values.len(), bound);
-                        protected.cut(&noisy, deviation.map_err(Failure::failed)?)
-                    }
-                };
-                released.write(&session.folder, RELEASE, session.ledger.releases())?;
-                released
-            }
+        let sides = [0, 1].into_iter().filter(|&side| self.private[side]);
+        let sides: Vec<usize> = sides.collect();
+        let query = Sides {
+            slices: self.directions.released.clone(),
+            region: Region::ball(self.radius).map_err(Failure::failed)?,
+            rows: sides.iter().map(|&side| self.files[side].count()).collect(),
         };
-        self.deviation = released.deviation;
-        let mut groups = released.groups.into_iter();
-        let k = slices.count();
-        for (projected, private) in [a, b].into_iter().zip(self.private) {
-            self.sides.push(match private {
-                true => Side::new(groups.next().unwrap_or_default(), k),
-                false => {
-                    let values = projected.before_noise();
-                    Side::public(values, k, self.deviation, &mut self.public)
-                }
-            });
+        let (released, deviation) = session.release(self, RELEASE, &query, |run, _| {
+            let files = sides.iter().map(|&side| run.files[side].values().to_vec());
+            let files: Vec<_> = files.collect();
+            query.measure(&files).map_err(Failure::failed)
+        })?;
+        self.deviation = deviation;
+        let mut released = released.into_iter();
+        for side in [0, 1] {
+            let mut public = || -> Result<Side, Failure> {
+                let projected = query
+                    .region
+                    .project(self.files[side].values(), &query.slices);
+                let (projected, k) = (projected.map_err(Failure::failed)?, query.slices.count());
+                Ok(Side::public(&projected, k, deviation, &mut self.public))
+            };
+            let side = match self.private[side] {
+                true => released
+                    .next()
+                    .ok_or_else(|| Failure::failed("a side is missing"))?,
+                false => public()?,
+            };
+            self.sides.push(side);
         }
         Ok(())
+    }
+}
+
+impl Releases for Distance {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 }
 

@@ -1,9 +1,11 @@
 //! Fair regression by post-processing ([`model::postprocess`]), from private histograms of the outputs on the
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
+use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
+use lab::session::{Releases, Session};
 use model::postprocess::{Bins, FairMap};
+use private_queries::{Query, Table};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -16,8 +18,11 @@ const BINS: Bins = Bins {
     range: -1.0..1.0,
     count: 36,
 };
-/// How much one record moves the counts, in `L1`.
-const SENSITIVITY: f64 = 2.0;
+impl Releases for Fair {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.training.releaser()
+    }
+}
 
 /// Predictions of test records, post-processed into a ball of radius `beta`.
 pub(crate) fn fair(
@@ -26,7 +31,20 @@ pub(crate) fn fair(
     predicted: &Predictions,
     beta: f64,
 ) -> Result<Predictions, Failure> {
-    let counts = counts(run, session)?.groups.concat();
+    let table = Table::of([2, BINS.count])
+        .map_err(Failure::failed)?
+        .laplace();
+    let counts = session.release(run, HISTOGRAMS, &table, |run, session| {
+        let train = &run.tables.train;
+        let network = run.training.averaged().map_err(Failure::failed)?;
+        let predicted = Predictions::of(&network, train, &session.chosen.device);
+        let records = predicted.outputs.iter().zip(train.groups());
+        let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
+        let cells: Result<Vec<_>, _> = records.map(cell).collect();
+        cells
+            .and_then(|cells| table.measure(&cells))
+            .map_err(Failure::failed)
+    })?;
     let histograms = [0, 1].map(|group| {
         let counts = counts.chunks(BINS.count).nth(group);
         BINS.histogram(counts.unwrap_or_default())
@@ -43,30 +61,4 @@ pub(crate) fn fair(
         activations: outputs.clone(),
         outputs,
     })
-}
-
-/// The noisy counts of both groups, released once.
-fn counts(run: &mut Fair, session: &mut Session) -> Result<Released, Failure> {
-    if let Some(released) = Released::read(&session.folder, HISTOGRAMS)? {
-        return Ok(released);
-    }
-    let train = &run.tables.train;
-    let network = run.training.averaged().map_err(Failure::failed)?;
-    let predicted = Predictions::of(&network, train, &session.chosen.device);
-    let mut counts = vec![0.0; 2 * BINS.count];
-    for (&value, &group) in predicted.outputs.iter().zip(train.groups()) {
-        counts[usize::from(group) * BINS.count + BINS.bin(value)] += 1.0;
-    }
-    if let Some(releaser) = run.training.releaser() {
-        let ledger = &mut session.ledger;
-        let noisy = releaser.release_laplace(HISTOGRAMS, &counts, SENSITIVITY, ledger);
-        counts = noisy.map_err(Failure::failed)?;
-    }
-    let deviation = |epsilon| std::f64::consts::SQRT_2 * SENSITIVITY / epsilon;
-    let released = Released {
-        groups: vec![counts],
-        deviation: run.settings.histograms().map_or(0.0, deviation),
-    };
-    released.write(&session.folder, HISTOGRAMS, session.ledger.releases())?;
-    Ok(released)
 }

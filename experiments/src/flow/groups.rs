@@ -90,12 +90,12 @@ mod tests {
     use clap::Parser;
     use data::LabelledImages;
     use lab::session::{Arguments, Settings as _};
+    use private_queries::{LabelledMarginals, MarginalQuery, Query};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
-    use swd::marginals::{LabelledQuery, MarginalQuery};
     use swd::{Region, Slices};
 
-    use super::super::mechanisms::gaussian::measured;
+    use super::super::mechanisms::gaussian::moments;
     use super::*;
     use crate::particles::share;
     use crate::records::Source;
@@ -108,10 +108,13 @@ mod tests {
         Settings::resolve(&Arguments::parse_from(line)).unwrap()
     }
 
-    fn apart(a: &[f64], b: &[f64]) -> f64 {
-        assert_eq!(a.len(), b.len());
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    /// How far a query of two data sets is apart, as a share of what it declares.
+    fn moved(query: &impl Query<Records = [Vec<f32>]>, pair: [&Groups; 2]) -> f64 {
+        let [a, b] = pair.map(|groups| query.measure(&groups.latents).unwrap());
+        assert_eq!(a.before_noise().len(), b.before_noise().len());
+        let pairs = a.before_noise().iter().zip(b.before_noise());
+        let squared = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        squared.sqrt() / a.sensitivity_upper()
     }
 
     /// Groups of records with these labels.
@@ -165,9 +168,9 @@ mod tests {
 
             assert_eq!(first.classes, second.classes);
             assert_eq!(first.latents.len(), second.latents.len());
+            let pair = [&first, &second];
             for radius in [1.0, 2.0] {
-                let [a, b] = [&first, &second].map(|groups| measured(groups, true, radius));
-                let share = a.distance(&b) / a.declared();
+                let share = moved(&moments(&first, true, radius), pair);
                 assert!(share <= 1.0 + 1e-6, "{share}");
                 attained[0] = attained[0].max(share);
             }
@@ -182,10 +185,7 @@ mod tests {
                 )
                 .unwrap()
             });
-            let query = LabelledQuery::of(queries.collect()).unwrap();
-            let [a, b] =
-                [&first, &second].map(|groups| query.measure_classes(&groups.latents).unwrap());
-            let share = apart(a.before_noise(), b.before_noise()) / query.l2_sensitivity_upper();
+            let share = moved(&LabelledMarginals::of(queries.collect()).unwrap(), pair);
             assert!(share <= 1.0, "{share}");
             attained[1] = attained[1].max(share);
         }

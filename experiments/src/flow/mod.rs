@@ -1,7 +1,6 @@
 //! The private gradient flow, its generator baseline, and what beats them (Sebag et al. 2023, arXiv 2312.08227).
 
 mod baseline;
-mod cells;
 mod cosines;
 mod data_split;
 mod evaluate;

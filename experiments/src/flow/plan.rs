@@ -98,7 +98,7 @@ mod tests {
     use clap::Parser;
     use dp_core::accounting::{Accountant, Event, GaussianAccountant, PldAccountant};
     use dp_core::ledger::{Entries, Ledger, LedgerEntry};
-    use dp_core::mechanism::{BoundedVector, NoiseSource, Sensitivity};
+    use dp_core::mechanism::{NoiseSource, SensitiveVector};
     use lab::session::{Arguments, Settings as _};
 
     use super::*;
@@ -110,15 +110,15 @@ mod tests {
         let once: Vec<String> = plan.releases().map(|(name, _)| name.into()).collect();
         let steps = plan.steps();
         let mut releaser = plan.releaser(NoiseSource::insecure(1));
-        let one = Sensitivity::l2(1.0).unwrap();
+        let zero = SensitiveVector::l2(vec![0.0], 1.0);
         for _ in 0..steps {
             let draw = releaser.draw().unwrap();
             let sizes = draw.sizes();
-            let values = BoundedVector::new(vec![0.0], one, &sizes, draw).unwrap();
-            releaser.release_step_vector(values, &mut ledger).unwrap();
+            let released = releaser.release_step(&zero, &sizes, &draw, &mut ledger);
+            released.unwrap();
         }
         for name in once {
-            let released = releaser.release_vector(&name, &[0.0], one, &mut ledger);
+            let released = releaser.release_vector(&name, &zero, &mut ledger);
             released.unwrap();
         }
         ledger.entries().unwrap()

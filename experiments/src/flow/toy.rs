@@ -16,7 +16,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::json;
 use swd::flow::StepSize;
-use swd::smoothed::{NoisyProjections, project};
+use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region, Slices};
 
 use super::settings::{Flags, check_toy};
@@ -115,9 +115,8 @@ fn smoothed(
 ) -> Result<NoisyProjections, Failure> {
     let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
     let ball = Region::ball(RADIUS).map_err(Failure::failed)?;
-    let values = project(points, &slices, ball).map_err(Failure::failed)?;
+    let values = ball.project(points, &slices).map_err(Failure::failed)?;
     let noisy = values
-        .before_noise()
         .iter()
         .map(|value| {
             let noise: f64 = StandardNormal.sample(rng);

@@ -15,8 +15,8 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, bounded, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
+    Session, Wording, bounded, releaser,
 };
 use private_training::RngState;
 use rand::SeedableRng;
@@ -293,6 +293,12 @@ impl Experiment for Flow {
         self.picture(session.step);
         let generated = self.generated()?;
         report::report(self, session, &generated)
+    }
+}
+
+impl Releases for Flow {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 }
 

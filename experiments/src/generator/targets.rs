@@ -1,18 +1,17 @@
 //! From private records to targets: what is released of them, and what a step sees of it.
 
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::Releaser;
+use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{SampledBatch, Session};
+use private_queries::marginals::Bins;
+use private_queries::{LabelledMarginals, Projections, Query};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::marginals::{Bins, Cleaning, LabelledQuery};
-use swd::smoothed::{NoisyProjections, project};
 use swd::{FlowTarget, Region, Slices};
 
 use super::plan::RELEASE;
 use super::train::Generate;
-use crate::release::{Values, release_and_store, release_step, stored};
 
 /// Where the images of a group go: a distribution on every slice.
 pub(crate) type Target = Box<dyn FlowTarget>;
@@ -41,34 +40,33 @@ impl Generate {
         let slices = slices.map_err(Failure::failed)?;
         let (region, classes) = (self.region()?, self.model.groups());
         let query = Bins::uniform(self.settings.radius, self.settings.bins)
-            .and_then(|bins| LabelledQuery::new(slices, region, bins, classes));
+            .map_err(Into::into)
+            .and_then(|bins| LabelledMarginals::new(slices, region, bins, classes));
         let query = query.map_err(Failure::failed)?;
-        let released = match stored(self.releaser.as_mut(), RELEASE, session)? {
-            Some(released) => released,
-            None => {
-                let values = self.counted(&query)?;
-                release_and_store(self.releaser.as_mut(), RELEASE, &values, None, session)?
-            }
-        };
-        let values = released.groups.concat();
-        let classes = query.clean(&values, released.deviation, Cleaning::default());
-        let classes = classes.map_err(Failure::failed)?.into_iter();
-        Ok(classes
-            .map(|class| Box::new(class.marginals) as Target)
-            .collect())
+        let measure = |run: &mut Self, _: &mut Session| run.counted(&query);
+        let (marginals, _) = session.release(self, RELEASE, &query, measure)?;
+        let boxed = |marginals| Box::new(marginals) as Target;
+        Ok(marginals.into_iter().map(boxed).collect())
     }
 
     /// The counts of all records: the sum over parts of them, so a record moves it as it moves one part.
-    fn counted(&self, query: &LabelledQuery) -> Result<Values, Failure> {
-        let mut sum = vec![0.0; query.len()];
+    fn counted(&self, query: &LabelledMarginals) -> Result<SensitiveVector, Failure> {
         let all: Vec<usize> = (0..self.records.len()).collect();
+        let mut sum: Option<SensitiveVector> = None;
         for part in all.chunks(PART) {
-            let counted = query.measure(&self.records.gather(part)?, &self.groups(part));
-            let counted = counted.map_err(Failure::failed)?;
-            let entries = sum.iter_mut().zip(counted.before_noise());
-            entries.for_each(|(sum, value)| *sum += value);
+            let images = self.records.gather(part)?;
+            let mut classes = vec![Vec::new(); self.model.groups()];
+            let rows = images.chunks_exact(self.records.shape().values());
+            for (image, group) in rows.zip(self.groups(part)) {
+                classes[group].extend_from_slice(image);
+            }
+            let counted = query.measure(&classes).map_err(Failure::failed)?;
+            sum = Some(match sum {
+                Some(sum) => sum.plus(&counted).map_err(Failure::failed)?,
+                None => counted,
+            });
         }
-        Ok(Values::new(&[sum], query.l2_sensitivity_upper()))
+        sum.ok_or_else(|| Failure::failed("no private records"))
     }
 
     /// Noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted one-hot class each.
@@ -80,25 +78,17 @@ impl Generate {
         let (width, count) = (self.row_width(), self.settings.slices);
         let slices = Slices::signs(width, count, &mut self.stream(1 + step));
         let slices = slices.map_err(Failure::failed)?;
-        let draw = self.releaser.as_mut().map(Releaser::draw);
-        let draw = draw.transpose().map_err(Failure::failed)?;
-        let sampled = match &draw {
-            Some(draw) => draw.groups().concat(),
-            None => self.sampler.sample(&mut self.non_private).concat(),
-        };
+        let (sampler, rng) = (&self.sampler, &mut self.non_private);
+        let batch = SampledBatch::next(self.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
+        let sampled = batch.groups.concat();
         let rows = self.rows(&self.records.gather(&sampled)?, &self.groups(&sampled));
-        let projected = project(&rows, &slices, self.region()?).map_err(Failure::failed)?;
-        let values = Values::of(&[projected]);
-        let released = release_step(
-            self.releaser.as_mut(),
-            draw,
-            &[sampled.len()],
-            values,
-            ledger,
-        )?;
-        let (values, deviation) = (released.groups.concat(), released.deviation);
-        let target = NoisyProjections::from_released(values, slices, deviation);
-        Ok(Box::new(target.map_err(Failure::failed)?))
+        let query = Projections::new(slices, self.region()?, batch.sizes());
+        let measured = query.measure(&[rows]).map_err(Failure::failed)?;
+        let noisy = batch.release(self.releaser.as_mut(), measured, ledger)?;
+        let mut released = query.read(&noisy).map_err(Failure::failed)?;
+        let target = released.pop();
+        let target = target.ok_or_else(|| Failure::failed("a release of no group"))?;
+        Ok(Box::new(target))
     }
 
     /// The class of each record, 0 without classes.

@@ -16,8 +16,8 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
-    Wording, bounded, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
+    Session, Used, Wording, bounded, releaser,
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
@@ -207,6 +207,12 @@ impl Generate {
         }
         self.targets = targets;
         Ok((gradient, mean))
+    }
+}
+
+impl Releases for Generate {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 }
 

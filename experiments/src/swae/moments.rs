@@ -1,15 +1,21 @@
-//! The release of the class moments after training.
+//! What is released after training, and what the model is sampled by then.
 
+use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
-use model::swae::{ClassLatents, class_moments, moment_sensitivity};
+use lab::session::{Releases, Session};
+use private_queries::{Moments, Query};
 
 use super::Settings;
 use super::latents::encode;
 use super::plan::MOMENTS;
 use super::samples::Origin;
 use super::train::Swae;
-use crate::release::{Values, release_and_store, stored};
+
+impl Releases for Swae {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.training.releaser()
+    }
+}
 
 impl Swae {
     /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
@@ -20,14 +26,16 @@ impl Swae {
     /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`]
     /// before anything is released.
     pub fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
-        let (settings, sizes) = (self.settings.clone(), self.batches.class_sizes.clone());
-        let classes = class_latents(&settings, &sizes, || self.moments(session))?;
-        match classes {
-            Some(around) if settings.releases_marginals() => {
-                self.particles(&around, session).map(Origin::Particles)
-            }
-            Some(classes) => Ok(Origin::Classes(classes)),
-            None => Ok(Origin::Prior),
+        let Some(query) = moments(&self.settings, &self.batches.class_sizes) else {
+            return Ok(Origin::Prior);
+        };
+        let (classes, _) = session.release(self, MOMENTS, &query, |run, session| {
+            let latents = run.private_latents(session)?;
+            query.measure(latents).map_err(Failure::failed)
+        })?;
+        match self.settings.releases_marginals() {
+            true => self.particles(&classes, session).map(Origin::Particles),
+            false => Ok(Origin::Classes(classes)),
         }
     }
 
@@ -47,42 +55,16 @@ impl Swae {
         }
         Ok(&self.latents)
     }
-
-    /// The latent moments of each class, released once.
-    fn moments(&mut self, session: &mut Session) -> Result<Released, Failure> {
-        let (latent, radius) = (self.settings.latent, self.settings.clip_activation);
-        if let Some(released) = stored(self.training.releaser(), MOMENTS, session)? {
-            return Ok(released);
-        }
-        let latents = self.private_latents(session)?;
-        let sums: Vec<Vec<f64>> = latents
-            .iter()
-            .map(|latents| class_moments(latents, latent, radius))
-            .collect();
-        let values = Values::new(&[sums.concat()], moment_sensitivity(radius));
-        let releaser = self.training.releaser();
-        release_and_store(releaser, MOMENTS, &values, None, session)
-    }
 }
 
-/// The distribution that each class of public size is sampled from, from what was released of its latents where the
-/// settings have it so; none in an unconditional run.
-pub(crate) fn class_latents(
-    settings: &Settings,
-    sizes: &[usize],
-    released: impl FnOnce() -> Result<Released, Failure>,
-) -> Result<Option<ClassLatents>, Failure> {
-    let (latent, radius) = (settings.latent, settings.clip_activation);
-    if !settings.conditional {
-        return Ok(None);
-    }
-    let released = released()?;
+/// The latent moments of each class of public size; none in an unconditional run.
+pub(crate) fn moments(settings: &Settings, sizes: &[usize]) -> Option<Moments> {
+    let query = Moments::of_groups(sizes.to_vec(), settings.latent, settings.clip_activation);
     // Marginals need the Gaussian as it is; samples of Gaussians alone are those of every run before.
-    let deviation = match settings.releases_marginals() {
-        true => released.deviation,
-        false => 0.0,
-    };
-    ClassLatents::from_released(&released.groups.concat(), sizes, latent, radius, deviation)
-        .map(Some)
-        .map_err(Failure::failed)
+    settings
+        .conditional
+        .then(|| match settings.releases_marginals() {
+            true => query,
+            false => query.as_released(),
+        })
 }

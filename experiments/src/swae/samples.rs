@@ -3,16 +3,17 @@
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use lab::session::{Released, load_weights};
+use lab::session::{load_weights, read_release};
 use model::latent::ImageShape;
-use model::swae::{ClassLatents, Swae, SwaeConfig};
+use model::swae::{Swae, SwaeConfig};
+use private_queries::Gaussians;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::UniformBall;
 
 use super::Settings;
 use super::latents::{decode, with_labels};
-use super::moments::class_latents;
+use super::moments::moments;
 use super::plan::MOMENTS;
 use super::start;
 use crate::export::{self, Source};
@@ -34,7 +35,7 @@ pub enum Origin {
     /// The prior.
     Prior,
     /// The distribution of each class.
-    Classes(ClassLatents),
+    Classes(Gaussians),
     /// Particles, each of which is one.
     Particles(Latents),
 }
@@ -114,7 +115,7 @@ impl Sampler<'_> {
     }
 }
 
-fn of_each_class(classes: &ClassLatents, each: usize, rng: &mut impl Rng) -> Latents {
+fn of_each_class(classes: &Gaussians, each: usize, rng: &mut impl Rng) -> Latents {
     let (mut rows, mut labels) = (Vec::new(), Vec::new());
     for class in classes.present() {
         rows.extend(classes.sample(class, each, rng));
@@ -213,16 +214,18 @@ pub(crate) fn sampler(
         let again = settings.variation().any();
         (Origin::Prior, Some(Remaining::of(latents, again)))
     } else {
-        let released = || {
-            Released::read(folder, MOMENTS)?.ok_or_else(|| {
-                export::damaged(
-                    &folder.file(&format!("{MOMENTS}.bin")),
-                    &"there is no such file",
-                )
-            })
+        let origin = match moments(&settings, &source.class_sizes) {
+            Some(query) => {
+                let gone = || {
+                    let path = folder.file(&format!("{MOMENTS}.bin"));
+                    export::damaged(&path, &"there is no such file")
+                };
+                let released = read_release(folder, MOMENTS, &query)?;
+                Origin::Classes(released.ok_or_else(gone)?.0)
+            }
+            None => Origin::Prior,
         };
-        let classes = class_latents(&settings, &source.class_sizes, released)?;
-        (classes.map_or(Origin::Prior, Origin::Classes), None)
+        (origin, None)
     };
     Ok(Stored {
         model,

@@ -10,9 +10,9 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Released, Report, RunState,
-    Session, Used, Wording, announcement, judge_again, load_weights, save_weights,
-    start as started, take_step,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
+    Wording, announcement, judge_again, load_weights, released, save_weights, start as started,
+    take_step,
 };
 use model::swae::{Swae as Network, SwaeConfig};
 use private_training::{StepLosses, Training, TrainingConfig};
@@ -69,7 +69,7 @@ impl Experiment for Swae {
                 (MARGINALS, settings.releases_marginals()),
             ];
             for (name, _) in asked.into_iter().filter(|&(_, asked)| asked) {
-                if Released::read(folder, name)?.is_none() {
+                if !released(folder, name)? {
                     return Ok(false);
                 }
             }

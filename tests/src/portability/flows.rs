@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::flow::StepSize;
-use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
+use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Particles, Region, Slices};
 
 use super::{Case, TestDevice, Tolerance, wave};
@@ -25,8 +25,8 @@ const DEVIATION: f64 = 0.1;
 fn release(rows: &[f32], dim: usize, rng: &mut ChaCha20Rng) -> NoisyProjections {
     let slices = Slices::tight(dim, 3 * dim, rng).expect("slices");
     let sphere = Region::sphere(1.0).expect("a sphere");
-    let values = project(rows, &slices, sphere).expect("projections");
-    let noisy = values.before_noise().iter().map(|value| {
+    let values = sphere.project(rows, &slices).expect("projections");
+    let noisy = values.iter().map(|value| {
         let noise: f64 = StandardNormal.sample(rng);
         value + DEVIATION * noise
     });

@@ -2,7 +2,8 @@
 //!
 //! [`BoundedGradient`] couples a gradient with its sensitivity and with the draw that it is of;
 //! [`Releaser::release`] writes the event to the ledger, adds the noise, and gives a
-//! [`ReleasedGradient`], the only form that an optimizer takes.
+//! [`ReleasedGradient`], the only form that an optimizer takes. A [`SensitiveVector`] becomes [`Noisy`] in the same way:
+//! once, under its name in the plan, or as a step.
 
 mod bounded;
 pub(crate) mod discrete;
@@ -12,10 +13,12 @@ pub(crate) mod laplace;
 mod noise;
 mod releaser;
 mod sensitivity;
+mod vector;
 
-pub use bounded::{BoundedGradient, BoundedVector};
+pub use bounded::BoundedGradient;
 pub use discrete::DiscreteGaussian;
 pub use gradient::{ParameterGradient, ReleasedGradient};
 pub use noise::{NoiseSource, NoiseState};
 pub use releaser::Releaser;
 pub use sensitivity::{F32_SLACK, Sensitivity};
+pub use vector::{Noisy, SensitiveVector};

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::vector::Norm;
 use super::{
-    BoundedGradient, BoundedVector, NoiseSource, ReleasedGradient, Sensitivity, discrete, gaussian,
-    laplace,
+    BoundedGradient, NoiseSource, Noisy, ReleasedGradient, SensitiveVector, Sensitivity, discrete,
+    gaussian, laplace,
 };
 use crate::DpError;
 use crate::accounting::Event;
@@ -151,84 +152,84 @@ impl Releaser {
         Ok(ReleasedGradient::new(noisy))
     }
 
-    /// Records one step's release of numbers and adds the noise.
+    /// Records one step's release of numbers and adds Gaussian noise.
+    ///
+    /// - `sizes`: how many records of each group of `draw` went in.
+    ///
+    /// What is released must not depend on the order of the draw, or lose that order before anyone sees it: the
+    /// amplification by sampling is that of sets.
     ///
     /// # Errors
     ///
-    /// As [`Releaser::release`].
-    pub fn release_step_vector(
+    /// As [`Releaser::release`]; [`DpError::SampledSizes`] for sizes that are not the draw's, [`DpError::OtherNoise`] for a
+    /// bound in the L1 norm.
+    pub fn release_step(
         &mut self,
-        bounded: BoundedVector,
+        values: &SensitiveVector,
+        sizes: &[usize],
+        draw: &Draw,
         ledger: &mut Ledger,
-    ) -> Result<Vec<f64>, DpError> {
-        self.check_draw(bounded.draw())?;
-        let deviation = self.deviation(bounded.sensitivity());
-        let noisy = gaussian::noisy_vector(bounded.values(), deviation, &mut self.noise)?;
-        self.record_step(bounded.sensitivity(), ledger)?;
-        Ok(noisy)
+    ) -> Result<Noisy, DpError> {
+        draw.check(sizes)?;
+        self.check_draw(draw)?;
+        if values.norm() == Norm::L1 {
+            return Err(other_noise("a step", "Gaussian", "Laplace"));
+        }
+        let sensitivity = values.l2_sensitivity()?;
+        let deviation = self.deviation(sensitivity);
+        let values = gaussian::noisy_vector(values.before_noise(), deviation, &mut self.noise)?;
+        self.record_step(sensitivity, ledger)?;
+        Ok(Noisy { values, deviation })
     }
 
-    /// Records the planned release `name` of a vector of all records and adds discrete Gaussian noise, which is
-    /// accounted as Gaussian noise: on a fine grid it is no easier to see through, and there is nothing of what floating
-    /// point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`).
+    /// Records the planned release `name` of a vector of all records and adds its noise: discrete Gaussian or Laplace noise
+    /// on a fine grid, which is accounted as the continuous one and is no easier to see through. There is nothing of what
+    /// floating point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`).
     ///
     /// # Errors
     ///
-    /// [`DpError::NotPlanned`], [`DpError::OtherNoise`] and [`DpError::ReleasedTwice`] for what the plan does
-    /// not hold; [`DpError::NotFinite`] for a value that is not finite; [`DpError::BeyondGrid`] for one of `2^28` and
-    /// more deviations of its noise; [`DpError::Ledger`] where the ledger cannot be written. Nothing was released then.
+    /// [`DpError::NotPlanned`] and [`DpError::ReleasedTwice`] for what the plan does not hold; [`DpError::OtherNoise`]
+    /// where the bound is in another norm than the planned noise takes, the Euclidean one for Gaussian noise;
+    /// [`DpError::OutOfRange`] for a bound that is not positive and finite; [`DpError::NotFinite`] for a value that is not
+    /// finite; [`DpError::BeyondGrid`] for one of `2^28` and more deviations of its noise; [`DpError::Ledger`] where the
+    /// ledger cannot be written. Nothing was released then.
     pub fn release_vector(
         &mut self,
         name: &str,
-        values: &[f64],
-        sensitivity: Sensitivity,
+        values: &SensitiveVector,
         ledger: &mut Ledger,
-    ) -> Result<Vec<f64>, DpError> {
+    ) -> Result<Noisy, DpError> {
         let (place, event) = self.due(name)?;
-        let multiplier = gaussian_multiplier(name, &event)?;
-        let bound = sensitivity.l2_upper();
-        let (noisy, deviation) =
-            discrete::noisy_vector(values, multiplier, bound, &mut self.noise)?;
+        let exact = values.before_noise();
+        let (noisy, bound, deviation) = match (&event, values.norm()) {
+            (Event::Gaussian { noise_multiplier }, Norm::L2) => {
+                let bound = values.l2_sensitivity()?.l2_upper();
+                let (noisy, deviation) =
+                    discrete::noisy_vector(exact, *noise_multiplier, bound, &mut self.noise)?;
+                (noisy, bound, deviation)
+            }
+            (Event::Laplace { noise_multiplier }, Norm::L1) => {
+                let bound = values.sensitivity_upper();
+                if !(bound.is_finite() && bound > 0.0) {
+                    return Err(DpError::OutOfRange {
+                        name: "L1 sensitivity",
+                        value: bound,
+                        bound: "positive and finite".into(),
+                    });
+                }
+                let (noisy, scale) =
+                    laplace::noisy_vector(exact, *noise_multiplier, bound, &mut self.noise)?;
+                (noisy, bound, std::f64::consts::SQRT_2 * scale)
+            }
+            (_, Norm::L2) => return Err(other_noise(name, "Laplace", "Gaussian")),
+            (_, Norm::L1) => return Err(other_noise(name, "Gaussian", "Laplace")),
+        };
         self.record(event, bound, deviation, ledger)?;
         self.made[place] = true;
-        Ok(noisy)
-    }
-
-    /// Records the planned release `name` of a vector of all records, whose L1 sensitivity is at most
-    /// `l1_upper`, and adds Laplace noise.
-    ///
-    /// # Errors
-    ///
-    /// As [`Releaser::release_vector`]; [`DpError::OutOfRange`] for a sensitivity that is not positive and
-    /// finite.
-    pub fn release_laplace(
-        &mut self,
-        name: &str,
-        values: &[f64],
-        l1_upper: f64,
-        ledger: &mut Ledger,
-    ) -> Result<Vec<f64>, DpError> {
-        let (place, event) = self.due(name)?;
-        let Event::Laplace { noise_multiplier } = event else {
-            return Err(DpError::OtherNoise {
-                name: name.into(),
-                planned: "Gaussian",
-                asked: "Laplace",
-            });
-        };
-        if !(l1_upper.is_finite() && l1_upper > 0.0) {
-            return Err(DpError::OutOfRange {
-                name: "L1 sensitivity",
-                value: l1_upper,
-                bound: "positive and finite".into(),
-            });
-        }
-        let (noisy, scale) =
-            laplace::noisy_vector(values, noise_multiplier, l1_upper, &mut self.noise)?;
-        let deviation = std::f64::consts::SQRT_2 * scale;
-        self.record(event, l1_upper, deviation, ledger)?;
-        self.made[place] = true;
-        Ok(noisy)
+        Ok(Noisy {
+            values: noisy,
+            deviation,
+        })
     }
 
     /// Records the planned release `name`, in which every record passes `mechanism` alone, once, with noise from
@@ -270,21 +271,6 @@ impl Releaser {
         self.plan.noise_multiplier() * sensitivity.l2_upper()
     }
 
-    /// The standard deviation of the noise on each of `count` values of the planned release `name`.
-    ///
-    /// # Errors
-    ///
-    /// [`DpError::NotPlanned`], [`DpError::OtherNoise`].
-    pub fn deviation_of(
-        &self,
-        name: &str,
-        count: usize,
-        sensitivity: Sensitivity,
-    ) -> Result<f64, DpError> {
-        let multiplier = gaussian_multiplier(name, &self.planned(name)?.1)?;
-        discrete::fine_deviation(count, multiplier, sensitivity.l2_upper())
-    }
-
     fn check_steps(&self, step: u64) -> Result<(), DpError> {
         let steps = self.plan.steps();
         if step <= steps {
@@ -311,24 +297,18 @@ impl Releaser {
         self.check_steps(made.step)
     }
 
-    /// The place and the event of a release of the plan.
-    fn planned(&self, name: &str) -> Result<(usize, Event), DpError> {
+    /// The place and the event of a release that is planned and was not made yet.
+    fn due(&self, name: &str) -> Result<(usize, Event), DpError> {
         let mut releases = self.plan.releases().enumerate();
         let found = releases.find(|(_, (planned, _))| *planned == name);
         let (place, (_, event)) = found.ok_or_else(|| DpError::NotPlanned {
             name: name.into(),
             planned: self.plan.releases().map(|(n, _)| n.into()).collect(),
         })?;
-        Ok((place, event.clone()))
-    }
-
-    /// A release that is planned and was not made yet.
-    fn due(&self, name: &str) -> Result<(usize, Event), DpError> {
-        let (place, event) = self.planned(name)?;
         if self.made[place] {
             return Err(DpError::ReleasedTwice { name: name.into() });
         }
-        Ok((place, event))
+        Ok((place, event.clone()))
     }
 
     fn record_step(
@@ -364,13 +344,10 @@ impl Releaser {
     }
 }
 
-fn gaussian_multiplier(name: &str, event: &Event) -> Result<f64, DpError> {
-    match event {
-        Event::Gaussian { noise_multiplier } => Ok(*noise_multiplier),
-        _ => Err(DpError::OtherNoise {
-            name: name.into(),
-            planned: "Laplace",
-            asked: "Gaussian",
-        }),
+fn other_noise(name: &str, planned: &'static str, asked: &'static str) -> DpError {
+    DpError::OtherNoise {
+        name: name.into(),
+        planned,
+        asked,
     }
 }

@@ -10,7 +10,7 @@ use dp_core::accounting::{
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{
-    BoundedGradient, BoundedVector, NoiseSource, ParameterGradient, Releaser, Sensitivity,
+    BoundedGradient, NoiseSource, ParameterGradient, Releaser, SensitiveVector, Sensitivity,
 };
 use dp_core::per_sample::ParameterSlot;
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
@@ -30,6 +30,14 @@ fn gradient() -> ParameterGradient {
 
 fn one() -> Sensitivity {
     Sensitivity::l2(1.0).unwrap()
+}
+
+fn gaussian(values: &[f64]) -> SensitiveVector {
+    SensitiveVector::l2(values.to_vec(), 1.0)
+}
+
+fn laplace(values: &[f64], l1_upper: f64) -> SensitiveVector {
+    SensitiveVector::l1(values.to_vec(), l1_upper)
 }
 
 fn bounded(sizes: &[usize], draw: Draw) -> Result<BoundedGradient, DpError> {
@@ -128,10 +136,10 @@ fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
         let Run {
             releaser, ledger, ..
         } = &mut run;
-        let moments = releaser.release_vector("moments", &[1.0], one(), ledger);
-        assert_eq!(moments.unwrap().len(), 1);
-        let counts = releaser.release_laplace("counts", &[1.0, 2.0], 2.0, ledger);
-        assert_eq!(counts.unwrap().len(), 2);
+        let moments = releaser.release_vector("moments", &gaussian(&[1.0]), ledger);
+        assert_eq!(moments.unwrap().values.len(), 1);
+        let counts = releaser.release_vector("counts", &laplace(&[1.0, 2.0], 2.0), ledger);
+        assert_eq!(counts.unwrap().values.len(), 2);
         let entries = ledger.entries().unwrap();
         assert_eq!(entries.releases(), releaser.plan().releases_in_all());
         for entry in &entries.entries {
@@ -180,9 +188,8 @@ fn another_size_is_refused() {
     assert!(!message.contains("50"), "{message}");
     let message = run.refused(|run| {
         let draw = run.releaser.draw()?;
-        let bounded = BoundedVector::new(vec![0.0], one(), &[49], draw)?;
         run.releaser
-            .release_step_vector(bounded, &mut run.ledger)
+            .release_step(&gaussian(&[0.0]), &[49], &draw, &mut run.ledger)
             .map(drop)
     });
     names(&message, &["other numbers of records"]);
@@ -260,13 +267,13 @@ fn a_release_that_is_not_planned_is_refused() {
     let mut run = Run::of(fixed());
     let message = run.refused(|run| {
         run.releaser
-            .release_vector("variances", &[1.0], one(), &mut run.ledger)
+            .release_vector("variances", &gaussian(&[1.0]), &mut run.ledger)
             .map(drop)
     });
     names(&message, &["variances", "moments", "counts"]);
     let message = run.refused(|run| {
         run.releaser
-            .release_laplace("variances", &[1.0], 1.0, &mut run.ledger)
+            .release_vector("variances", &laplace(&[1.0], 1.0), &mut run.ledger)
             .map(drop)
     });
     names(&message, &["variances", "moments", "counts"]);
@@ -277,13 +284,13 @@ fn a_release_with_other_noise_is_refused() {
     let mut run = Run::of(fixed());
     let message = run.refused(|run| {
         run.releaser
-            .release_laplace("moments", &[1.0], 1.0, &mut run.ledger)
+            .release_vector("moments", &laplace(&[1.0], 1.0), &mut run.ledger)
             .map(drop)
     });
     names(&message, &["moments", "Gaussian", "Laplace"]);
     let message = run.refused(|run| {
         run.releaser
-            .release_vector("counts", &[1.0], one(), &mut run.ledger)
+            .release_vector("counts", &gaussian(&[1.0]), &mut run.ledger)
             .map(drop)
     });
     names(&message, &["counts", "Gaussian", "Laplace"]);
@@ -295,12 +302,12 @@ fn a_release_made_before_is_refused() {
     for turn in 0..2 {
         let moments = |run: &mut Run| {
             run.releaser
-                .release_vector("moments", &[1.0], one(), &mut run.ledger)
+                .release_vector("moments", &gaussian(&[1.0]), &mut run.ledger)
                 .map(drop)
         };
         let counts = |run: &mut Run| {
             run.releaser
-                .release_laplace("counts", &[1.0], 1.0, &mut run.ledger)
+                .release_vector("counts", &laplace(&[1.0], 1.0), &mut run.ledger)
                 .map(drop)
         };
         if turn == 0 {
@@ -319,31 +326,30 @@ fn values_that_are_not_finite_are_refused_and_may_be_made_again() {
     for bad in [f64::NAN, f64::INFINITY] {
         run.refused(|run| {
             let draw = run.releaser.draw()?;
-            let bounded = BoundedVector::new(vec![1.0, bad], one(), &[50], draw)?;
             run.releaser
-                .release_step_vector(bounded, &mut run.ledger)
+                .release_step(&gaussian(&[1.0, bad]), &[50], &draw, &mut run.ledger)
                 .map(drop)
         });
         run.refused(|run| {
             run.releaser
-                .release_vector("moments", &[bad], one(), &mut run.ledger)
+                .release_vector("moments", &gaussian(&[bad]), &mut run.ledger)
                 .map(drop)
         });
         run.refused(|run| {
             run.releaser
-                .release_laplace("counts", &[bad], 1.0, &mut run.ledger)
+                .release_vector("counts", &laplace(&[bad], 1.0), &mut run.ledger)
                 .map(drop)
         });
     }
     run.refused(|run| {
         run.releaser
-            .release_laplace("counts", &[1.0], 0.0, &mut run.ledger)
+            .release_vector("counts", &laplace(&[1.0], 0.0), &mut run.ledger)
             .map(drop)
     });
     run.step().unwrap();
     let counts = run
         .releaser
-        .release_laplace("counts", &[1.0], 1.0, &mut run.ledger);
+        .release_vector("counts", &laplace(&[1.0], 1.0), &mut run.ledger);
     counts.unwrap();
     assert_eq!(run.ledger.releases(), 2);
 }

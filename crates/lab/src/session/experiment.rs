@@ -133,7 +133,7 @@ pub trait Experiment: Sized {
     const ABOUT: &'static str;
     /// Groups of flags that are no settings: those that a resumed run may be given anew.
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &[];
-    /// Releases outside of the steps, by the names under which [`Released`](super::Released) stores them.
+    /// Releases outside of the steps, by the names under which [`Session::release`] keeps them.
     const STORED: &'static [&'static str] = &[];
 
     /// Its settings, with the flags that they come from.

@@ -29,7 +29,7 @@ pub use flags::{
     within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
-pub use stored::Released;
+pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
     announcement, batches_of, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser,
     save_weights, start, take_step,
@@ -120,7 +120,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         Some(folder) => {
             // What cannot be read must be known before any step is made.
             for name in E::STORED {
-                Released::read(&folder, name)?;
+                released(&folder, name)?;
             }
             let ledger = ledger(&folder, experiment.plan().is_some(), [])?;
             (folder, ledger)

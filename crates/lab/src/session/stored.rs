@@ -1,111 +1,362 @@
-//! Values that were released once and are kept, so that a run that was killed afterwards does not release them again.
+//! What a run releases: once and kept, so that a run that was killed afterwards does not release it again, or at a step.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{Noisy, Releaser, SensitiveVector};
+use dp_core::sampling::Draw;
+use private_queries::Query;
+
+use super::Session;
 use crate::checkpoint::hex;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
-/// Values that have left, with the deviation of the noise in them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Released {
-    /// The values of each group.
-    pub groups: Vec<Vec<f64>>,
-    /// The standard deviation of their noise, 0 without privacy.
-    pub deviation: f64,
+/// What two processors may make of the same public value.
+const ROUNDING: f64 = 1e-4;
+
+/// A run with a releaser.
+pub trait Releases {
+    /// What samples and adds noise; none without privacy.
+    fn releaser(&mut self) -> Option<&mut Releaser>;
 }
 
-impl Released {
-    /// What `RUN/NAME.bin` holds; none where nothing was released by this name.
+impl Session {
+    /// What `query` says of the private records, which `measure` looks at: released once under the plan's `name`, with its
+    /// line in the ledger before, and kept as `RUN/NAME.bin`. A resumed run reads it from there.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a file that is damaged, or in the form of an earlier version: what was released
-    /// cannot be had again for nothing.
-    pub fn read(folder: &RunFolder, name: &str) -> Result<Option<Self>, Failure> {
-        let path = folder.file(&format!("{name}.bin"));
-        if !path.exists() {
-            let earlier = folder.file(&format!("{name}.json"));
-            if earlier.exists() {
-                return Err(Failure::input(
-                    format!("{}: it is of an earlier version", earlier.display()),
-                    "use the program that started the run: what was released is in the ledger and is spent",
-                ));
+    /// [`Failure::Failed`] where the plan has no such release, or the ledger cannot be written: nothing was released then.
+    /// [`Failure::BadInput`] for a kept file that is damaged, or of another query.
+    pub fn release<R: Releases, Q: Query>(
+        &mut self,
+        run: &mut R,
+        name: &str,
+        query: &Q,
+        measure: impl FnOnce(&mut R, &mut Self) -> Result<SensitiveVector, Failure>,
+    ) -> Result<Q::Answer, Failure> {
+        if let Some(answer) = read(&self.folder, name, query)? {
+            // A resumed run begins with the key that this release was made with, from a checkpoint or a known seed: what
+            // is released next must have another.
+            if let Some(releaser) = run.releaser() {
+                releaser.noise().advance();
             }
-            return Ok(None);
+            return Ok(answer);
         }
-        let bytes = std::fs::read(&path).map_err(|e| refused(&path, &e))?;
-        let damaged = || refused(&path, &"it is damaged");
-        let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
-        if hex(body).as_bytes() != sum {
-            return Err(damaged());
-        }
-        let (words, _) = body.as_chunks::<8>();
-        let [_, deviation, rest @ ..] = words else {
-            return Err(damaged());
+        let measured = measure(run, self)?;
+        let noisy = match run.releaser() {
+            Some(releaser) => releaser
+                .release_vector(name, &measured, &mut self.ledger)
+                .map_err(Failure::failed)?,
+            None => Noisy::without_privacy(measured),
         };
-        let mut rest = rest;
-        let mut groups = Vec::new();
-        while let Some((&length, values)) = rest.split_first() {
-            let length = u64::from_le_bytes(length) as usize;
-            let (group, after) = values.split_at_checked(length).ok_or_else(damaged)?;
-            groups.push(group.iter().map(|&v| f64::from_le_bytes(v)).collect());
-            rest = after;
-        }
-        let deviation = f64::from_le_bytes(*deviation);
-        Ok(Some(Self { groups, deviation }))
+        self.keep(name, query, &noisy)
     }
 
-    /// Keeps a release as `RUN/NAME.bin`, little-endian in words of 8 bytes behind their checksum: how many
-    /// `releases` the ledger holds with it, the deviation, and each group behind its length.
+    /// As [`Session::release`], of one batch that the plan samples: `release` makes it.
     ///
     /// # Errors
     ///
-    /// As [`RunFolder::write`].
-    pub fn write(&self, folder: &RunFolder, name: &str, releases: u64) -> Result<(), Failure> {
-        let mut bytes = releases.to_le_bytes().to_vec();
-        bytes.extend(self.deviation.to_le_bytes());
-        for group in &self.groups {
-            bytes.extend((group.len() as u64).to_le_bytes());
-            bytes.extend(group.iter().flat_map(|v| v.to_le_bytes()));
+    /// As [`Session::release`].
+    pub fn release_batch<Q: Query>(
+        &mut self,
+        name: &str,
+        query: &Q,
+        release: impl FnOnce(&mut Ledger) -> Result<Noisy, Failure>,
+    ) -> Result<Q::Answer, Failure> {
+        match read(&self.folder, name, query)? {
+            Some(answer) => Ok(answer),
+            None => {
+                let noisy = release(&mut self.ledger)?;
+                self.keep(name, query, &noisy)
+            }
+        }
+    }
+
+    /// Keeps a release as `RUN/NAME.bin`, little-endian in words of 8 bytes behind their checksum: how many releases the
+    /// ledger holds with it, the deviation, and the values and what the query was made of, each behind its length.
+    fn keep<Q: Query>(&self, name: &str, query: &Q, noisy: &Noisy) -> Result<Q::Answer, Failure> {
+        let mut bytes = self.ledger.releases().to_le_bytes().to_vec();
+        bytes.extend(noisy.deviation.to_le_bytes());
+        for values in [&noisy.values, &query.made_of()] {
+            bytes.extend((values.len() as u64).to_le_bytes());
+            bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
         }
         let sum = hex(&bytes);
         let bytes = [sum.into_bytes(), bytes].concat();
-        folder.write(&format!("{name}.bin"), &bytes).map(|_| ())
+        self.folder.write(&format!("{name}.bin"), &bytes)?;
+        query.read(noisy).map_err(Failure::failed)
     }
+}
+
+/// What `query` says of what `RUN/NAME.bin` holds; none where nothing was released by this name.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a file that is damaged, in the form of an earlier version, or of another query: what was
+/// released cannot be had again for nothing.
+pub fn read<Q: Query>(
+    folder: &RunFolder,
+    name: &str,
+    query: &Q,
+) -> Result<Option<Q::Answer>, Failure> {
+    let Some((noisy, made_of)) = stored(folder, name)? else {
+        return Ok(None);
+    };
+    let path = place(folder, name);
+    let own = query.made_of();
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() < ROUNDING;
+    if own.len() != made_of.len() || !own.iter().zip(&made_of).all(near) {
+        return Err(refused(&path, &"it is of another query than this run's"));
+    }
+    query.read(&noisy).map(Some).map_err(|e| refused(&path, &e))
+}
+
+/// Whether something was released by this name.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn released(folder: &RunFolder, name: &str) -> Result<bool, Failure> {
+    Ok(stored(folder, name)?.is_some())
+}
+
+fn place(folder: &RunFolder, name: &str) -> PathBuf {
+    folder.file(&format!("{name}.bin"))
+}
+
+fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, Failure> {
+    let path = place(folder, name);
+    if !path.exists() {
+        let earlier = folder.file(&format!("{name}.json"));
+        return match earlier.exists() {
+            true => Err(refused(&earlier, &"it is of an earlier version")),
+            false => Ok(None),
+        };
+    }
+    let bytes = std::fs::read(&path).map_err(|e| refused(&path, &e))?;
+    let damaged = || refused(&path, &"it is damaged");
+    let (sum, body) = bytes.split_at_checked(64).ok_or_else(damaged)?;
+    let (words, _) = body.as_chunks::<8>();
+    let [_, deviation, rest @ ..] = words else {
+        return Err(damaged());
+    };
+    if hex(body).as_bytes() != sum {
+        return Err(damaged());
+    }
+    let part = |rest: &mut &[[u8; 8]]| -> Option<Vec<f64>> {
+        let (&length, values) = rest.split_first()?;
+        let (here, after) = values.split_at_checked(u64::from_le_bytes(length) as usize)?;
+        *rest = after;
+        Some(here.iter().map(|&v| f64::from_le_bytes(v)).collect())
+    };
+    let mut rest = rest;
+    let (values, made_of) = part(&mut rest)
+        .zip(part(&mut rest))
+        .filter(|_| rest.is_empty())
+        .ok_or_else(|| refused(&path, &"it is of an earlier version"))?;
+    let deviation = f64::from_le_bytes(*deviation);
+    Ok(Some((Noisy { values, deviation }, made_of)))
 }
 
 fn refused(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     Failure::input(
         format!("{}: {why}", path.display()),
-        "start the run anew: what was released is in the ledger and is spent",
+        "resume with the program that started the run, or start anew: what was released is in the ledger and is spent",
     )
+}
+
+/// The batch of a step, sampled secretly where there is a plan.
+pub struct SampledBatch {
+    /// Indices of the records of each group.
+    pub groups: Vec<Vec<usize>>,
+    draw: Option<Draw>,
+}
+
+impl SampledBatch {
+    /// The next one of a plan, or what is sampled `without_privacy`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] once all steps of the plan were made.
+    pub fn next(
+        releaser: Option<&mut Releaser>,
+        without_privacy: impl FnOnce() -> Result<Vec<Vec<usize>>, Failure>,
+    ) -> Result<Self, Failure> {
+        let draw = releaser.map(Releaser::draw).transpose();
+        let draw = draw.map_err(Failure::failed)?;
+        let groups = match &draw {
+            Some(draw) => draw.groups().to_vec(),
+            None => without_privacy()?,
+        };
+        Ok(Self { groups, draw })
+    }
+
+    /// Records of each group.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.groups.iter().map(Vec::len).collect()
+    }
+
+    /// Releases what was measured of this batch, as a step; without a plan as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written: nothing was released then.
+    pub fn release(
+        &self,
+        releaser: Option<&mut Releaser>,
+        measured: SensitiveVector,
+        ledger: &mut Ledger,
+    ) -> Result<Noisy, Failure> {
+        match (releaser, &self.draw) {
+            (Some(releaser), Some(draw)) => releaser
+                .release_step(&measured, &self.sizes(), draw, ledger)
+                .map_err(Failure::failed),
+            _ => Ok(Noisy::without_privacy(measured)),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use dp_core::accounting::Event;
+    use dp_core::mechanism::NoiseSource;
+    use dp_core::plan::{ReleaseNoise, TrainingPlan};
+    use dp_core::sampling::AllRecords;
+    use private_queries::{QueryError, Table};
+
     use super::*;
+    use crate::backend::Backend;
+    use crate::interrupt::Interrupt;
+    use crate::session::Arguments;
+
+    #[derive(Debug, Clone, clap::Args)]
+    struct NoFlags {}
+
+    fn session(place: &Path) -> Session {
+        let folder = RunFolder::create(place).expect("a folder");
+        let ledger = folder.file("ledger.jsonl");
+        let arguments: Arguments<NoFlags> = clap::Parser::parse_from(["run"]);
+        Session {
+            folder,
+            ledger: Ledger::create(&ledger).expect("a ledger"),
+            chosen: Backend::Flex.choose().expect("a device"),
+            running: arguments.running,
+            interrupt: Interrupt::default(),
+            step: 0,
+            seconds: 0.0,
+            warnings: Vec::new(),
+            elsewhere: Vec::new(),
+        }
+    }
+
+    struct Run(Option<Releaser>);
+
+    impl Releases for Run {
+        fn releaser(&mut self) -> Option<&mut Releaser> {
+            self.0.as_mut()
+        }
+    }
+
+    const VALUES: usize = 4000;
+
+    /// Values that say what they were made of.
+    struct Ones(f64);
+
+    impl Query for Ones {
+        type Records = ();
+        type Answer = Noisy;
+
+        fn len(&self) -> usize {
+            VALUES
+        }
+
+        fn measure(&self, (): &()) -> Result<SensitiveVector, QueryError> {
+            Ok(SensitiveVector::l2(vec![1.0; VALUES], 0.5))
+        }
+
+        fn read(&self, noisy: &Noisy) -> Result<Noisy, QueryError> {
+            Ok(noisy.clone())
+        }
+
+        fn made_of(&self) -> Vec<f64> {
+            vec![self.0]
+        }
+    }
+
+    fn run() -> Run {
+        let plan = TrainingPlan::within(2.0, 1e-5, 3, AllRecords::new(1000).expect("records"));
+        let plan = plan.and("once", ReleaseNoise::Share(0.3)).check();
+        Run(Some(
+            plan.expect("a plan").releaser(NoiseSource::insecure(5)),
+        ))
+    }
+
+    /// What was released is the values with Gaussian noise of the deviation that the ledger's line says: a sum of 4000
+    /// squares within 5.5 deviations of its mean (false alarm 4e-8, fixed seed).
+    fn has_its_noise(noisy: &Noisy, event: &Event) {
+        let Event::Gaussian { noise_multiplier } = event else {
+            panic!("{event:?}");
+        };
+        let deviation = noise_multiplier * 0.5;
+        assert!((noisy.deviation / deviation - 1.0).abs() < 1e-3);
+        let squares = noisy.values.iter().map(|x| ((x - 1.0) / deviation).powi(2));
+        let (squares, n) = (squares.sum::<f64>(), VALUES as f64);
+        let holds = (squares - n).abs() < 5.5 * (2.0 * n).sqrt();
+        assert!(holds, "{squares} where {n} are expected");
+    }
+
+    #[test]
+    fn nothing_is_released_without_the_noise_of_its_line() {
+        let place = tempfile::tempdir().expect("a folder");
+        let mut session = session(&place.path().join("run"));
+        let (mut run, query) = (run(), Ones(0.25));
+        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
+        let once = session.release(&mut run, "once", &query, measure);
+        let once = once.expect("released");
+        // Again: what was kept, without a line, and with another key for what follows.
+        let before = run.0.as_mut().expect("a releaser").noise().state();
+        let again = session.release(&mut run, "once", &query, |_, _| unreachable!());
+        assert_eq!(again.expect("kept"), once);
+        let after = run.0.as_mut().expect("a releaser").noise().state();
+        assert!(before != after);
+        assert!(released(&session.folder, "once").expect("read"));
+        let other = read(&session.folder, "once", &Ones(0.26)).unwrap_err();
+        assert!(other.to_string().contains("another query"), "{other}");
+
+        let batch = SampledBatch::next(run.releaser(), || unreachable!()).expect("a batch");
+        let measured = query.measure(&()).expect("values");
+        let step = batch.release(run.releaser(), measured, &mut session.ledger);
+        let entries = session.ledger.entries().expect("entries").entries;
+        assert_eq!(entries.len(), 2);
+        has_its_noise(&once, &entries[0].event);
+        has_its_noise(&step.expect("released"), &entries[1].event);
+    }
 
     #[test]
     fn what_was_released_is_read_whole_or_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&place.path().join("run")).unwrap();
-        assert_eq!(Released::read(&folder, "sums").unwrap(), None);
-        let released = Released {
-            groups: vec![vec![0.1, -3.0], vec![], vec![f64::MIN_POSITIVE]],
-            deviation: 0.3,
-        };
-        released.write(&folder, "sums", 7).unwrap();
-        assert_eq!(Released::read(&folder, "sums").unwrap(), Some(released));
-        let path = folder.file("sums.bin");
-        let whole = std::fs::read(&path).unwrap();
+        let place = tempfile::tempdir().expect("a folder");
+        let mut session = session(&place.path().join("run"));
+        let table = Table::of([3]).expect("a table");
+        let measure = |_: &mut Run, _: &mut Session| table.measure(&[2]).map_err(Failure::failed);
+        let counts = session.release(&mut Run(None), "counts", &table, measure);
+        assert_eq!(counts.expect("released"), [0.0, 0.0, 1.0]);
+        let folder = &session.folder;
+        let kept = read(folder, "counts", &table).expect("read");
+        assert_eq!(kept.expect("kept"), [0.0, 0.0, 1.0]);
+        let wider = Table::of([4]).expect("a table");
+        assert!(read(folder, "counts", &wider).is_err());
+        let path = folder.file("counts.bin");
+        let whole = std::fs::read(&path).expect("bytes");
         for damaged in [&whole[..whole.len() - 8], &whole[1..], b"{}"] {
-            std::fs::write(&path, damaged).unwrap();
-            assert!(Released::read(&folder, "sums").is_err());
+            std::fs::write(&path, damaged).expect("written");
+            assert!(released(folder, "counts").is_err());
         }
-        std::fs::remove_file(&path).unwrap();
-        std::fs::write(folder.file("sums.json"), "{}").unwrap();
-        let refusal = Released::read(&folder, "sums").unwrap_err().to_string();
+        std::fs::remove_file(&path).expect("removed");
+        assert!(!released(folder, "counts").expect("nothing"));
+        std::fs::write(folder.file("counts.json"), "{}").expect("written");
+        let refusal = released(folder, "counts").unwrap_err().to_string();
         assert!(refusal.contains("earlier version"), "{refusal}");
     }
 }

@@ -4,11 +4,5 @@
 //! with `Z` uniform in the unit ball (the same, equation 6).
 
 mod architecture;
-mod cells;
-mod moments;
-mod shrinkage;
 
 pub use architecture::{Decoder, Encoder, Swae, SwaeConfig};
-pub use cells::Cell;
-pub use moments::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
-pub use shrinkage::{denoised, shrunk_towards};

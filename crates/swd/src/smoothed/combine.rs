@@ -66,7 +66,6 @@ mod tests {
 
     use super::*;
     use crate::Region;
-    use crate::smoothed::project;
 
     #[test]
     fn what_has_no_noise_stays_and_noise_is_that_of_a_basis() {
@@ -78,10 +77,9 @@ mod tests {
                 .map(|_| StandardNormal.sample(&mut rng))
                 .collect();
             let region = Region::ball(1e6).unwrap();
-            let exact = project(&rows, &slices, region).unwrap();
-            let exact = exact.before_noise();
-            let same = combine(exact, &slices).unwrap();
-            assert!(same.iter().zip(exact).all(|(a, b)| (a - b).abs() < 1e-4));
+            let exact = region.project(&rows, &slices).unwrap();
+            let same = combine(&exact, &slices).unwrap();
+            assert!(same.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-4));
             let noise: Vec<f64> = (0..k * n)
                 .map(|_| StandardNormal.sample(&mut rng))
                 .collect();

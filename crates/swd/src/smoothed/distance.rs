@@ -52,7 +52,6 @@ pub fn smoothed_distance_and_gradient(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smoothed::project;
     use crate::transport::host::sliced_cotangents_and_distance;
     use crate::{Cells, Region, Slices};
     use proptest::prelude::*;
@@ -90,9 +89,8 @@ mod tests {
         /// A release with the given deviation, with noise that is no secret here.
         fn release(&mut self, deviation: f64) -> NoisyProjections {
             let region = Region::ball(1.0).unwrap();
-            let projected = project(&self.rows, &self.slices, region).unwrap();
+            let projected = region.project(&self.rows, &self.slices).unwrap();
             let noise: Vec<f64> = projected
-                .before_noise()
                 .iter()
                 .map(|x| {
                     let noise: f64 = StandardNormal.sample(&mut self.rng);

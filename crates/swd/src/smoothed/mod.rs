@@ -14,33 +14,6 @@
 //!
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227,
 //! section 3.
-//! # Example
-//! ```
-//! use rand::SeedableRng;
-//! use rand_chacha::ChaCha20Rng;
-//! use rand_distr::{Distribution, StandardNormal};
-//! use swd::smoothed::{NoisyProjections, project, smoothed_distance_and_gradient, smoothing_noise};
-//! use swd::{Region, Slices, UniformBall};
-//!
-//! let mut rng = ChaCha20Rng::seed_from_u64(1);
-//! let rows = UniformBall::new(3)?.sample(500, &mut rng);
-//! let slices = Slices::tight(3, 12, &mut rng)?;
-//! let projected = project(&rows, &slices, Region::ball(1.0)?)?;
-//! // 2 r sqrt(k/d) for a tight frame.
-//! assert!((projected.l2_sensitivity_upper() - 4.0).abs() < 1e-5);
-//! // A mechanism adds the noise (`dp-core` has one, with its ledger); this one, of a known seed, protects nobody.
-//! let deviation = 0.1 * projected.l2_sensitivity_upper();
-//! let noisy = |value: &f64| value + deviation * Distribution::<f64>::sample(&StandardNormal, &mut rng);
-//! let released = projected.before_noise().iter().map(noisy).collect();
-//!
-//! // From here on everything is post-processing.
-//! let target = NoisyProjections::from_released(released, slices, deviation)?;
-//! let particles = [0.0_f32; 3 * 40];
-//! let smoothing = smoothing_noise(&target, 40, &mut rng);
-//! let (distance, gradient) = smoothed_distance_and_gradient(&particles, &smoothing, &target)?;
-//! assert!(distance > 0.0 && gradient.len() == 3 * 40);
-//! # Ok::<(), swd::SwdError>(())
-//! ```
 
 mod combine;
 mod deconvolution;
@@ -53,30 +26,11 @@ pub use deconvolution::deconvolved_distance_and_gradient;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;
 
-use crate::{Region, SensitiveVector, Slices, SwdError};
+use crate::{Region, Slices, SwdError};
 
 /// The relative amount added to every sensitivity for rounding: projections are computed in `f64`
 /// from rows that exceed the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
-pub(crate) const ROUNDING: f64 = 1e-9;
-
-/// The projections of private rows on public slices, before noise: `[k, n]`, one row a slice.
-///
-/// - `rows`: `[n, d]`, put into `region` first, never assumed to be there; a row that is not finite
-///   counts as the origin, without a word.
-///
-/// # Formal guarantee
-/// For any two sets of `n` rows of any values that differ in one row, the results are at most
-/// [`SensitiveVector::l2_sensitivity_upper`] apart, which is [`projection_sensitivity_upper`].
-///
-/// # Errors
-/// No rows, or a length that is no multiple of `d`: both are public.
-///
-/// Source: Sebag et al. 2023, arXiv 2312.08227, equation 22.
-pub fn project(rows: &[f32], slices: &Slices, region: Region) -> Result<SensitiveVector, SwdError> {
-    let values = region.project(rows, slices)?;
-    let sensitivity = projection_sensitivity_upper(slices, region.radius())?;
-    Ok(SensitiveVector::new(values, sensitivity))
-}
+const ROUNDING: f64 = 1e-9;
 
 /// How far the projections of rows of norm at most `radius` move when one row is replaced:
 /// `2 r sigma_max(Theta)`, rounded up.
@@ -163,14 +117,14 @@ mod tests {
             let region = region.unwrap();
             let n = rng.random_range(1..5_usize);
             let rows: Vec<f32> = (0..n).flat_map(|_| hard_row(&slices, &mut rng)).collect();
-            let first = project(&rows, &slices, region).unwrap();
+            let first = region.project(&rows, &slices).unwrap();
+            let declared = projection_sensitivity_upper(&slices, radius).unwrap();
             for _ in 0..20 {
                 let mut other = rows.clone();
                 let i = rng.random_range(0..n);
                 other[i * d..(i + 1) * d].copy_from_slice(&hard_row(&slices, &mut rng));
-                let second = project(&other, &slices, region).unwrap();
-                let distance = apart(first.before_noise(), second.before_noise());
-                prop_assert!(distance <= first.l2_sensitivity_upper());
+                let second = region.project(&other, &slices).unwrap();
+                prop_assert!(apart(&first, &second) <= declared);
             }
         }
     }
@@ -181,19 +135,19 @@ mod tests {
         let slices = Slices::tight(8, 70, &mut rng).unwrap();
         let (row, opposite) = ([0.6; 8], [-0.6; 8]);
         let region = Region::ball(1.0).unwrap();
-        let first = project(&row, &slices, region).unwrap();
-        let second = project(&opposite, &slices, region).unwrap();
-        let distance = apart(first.before_noise(), second.before_noise());
-        let sensitivity = first.l2_sensitivity_upper();
+        let moved = |region: Region| {
+            let project = |row| region.project(row, &slices).unwrap();
+            apart(&project(&row), &project(&opposite))
+        };
+        let distance = moved(region);
+        let sensitivity = projection_sensitivity_upper(&slices, 1.0).unwrap();
         assert!(distance <= sensitivity && distance > sensitivity * (1.0 - 1e-6));
         let exact = tight_frame_sensitivity(70, 8, 1.0).unwrap();
         assert!((sensitivity / exact - 1.0).abs() < 1e-6);
         // The same rows in a region that does not hold them back break the bound: without the
         // projection onto the ball there is no sensitivity.
         let loose = Region::ball(10.0).unwrap();
-        let first = project(&row, &slices, loose).unwrap();
-        let second = project(&opposite, &slices, loose).unwrap();
-        assert!(apart(first.before_noise(), second.before_noise()) > 1.5 * sensitivity);
+        assert!(moved(loose) > 1.5 * sensitivity);
     }
 
     #[test]
@@ -203,6 +157,6 @@ mod tests {
         assert!(tight_frame_sensitivity(8, 8, f64::NAN).is_err());
         let slices = Slices::from_directions(1, &[1.0]).unwrap();
         assert!(projection_sensitivity_upper(&slices, 0.0).is_err());
-        assert!(project(&[], &slices, Region::ball(1.0).unwrap()).is_err());
+        assert!(Region::ball(1.0).unwrap().project(&[], &slices).is_err());
     }
 }

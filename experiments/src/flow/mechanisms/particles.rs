@@ -1,7 +1,7 @@
 //! Particles: where they start, their steps towards stored targets, and their end on the sphere.
 
 use lab::diagnostic::Failure;
-use model::swae::ClassLatents;
+use private_queries::Gaussians;
 use rand::RngExt;
 use rand::seq::index::sample;
 use swd::flow::StepSize;
@@ -16,7 +16,7 @@ impl Flow {
     /// distribution that the settings say.
     pub(super) fn first_particles(
         &mut self,
-        around: Option<&ClassLatents>,
+        around: Option<&Gaussians>,
     ) -> Result<Vec<Particles>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
         let dim = self.groups.dim;

@@ -5,14 +5,13 @@
 //! [`NoisyProjections::from_released`] sorts the values of each slice before anything uses them, and
 //! neither a checkpoint nor a file of the run holds a release.
 
-use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::Session;
-use swd::smoothed::{NoisyProjections, project};
+use lab::session::{SampledBatch, Session};
+use private_queries::{Projections, Query};
+use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
 use super::super::train::Flow;
-use crate::release::{Values, release_step};
 
 impl Flow {
     /// The noisy projections of a fresh batch of each group, in fresh slices, without the order of rows.
@@ -22,40 +21,24 @@ impl Flow {
     ) -> Result<Vec<NoisyProjections>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
         let slices = self.slices()?;
-        let draw = self.releaser.as_mut().map(Releaser::draw);
-        let draw = draw.transpose().map_err(Failure::failed)?;
-        let sampled = match &draw {
-            Some(draw) => draw.groups().to_vec(),
-            None => self.sampler.sample(&mut self.non_private),
-        };
-        let d = self.groups.dim;
-        let (mut values, mut sizes) = (Vec::new(), Vec::new());
+        let (sampler, rng) = (&self.sampler, &mut self.non_private);
+        let batch = SampledBatch::next(self.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
+        let (d, mut groups) = (self.groups.dim, Vec::new());
         // Groups stand one behind the other.
         let mut offset = 0;
-        for (latents, indices) in self.groups.latents.iter().zip(&sampled) {
+        for (latents, indices) in self.groups.latents.iter().zip(&batch.groups) {
             let mut rows = Vec::with_capacity(indices.len() * d);
             for index in indices {
                 let place = index - offset;
                 rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
             }
             offset += latents.len() / d;
-            sizes.push(rows.len() / d);
-            values.push(project(&rows, &slices, sphere).map_err(Failure::failed)?);
+            groups.push(rows);
         }
-        let values = Values::of(&values);
-        let released = release_step(
-            self.releaser.as_mut(),
-            draw,
-            &sizes,
-            values,
-            &mut session.ledger,
-        )?;
-        let deviation = released.deviation;
-        let groups = released.groups.into_iter();
-        groups
-            .map(|v| NoisyProjections::from_released(v, slices.clone(), deviation))
-            .collect::<Result<_, _>>()
-            .map_err(Failure::failed)
+        let query = Projections::new(slices, sphere, batch.sizes());
+        let measured = query.measure(&groups).map_err(Failure::failed)?;
+        let noisy = batch.release(self.releaser.as_mut(), measured, &mut session.ledger)?;
+        query.read(&noisy).map_err(Failure::failed)
     }
 
     /// A step of every group towards a fresh release; answers the mean squared distance.

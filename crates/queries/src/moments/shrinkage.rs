@@ -21,7 +21,7 @@ const LEAST: f64 = 0.02;
 /// eigenvalue `(l + sqrt(l^2 - 4 s^2 d)) / 2` that it comes from. Where there is noise alone, all of them come together.
 /// The result may be negative. Source: Bun, Allez, Bouchaud and Potters 2016, Rotational invariant estimator for general
 /// noisy matrices (arXiv 1502.06736), section 4.
-pub fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
+pub(super) fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
     if deviation <= 0.0 {
         return noisy.to_vec();
     }
@@ -48,7 +48,7 @@ pub fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
 /// for normal of one variance `t`, which is the mean of `D_ij^2 - v_ij` with weights `1/v_ij^2`, or 0 below. Each entry
 /// is then worth `t / (t + v_ij)`, so directions of which little is heard stay as they were known: an empirical Bayes
 /// estimate (Efron and Morris 1973) in a basis that is there already. No variance falls below a fiftieth of what was known.
-pub fn shrunk_towards(
+pub(super) fn shrunk_towards(
     known: &DMatrix<f64>,
     noisy: &DMatrix<f64>,
     deviation: f64,

@@ -61,6 +61,15 @@ pub(super) fn shrink(values: &mut [f64], expected: &[f64], width: usize, deviati
     }
 }
 
+/// Lifts each value to its predecessor.
+pub(super) fn make_monotone(values: &mut [f64]) {
+    let mut largest = f64::NEG_INFINITY;
+    for value in values {
+        largest = largest.max(*value);
+        *value = largest;
+    }
+}
+
 impl Cleaning {
     /// The cleaned values: from 0 to 1, not decreasing.
     ///
@@ -72,7 +81,7 @@ impl Cleaning {
             isotonic(inner)
         } else {
             let mut lifted = inner.to_vec();
-            crate::cells::make_monotone(&mut lifted);
+            make_monotone(&mut lifted);
             lifted
         };
         // One threshold for all edges keeps the order; noise is about the same at each.

@@ -1,4 +1,4 @@
-//! Cells: a partition of latent space that is a function of what was released before.
+//! Centres of cells: a partition of latent space that is a function of what was released before.
 
 use rand::RngExt;
 use rayon::prelude::*;
@@ -9,17 +9,17 @@ const ROUNDS: usize = 20;
 const MOST: usize = 5_000;
 
 /// The centres of the cells of each class.
-pub(crate) struct Cells {
+pub(super) struct Centres {
     /// `[count, d]` in rows, of each class; none where a class is one cell.
     centres: Vec<Vec<f32>>,
     count: usize,
 }
 
-impl Cells {
+impl Centres {
     /// `count` cells of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
     ///
     /// - `public`: public latents of each class, `[n, d]` in rows.
-    pub(crate) fn around(
+    pub(super) fn around(
         public: &[Vec<f32>],
         count: usize,
         dim: usize,
@@ -35,12 +35,12 @@ impl Cells {
     }
 
     /// Cells of a class.
-    pub(crate) fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.count
     }
 
     /// The cell of a latent.
-    pub(crate) fn place(&self, class: usize, row: &[f32]) -> usize {
+    pub(super) fn place(&self, class: usize, row: &[f32]) -> usize {
         match &self.centres[..] {
             [] => 0,
             each => nearest(&each[class], row).0,
@@ -119,14 +119,14 @@ mod tests {
         };
         let places = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]];
         let public: Vec<f32> = places.into_iter().flat_map(rows).collect();
-        let cells = Cells::around(&[public.clone(), public], 3, 2, rng);
+        let cells = Centres::around(&[public.clone(), public], 3, 2, rng);
         let mut found = places.map(|at| cells.place(1, &at));
         found.sort_unstable();
         assert_eq!(found, [0, 1, 2]);
         assert_eq!(cells.place(0, &[f32::NAN, 0.0]), 0);
-        let one = Cells::around(&[], 1, 2, rng);
+        let one = Centres::around(&[], 1, 2, rng);
         assert_eq!(one.place(5, &[1.0, 1.0]), 0);
-        let empty = Cells::around(&[Vec::new()], 2, 2, rng);
+        let empty = Centres::around(&[Vec::new()], 2, 2, rng);
         assert_eq!(empty.place(0, &[1.0, 1.0]), 0);
     }
 }

@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::cells::make_monotone;
-use crate::{Cells, FlowTarget, Slices, SwdError};
+use swd::{Cells, FlowTarget, Slices, SwdError};
+
+use super::clean::make_monotone;
 
 /// A distribution on the line whose distribution function is linear between edges.
 #[derive(Debug, Clone, PartialEq)]

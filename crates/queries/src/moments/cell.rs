@@ -14,7 +14,7 @@ const LEAST: f64 = 0.01;
 
 /// A cell as it is known before private records in it are looked at.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(super) struct Cell {
     centre: DVector<f64>,
     covariance: DMatrix<f64>,
     radius: f64,
@@ -22,10 +22,10 @@ pub struct Cell {
 
 impl Cell {
     /// The radius of the ball that local rows are put into before their moments are taken.
-    pub const BALL: f64 = BALL;
+    pub(super) const BALL: f64 = BALL;
 
     /// The cell in which `rows` lie, `[n, d]`, of a distribution that may be seen.
-    pub fn of(rows: &[f32], latent: usize) -> Self {
+    pub(super) fn of(rows: &[f32], latent: usize) -> Self {
         let count = rows.len() / latent;
         let n = count.max(1) as f64;
         let rows = DMatrix::from_iterator(latent, count, rows.iter().map(|&x| f64::from(x)));
@@ -50,13 +50,13 @@ impl Cell {
     }
 
     /// Where it lies.
-    pub fn centre(&self) -> &[f64] {
+    pub(super) fn centre(&self) -> &[f64] {
         self.centre.as_slice()
     }
 
     /// A row as the cell sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
     /// moments then need the noise of a ball of radius [`Cell::BALL`], whatever the size of the cell.
-    pub fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
+    pub(super) fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
         let pairs = row.iter().zip(self.centre.iter());
         pairs.map(|(&u, &c)| ((f64::from(u) - c) / self.radius) as f32)
     }
@@ -82,70 +82,5 @@ impl Cell {
         let roots = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
         let factor = eigen.eigenvectors * DMatrix::from_diagonal(&roots);
         (&self.centre + mean * (heard * r), factor)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
-    use rand_distr::{Distribution, StandardNormal};
-
-    use super::super::{ClassLatents, labelled_moments};
-    use super::*;
-
-    const D: usize = 3;
-
-    fn draw(n: usize, at: [f32; D], scale: [f32; D], rng: &mut ChaCha20Rng) -> Vec<f32> {
-        let mut normal = || -> f32 { StandardNormal.sample(rng) };
-        (0..n)
-            .flat_map(|_| [0, 1, 2].map(|i| at[i] + scale[i] * normal()))
-            .collect()
-    }
-
-    /// A cell that was taken for another place and shape is found where it is, from local sums; far rows count as far as
-    /// the radius. Fixed seed.
-    #[test]
-    fn a_cell_is_found_where_its_rows_are() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(1);
-        let known = Cell::of(&draw(4000, [0.1, 0.0, 0.0], [0.2; 3], rng), D);
-        let rows = draw(20_000, [0.15, 0.0, -0.05], [0.1, 0.15, 0.05], rng);
-        let local: Vec<f32> = rows
-            .chunks_exact(D)
-            .flat_map(|row| known.local(row))
-            .collect();
-        let sums = labelled_moments(&[local, Vec::new()], D, Cell::BALL);
-        let cells = [known.clone(), known];
-        let (found, sizes) = ClassLatents::from_cells(&sums, &cells, D, 1.0, 0.0).unwrap();
-        assert_eq!(sizes, [20_000.0, 0.0]);
-        assert_eq!(found.present(), [0]);
-        let (mean, factor) = found.gaussian(0).unwrap();
-        for (found, truth) in mean.iter().zip([0.15, 0.0, -0.05]) {
-            assert!((found - truth).abs() < 0.005, "{found} {truth}");
-        }
-        let factor = DMatrix::from_column_slice(D, D, factor);
-        let covariance = &factor * factor.transpose();
-        for (i, truth) in [0.1, 0.15, 0.05_f64].into_iter().enumerate() {
-            let deviation = covariance[(i, i)].sqrt();
-            assert!(
-                (deviation / truth - 1.0).abs() < 0.05,
-                "{deviation} {truth}"
-            );
-        }
-        assert!(ClassLatents::from_cells(&sums[1..], &cells, D, 1.0, 0.0).is_err());
-    }
-
-    /// Cells with one row or none have a place and a size.
-    #[test]
-    fn what_is_known_of_few_rows_is_finite() {
-        for rows in [&[][..], &[0.5, 0.5, 0.0]] {
-            let cell = Cell::of(rows, D);
-            let local: Vec<f32> = cell.local(&[0.5, 0.6, 0.0]).collect();
-            assert!(local.iter().all(|x| x.is_finite()), "{local:?}");
-            let sums = labelled_moments(&[local], D, Cell::BALL);
-            let (found, _) = ClassLatents::from_cells(&sums, &[cell], D, 1.0, 0.5).unwrap();
-            let rows = found.sample(0, 5, &mut ChaCha20Rng::seed_from_u64(2));
-            assert!(rows.iter().all(|x| x.is_finite()));
-        }
     }
 }

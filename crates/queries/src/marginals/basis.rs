@@ -1,6 +1,6 @@
 //! The coordinates in which counts are released: as they are, or as differences along a tree.
 
-use crate::SwdError;
+use swd::SwdError;
 
 /// The coordinates of the released counts of one slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

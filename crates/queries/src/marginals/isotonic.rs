@@ -23,7 +23,7 @@ pub fn isotonic(values: &[f64]) -> Vec<f64> {
         fitted.resize(fitted.len() + length, sum / length as f64);
     }
     // Means of blocks that differ by less than their rounding.
-    crate::cells::make_monotone(&mut fitted);
+    super::clean::make_monotone(&mut fitted);
     fitted
 }
 

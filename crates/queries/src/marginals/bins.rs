@@ -1,7 +1,7 @@
 //! Public bins of a projected slice.
 
-use crate::SwdError;
-use crate::normal::{upper_quantile, upper_tail};
+use dp_core::accounting::normal::{upper_quantile, upper_tail};
+use swd::SwdError;
 
 /// Bins on the line, the same for every slice: half-open intervals between increasing edges.
 ///

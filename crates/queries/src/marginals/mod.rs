@@ -30,35 +30,31 @@
 //! without its weights.
 //! # Example
 //! ```
+//! use dp_core::mechanism::Noisy;
+//! use private_queries::marginals::{Basis, Bins};
+//! use private_queries::{GroupMarginals, MarginalQuery, Query};
 //! use rand::SeedableRng;
-//! use rand_chacha::ChaCha20Rng;
-//! use rand_distr::{Distribution, StandardNormal};
-//! use swd::marginals::{Basis, Bins, Cleaning, MarginalQuery};
 //! use swd::{Region, Slices, UniformBall};
 //!
-//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let (d, n) = (3, 2000);
 //! let rows = UniformBall::new(d)?.sample(n, &mut rng);
-//!
 //! let slices = Slices::tight(d, 12, &mut rng)?;
-//! let query = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?, Basis::Haar)?;
-//! let counted = query.measure(&rows)?;
-//! // A mechanism adds the noise (`dp-core` has one, with its ledger); this one, of a known seed, protects nobody.
-//! let deviation = 2.0 * counted.l2_sensitivity_upper();
-//! let noisy = |value: &f64| value + deviation * Distribution::<f64>::sample(&StandardNormal, &mut rng);
-//! let released: Vec<f64> = counted.before_noise().iter().map(noisy).collect();
-//!
-//! // From here on everything is post-processing.
-//! let distribution = query.clean(&released, n, deviation, Cleaning::default())?;
+//! let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?, Basis::Haar)?;
+//! let query = GroupMarginals::new(vec![counts], vec![n])?;
+//! let counted = query.measure(&[rows])?;
+//! // A releaser adds the noise here; what follows is post-processing.
+//! let distribution = query.read(&Noisy::without_privacy(counted))?.remove(0);
 //! let cells = distribution.cells(100)?;
 //! assert!(cells.row(0).windows(2).all(|pair| pair[0] <= pair[1]));
-//! # Ok::<(), swd::SwdError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod basis;
 mod bins;
 mod clean;
 mod distribution;
+mod groups;
 mod isotonic;
 mod labelled;
 
@@ -66,16 +62,17 @@ pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;
 pub use distribution::{PiecewiseUniform, SlicedMarginals};
+pub use groups::GroupMarginals;
 pub use isotonic::isotonic;
-pub use labelled::{ClassMarginals, LabelledQuery};
+pub use labelled::LabelledMarginals;
 
 use clean::shrink;
 use rayon::prelude::*;
 
-use crate::check::check_shape;
-use crate::region::project_columns;
-use crate::smoothed::ROUNDING;
-use crate::{Region, SensitiveVector, Slices, SwdError};
+use swd::{Region, Slices, SwdError};
+
+use crate::ROUNDING;
+use crate::query::{QueryError, check_noisy};
 
 /// Coordinates of rows that are projected together.
 const NEAR: usize = 1 << 15;
@@ -90,6 +87,7 @@ pub struct MarginalQuery {
     basis: Basis,
     /// The share of the records that each released value is expected to be, if anything is.
     expected: Option<Vec<f64>>,
+    cleaning: Cleaning,
 }
 
 impl MarginalQuery {
@@ -106,6 +104,7 @@ impl MarginalQuery {
             bins: vec![bins],
             basis,
             expected: None,
+            cleaning: Cleaning::default(),
         })
     }
 
@@ -163,7 +162,14 @@ impl MarginalQuery {
             bins,
             basis,
             expected: Some(expected),
+            cleaning: Cleaning::towards_expected(),
         })
+    }
+
+    /// Cleans what is read in another way than by default, or towards the Gaussian that the bins lie around.
+    #[must_use]
+    pub fn cleaned(self, cleaning: Cleaning) -> Self {
+        Self { cleaning, ..self }
     }
 
     /// The slices.
@@ -206,71 +212,44 @@ impl MarginalQuery {
     /// # Formal guarantee
     /// For any two sets of `n` rows of any values that differ in one row, the results are at most
     /// [`MarginalQuery::l2_sensitivity_upper`] apart. The number of rows itself is not protected.
-    ///
-    /// # Errors
-    /// No rows, or a length that is no multiple of `d`: both are public.
-    pub fn measure(&self, rows: &[f32]) -> Result<SensitiveVector, SwdError> {
-        let d = self.slices.dim();
-        check_shape("private rows", rows.len(), d)?;
-        let bins = self.bin_count();
+    fn counts(&self, rows: &[f32]) -> Result<Vec<f64>, SwdError> {
+        let (d, bins) = (self.slices.dim(), self.bin_count());
         let mut counts = vec![0.0; self.slices.count() * bins];
         // As many rows at a time as stay near while all slices look at them.
-        for rows in rows.chunks((NEAR / d).max(64) * d) {
-            let columns = self.region.columns(rows, d)?;
-            counts.par_chunks_mut(bins).enumerate().for_each_init(
-                || vec![0.0; rows.len() / d],
-                |projected, (l, counts)| {
-                    project_columns(&columns, self.slices.direction(l), projected);
-                    let bins = self.bins(l);
-                    projected.iter().for_each(|&u| counts[bins.place(u)] += 1.0);
-                },
-            );
+        let at_once = (NEAR / d).max(64);
+        for rows in rows.chunks(at_once * d) {
+            let projected = self.region.project(rows, &self.slices)?;
+            let slices = counts.par_chunks_mut(bins).enumerate();
+            slices.for_each(|(l, counts)| {
+                let n = projected.len() / self.slices.count();
+                let bins = self.bins(l);
+                let values = projected[l * n..(l + 1) * n].iter();
+                values.for_each(|&u| counts[bins.place(u)] += 1.0);
+            });
         }
         let width = self.basis.width(bins);
         let mut values = vec![0.0; self.len()];
         let slices = values.par_chunks_mut(width).zip(counts.par_chunks(bins));
         slices.for_each(|(values, counts)| self.basis.analyse(counts, values));
-        Ok(SensitiveVector::new(values, self.l2_sensitivity_upper()))
+        Ok(values)
     }
 
-    /// The marginals that a release of [`MarginalQuery::measure`] tells: post-processing.
+    /// The marginals that noisy counts tell: post-processing.
     ///
-    /// - `released`: the measured values with noise of standard deviation `deviation` (in counts) on
-    ///   each;
-    /// - `records`: the public number of rows.
-    ///
-    /// # Errors
-    /// A length that does not fit, a value that is not finite, no records, or a deviation that is no
-    /// finite number of at least 0.
-    pub fn clean(
+    /// - `deviation`: of the noise on each, in counts; `records`: the number of rows.
+    fn clean(
         &self,
         released: &[f64],
         records: usize,
         deviation: f64,
-        cleaning: Cleaning,
-    ) -> Result<SlicedMarginals, SwdError> {
-        crate::check::check_bound("deviation of the noise", deviation)?;
-        if released.len() != self.len() {
-            return Err(SwdError::Length {
-                what: "released marginals",
-                found: released.len(),
-                expected: self.len(),
-            });
-        }
+    ) -> Result<SlicedMarginals, QueryError> {
+        check_noisy("released marginals", released, deviation, self.len())?;
         if records == 0 {
-            return Err(SwdError::Empty {
+            return Err(QueryError::Empty {
                 what: "number of records",
             });
         }
-        let width = self.basis.width(self.bin_count());
-        if let Some(place) = released.iter().position(|value| !value.is_finite()) {
-            return Err(SwdError::NotFinite {
-                what: "released marginals",
-                row: place / width,
-                index: place % width,
-                value: released[place],
-            });
-        }
+        let (cleaning, width) = (self.cleaning, self.basis.width(self.bin_count()));
         let (records, count) = (records as f64, self.bin_count());
         let mut values = released.to_vec();
         if let (true, Some(expected)) = (cleaning.shrink, &self.expected) {

@@ -1,0 +1,129 @@
+//! Numbers of private records with their sensitivity, and the same after a mechanism has added its noise.
+
+use super::Sensitivity;
+use crate::DpError;
+
+/// The norm that a sensitivity is a bound in, and so the noise that fits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Norm {
+    /// Euclidean: Gaussian noise.
+    L2,
+    /// The sum of absolute values: Laplace noise.
+    L1,
+}
+
+/// Values that depend on private records, and how far replacing one record can move them.
+///
+/// The two travel together, so that the noise fits the values. Nothing here is private yet: only what a
+/// [`Releaser`](super::Releaser) returns for it is.
+///
+/// # Formal guarantee
+///
+/// Whoever builds one claims that for any two neighbouring data sets and the same public randomness the values differ by
+/// at most the bound. The releaser trusts that claim; the privacy contract tests check it for the queries of this
+/// workspace.
+///
+/// ```
+/// use dp_core::mechanism::SensitiveVector;
+///
+/// let sums = SensitiveVector::l2(vec![0.3, -0.1], 2.0);
+/// assert_eq!(sums.sensitivity_upper(), 2.0);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SensitiveVector {
+    values: Vec<f64>,
+    bound: f64,
+    norm: Norm,
+}
+
+impl SensitiveVector {
+    /// Values with a bound on their Euclidean distance from those of a neighbour. The releaser refuses a bound that is
+    /// not positive and finite.
+    pub fn l2(values: Vec<f64>, l2_upper: f64) -> Self {
+        Self {
+            values,
+            bound: l2_upper,
+            norm: Norm::L2,
+        }
+    }
+
+    /// Values with a bound on the sum of their absolute differences from those of a neighbour.
+    pub fn l1(values: Vec<f64>, l1_upper: f64) -> Self {
+        Self {
+            values,
+            bound: l1_upper,
+            norm: Norm::L1,
+        }
+    }
+
+    /// The values of several groups, one behind the other, where a record lies in one group and a neighbour has it in
+    /// the same: all of them move by as much as one does.
+    pub fn of_groups(groups: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::l2(Vec::new(), 0.0);
+        for group in groups {
+            all.values.extend(group.values);
+            all.bound = all.bound.max(group.bound);
+            all.norm = group.norm;
+        }
+        all
+    }
+
+    /// The sum of the values of parts of the records: a record lies in one part, and moves the sum as it moves that one.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::Shape`] for parts of other lengths.
+    pub fn plus(mut self, other: &Self) -> Result<Self, DpError> {
+        let (expected, found) = (self.values.len(), other.values.len());
+        if expected != found {
+            return Err(DpError::Shape {
+                what: "values of a part of the records",
+                expected,
+                found,
+            });
+        }
+        self.bound = self.bound.max(other.bound);
+        for (sum, value) in self.values.iter_mut().zip(&other.values) {
+            *sum += value;
+        }
+        Ok(self)
+    }
+
+    /// The values before the noise: not to be published, for tests and audits.
+    pub fn before_noise(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// An upper bound on the distance of the values on two data sets that differ in one record, in their units.
+    pub fn sensitivity_upper(&self) -> f64 {
+        self.bound
+    }
+
+    pub(super) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// The bound as a sensitivity of Gaussian noise.
+    pub(super) fn l2_sensitivity(&self) -> Result<Sensitivity, DpError> {
+        Sensitivity::l2(self.bound)
+    }
+}
+
+/// Values with noise in them: what is done with them is post-processing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noisy {
+    /// The values.
+    pub values: Vec<f64>,
+    /// The standard deviation of the noise on each, 0 without privacy.
+    pub deviation: f64,
+}
+
+impl Noisy {
+    /// Values that no noise is added to: nothing is promised for them.
+    pub fn without_privacy(values: SensitiveVector) -> Self {
+        Self {
+            values: values.values,
+            deviation: 0.0,
+        }
+    }
+}

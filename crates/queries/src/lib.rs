@@ -1,0 +1,32 @@
+//! What is measured once of all private records.
+//!
+//! A [`Query`] says what is measured, how far replacing one record moves it, and what its noisy values say. A mechanism
+//! stands between the two: [`dp_core::mechanism::Releaser`] writes the event to the ledger and adds the noise.
+//!
+//! | query | one record moves it by | answer |
+//! |---|---|---|
+//! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | a Gaussian a group |
+//! | [`Mixture`]: the same in the cells that the Gaussians were cut into | the same | a Gaussian a cell |
+//! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | distributions on the slices |
+//! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
+//! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
+//!
+//! Neighbours replace one record; the number of records is public.
+
+#![forbid(unsafe_code)]
+
+pub mod marginals;
+pub mod moments;
+mod projections;
+mod query;
+mod table;
+
+pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
+pub use moments::{Gaussians, Mixture, Moments};
+pub use projections::{Projections, project};
+pub use query::{Query, QueryError};
+pub use table::Table;
+
+/// The relative amount added to every sensitivity for rounding: projections are computed in `f64` from rows that exceed
+/// the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
+const ROUNDING: f64 = 1e-9;

@@ -1,0 +1,277 @@
+//! The moments of the cells that the Gaussian of each class was cut into.
+
+use dp_core::mechanism::{Noisy, SensitiveVector};
+use rand::RngExt;
+
+use super::cell::Cell;
+use super::centres::Centres;
+use super::gaussians::central;
+use super::{Gaussians, Moments};
+use crate::Query;
+use crate::query::QueryError;
+
+/// Samples of a class's Gaussian, which its cells are made of.
+const SAMPLES: usize = 20_000;
+
+/// The moments of cells: a Gaussian of each, shrunk towards what was known of it by as much as noise and number of records
+/// say.
+///
+/// The cells are made of an earlier release, of one Gaussian a class. So which of them a record is in is known from the
+/// record and from what was released, and this release is of moments of groups, as that one was. Each cell takes its rows
+/// as it sees them, moved and scaled into a ball of radius 2, whatever its size.
+///
+/// ```
+/// use dp_core::mechanism::Noisy;
+/// use private_queries::{Mixture, Moments, Query};
+/// use rand::SeedableRng;
+///
+/// let latents = [vec![0.6, 0.8, 0.8, 0.6, 0.0, 1.0], vec![-1.0, 0.0, 0.0, -1.0]];
+/// let classes = Moments::labelled(2, 2, 1.0).on_the_sphere();
+/// // A releaser adds the noise, here and below.
+/// let (classes, _) = classes.read(&Noisy::without_privacy(classes.measure(&latents)?))?;
+/// let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// let mixture = Mixture::on_the_sphere(&classes, 2, 3, rng);
+/// let (cells, sizes) = mixture.read(&Noisy::without_privacy(mixture.measure(&latents)?))?;
+/// assert_eq!(sizes.iter().sum::<f64>(), 5.0);
+/// assert!(!cells.present().is_empty());
+/// # Ok::<(), private_queries::QueryError>(())
+/// ```
+pub struct Mixture {
+    centres: Centres,
+    /// Class after class, as many each.
+    known: Vec<Cell>,
+    dim: usize,
+    moments: Moments,
+}
+
+impl Mixture {
+    /// The radius of the ball that moments of cells, and best those of classes before, are taken in.
+    pub const RADIUS: f64 = Cell::BALL;
+
+    /// `each` cells of each of `count` classes, around the centres of samples of its Gaussian on the unit sphere.
+    pub fn on_the_sphere(
+        classes: &Gaussians,
+        count: usize,
+        each: usize,
+        rng: &mut impl RngExt,
+    ) -> Self {
+        let dim = classes.dim();
+        let samples = |class| {
+            let mut rows = classes.sample(class, SAMPLES, rng);
+            normalise(&mut rows, dim);
+            rows
+        };
+        let samples: Vec<Vec<f32>> = (0..count).map(samples).collect();
+        let centres = Centres::around(&samples, each, dim, rng);
+        let mut known = Vec::with_capacity(count * each);
+        for (class, rows) in samples.iter().enumerate() {
+            let mut parts = vec![Vec::new(); each];
+            for row in rows.chunks_exact(dim) {
+                parts[centres.place(class, row)].extend_from_slice(row);
+            }
+            known.extend(parts.iter().map(|rows| Cell::of(rows, dim)));
+        }
+        Self {
+            centres,
+            moments: Moments::labelled(known.len(), dim, Cell::BALL),
+            known,
+            dim,
+        }
+    }
+
+    /// Private rows by class and cell, as each cell sees them.
+    fn local(&self, classes: &[Vec<f32>]) -> Vec<Vec<f32>> {
+        let each = self.centres.count();
+        let mut local = vec![Vec::new(); self.known.len()];
+        for (class, rows) in classes.iter().enumerate() {
+            for row in rows.chunks_exact(self.dim) {
+                let group = class * each + self.centres.place(class, row);
+                local[group].extend(self.known[group].local(row));
+            }
+        }
+        local
+    }
+}
+
+impl Query for Mixture {
+    /// The latents of each class, `[n, d]` in rows on the unit sphere.
+    type Records = [Vec<f32>];
+    /// The Gaussian of each cell, class after class, and how many records it has.
+    type Answer = (Gaussians, Vec<f64>);
+
+    fn len(&self) -> usize {
+        self.moments.len()
+    }
+
+    fn measure(&self, classes: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        let count = self.known.len() / self.centres.count();
+        crate::query::length("classes of latents", classes.len(), count)?;
+        self.moments.measure(&self.local(classes))
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+        let sizes = self.moments.sizes(noisy)?;
+        let values = noisy.values.chunks_exact(self.moments.each());
+        let of_cell = |((values, &size), cell): ((&[f64], &f64), &Cell)| {
+            (size >= 1.0).then(|| {
+                let (mean, covariance) = central(&values[1..], size, self.dim);
+                cell.signal(&mean, &covariance, size, noisy.deviation)
+            })
+        };
+        let gaussians = values.zip(&sizes).zip(&self.known).map(of_cell).collect();
+        Ok((Gaussians::new(self.dim, 1.0, gaussians), sizes))
+    }
+
+    /// The centres of all cells, one behind the other.
+    fn made_of(&self) -> Vec<f64> {
+        self.known.iter().flat_map(Cell::centre).copied().collect()
+    }
+}
+
+/// Rows in their directions, of norm 1.
+fn normalise(rows: &mut [f32], d: usize) {
+    for row in rows.chunks_exact_mut(d) {
+        let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
+        row.iter_mut().for_each(|x| *x /= norm);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+
+    const DIM: usize = 2;
+    const CLASSES: usize = 2;
+
+    /// Cells of two classes, as a release of their moments tells.
+    fn mixture(rng: &mut ChaCha20Rng) -> Mixture {
+        let mut rows = |at: [f32; 2]| -> Vec<f32> {
+            (0..400)
+                .flat_map(|_| at.map(|at| at + rng.random_range(-0.3..0.3)))
+                .collect()
+        };
+        let classes = Moments::labelled(CLASSES, DIM, Mixture::RADIUS);
+        let measured = classes.measure(&[rows([0.6, 0.2]), rows([-0.2, 0.5])]);
+        let noisy = Noisy {
+            deviation: 3.0,
+            ..Noisy::without_privacy(measured.unwrap())
+        };
+        let (classes, _) = classes.read(&noisy).unwrap();
+        Mixture::on_the_sphere(&classes, CLASSES, 3, rng)
+    }
+
+    fn moved(a: &SensitiveVector, b: &SensitiveVector) -> f64 {
+        let pairs = a.before_noise().iter().zip(b.before_noise());
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Neighbours replace a record with its label: near, far, not finite, of another class or cell. What is released of
+    /// them is within what is declared, and comes near to it; without the ball that local rows are put into it is not.
+    #[test]
+    fn moments_of_cells_of_neighbours_are_within_what_is_declared() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let (mut largest, mut loose, mut declared) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for _ in 0..40 {
+            let mixture = mixture(rng);
+            let wide = Moments::labelled(mixture.known.len(), DIM, 10.0 * Mixture::RADIUS);
+            for _ in 0..100 {
+                let mut record = || {
+                    let length = [0.1, 1.0, 1e3, f32::NAN][rng.random_range(0..4)];
+                    let row = [0; DIM].map(|_| length * rng.random_range(-1.0..1.0_f32));
+                    (row, rng.random_range(0..CLASSES))
+                };
+                let others = [record(), record(), record()];
+                let (one, two) = (record(), record());
+                let [one, two] = [one, two].map(|last| {
+                    let mut classes = vec![Vec::new(); CLASSES];
+                    for (row, class) in others.into_iter().chain([last]) {
+                        classes[class].extend_from_slice(&row);
+                    }
+                    classes
+                });
+                let of = |classes: &[Vec<f32>]| mixture.measure(classes).unwrap();
+                declared = of(&one).sensitivity_upper();
+                largest = largest.max(moved(&of(&one), &of(&two)));
+                let of = |classes| wide.measure(&mixture.local(classes)).unwrap();
+                loose = loose.max(moved(&of(&one), &of(&two)));
+            }
+        }
+        assert!(
+            largest <= declared * (1.0 + 1e-6),
+            "{largest} of {declared}"
+        );
+        assert!(
+            largest > 0.95 * declared && loose > declared,
+            "{largest} {loose}"
+        );
+    }
+
+    const D: usize = 3;
+
+    fn draw(n: usize, at: [f32; D], scale: [f32; D], rng: &mut ChaCha20Rng) -> Vec<f32> {
+        let mut normal = || -> f32 { StandardNormal.sample(rng) };
+        (0..n)
+            .flat_map(|_| [0, 1, 2].map(|i| at[i] + scale[i] * normal()))
+            .collect()
+    }
+
+    /// One cell a class, which is known as given.
+    fn known(cells: &[Cell]) -> Mixture {
+        let rng = &mut ChaCha20Rng::seed_from_u64(0);
+        Mixture {
+            centres: Centres::around(&[], 1, D, rng),
+            known: cells.to_vec(),
+            dim: D,
+            moments: Moments::labelled(cells.len(), D, Cell::BALL),
+        }
+    }
+
+    /// A cell that was taken for another place and shape is found where it is, from local sums; far rows count as far as
+    /// the radius. Fixed seed.
+    #[test]
+    fn a_cell_is_found_where_its_rows_are() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let cell = Cell::of(&draw(4000, [0.1, 0.0, 0.0], [0.2; 3], rng), D);
+        let rows = draw(20_000, [0.15, 0.0, -0.05], [0.1, 0.15, 0.05], rng);
+        let mixture = known(&[cell.clone(), cell]);
+        let measured = mixture.measure(&[rows, Vec::new()]).unwrap();
+        let (found, sizes) = mixture.read(&Noisy::without_privacy(measured)).unwrap();
+        assert_eq!(sizes, [20_000.0, 0.0]);
+        assert_eq!(found.present(), [0]);
+        let (mean, factor) = found.gaussian(0).unwrap();
+        for (found, truth) in mean.iter().zip([0.15, 0.0, -0.05]) {
+            assert!((found - truth).abs() < 0.005, "{found} {truth}");
+        }
+        let factor = DMatrix::from_column_slice(D, D, factor);
+        let covariance = &factor * factor.transpose();
+        for (i, truth) in [0.1, 0.15, 0.05_f64].into_iter().enumerate() {
+            let deviation = covariance[(i, i)].sqrt();
+            assert!(
+                (deviation / truth - 1.0).abs() < 0.05,
+                "{deviation} {truth}"
+            );
+        }
+        assert!(mixture.measure(&[Vec::new()]).is_err());
+    }
+
+    /// Cells with one row or none have a place and a size.
+    #[test]
+    fn what_is_known_of_few_rows_is_finite() {
+        for rows in [&[][..], &[0.5, 0.5, 0.0]] {
+            let mixture = known(&[Cell::of(rows, D)]);
+            let measured = mixture.measure(&[vec![0.5, 0.6, 0.0]]).unwrap();
+            let noisy = Noisy {
+                deviation: 0.5,
+                ..Noisy::without_privacy(measured)
+            };
+            let (found, _) = mixture.read(&noisy).unwrap();
+            let rows = found.sample(0, 5, &mut ChaCha20Rng::seed_from_u64(2));
+            assert!(rows.iter().all(|x| x.is_finite()));
+        }
+    }
+}

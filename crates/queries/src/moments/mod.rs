@@ -1,0 +1,359 @@
+//! First and second moments of groups of latents: one release that gives each group a Gaussian of its own.
+//!
+//! For each group the sums of `(u, u u^T)` over all its records, `u` the latent projected onto the ball of radius `M`, are
+//! released once. From them come a mean and a covariance, and samples.
+//!
+//! # Sensitivity
+//! Under replacement of one record within its group: `sqrt(2 M^2 + 2 M^4 + 1/2)` for `M^2 >= 1/2`, else `2 M`. With
+//! `a = ||u||^2`, `b = ||v||^2`, `s = <u, v>` the squared change of `(u, u u^T)` is `a + b - 2 s + a^2 + b^2 - 2 s^2`, which
+//! grows with `a` and `b` and, at `a = b = M^2`, is largest at `s = -1/2` where that can be reached.
+//!
+//! Where a neighbour may lie in another group, the sizes of the groups are released too: `(w, u, u u^T)`, with `w` as large
+//! as leaves the sensitivity what it is. Within a group the count does not change. Between groups the sums of one lose
+//! `(w, u, u u^T)` and those of the other gain `(w, v, v v^T)`, so the squared change is at most `2 (w^2 + M^2 + M^4)`; that
+//! is the same for `w = 1/2` (`M^2 >= 1/2`), or `w^2 = M^2 - M^4`.
+
+mod cell;
+mod centres;
+mod gaussians;
+mod mixture;
+mod shrinkage;
+
+pub use gaussians::Gaussians;
+pub use mixture::Mixture;
+
+use std::f64::consts::SQRT_2;
+
+use dp_core::mechanism::{Noisy, SensitiveVector};
+
+use crate::Query;
+use crate::query::{QueryError, check_noisy, length};
+use gaussians::gaussian;
+
+/// How far the sums of groups move when one record is replaced, in a ball of this radius.
+fn sensitivity(radius: f64) -> f64 {
+    let m2 = radius * radius;
+    if m2 >= 0.5 {
+        (2.0 * m2 + 2.0 * m2 * m2 + 0.5).sqrt()
+    } else {
+        2.0 * radius
+    }
+}
+
+/// What a record counts where sizes are released: `1/2` for `M^2 >= 1/2`, else `M sqrt(1 - M^2)`.
+fn count_weight(radius: f64) -> f64 {
+    let m2 = radius * radius;
+    (0.5 * sensitivity(radius).powi(2) - m2 - m2 * m2).sqrt()
+}
+
+/// Scalars of one group: `d` of the mean, `d (d + 1) / 2` of the second moment.
+fn width(latent: usize) -> usize {
+    latent + latent * (latent + 1) / 2
+}
+
+/// The moments of groups of latents; a record lies in one group.
+///
+/// ```
+/// use dp_core::mechanism::Noisy;
+/// use private_queries::{Moments, Query};
+///
+/// // Two groups in a ball of radius 1, whose sizes are released.
+/// let query = Moments::labelled(2, 2, 1.0);
+/// let measured = query.measure(&[vec![0.1, 0.2, 0.3, 0.2], vec![0.5, 0.5]])?;
+/// assert_eq!(measured.sensitivity_upper(), 4.5_f64.sqrt());
+/// // A releaser adds the noise here.
+/// let (gaussians, sizes) = query.read(&Noisy::without_privacy(measured))?;
+/// assert_eq!(sizes, [2.0, 1.0]);
+/// assert_eq!(gaussians.gaussian(1).unwrap().0, [0.5, 0.5]);
+/// # Ok::<(), private_queries::QueryError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moments {
+    latent: usize,
+    radius: f64,
+    groups: usize,
+    /// Public ones; none where they are released.
+    sizes: Option<Vec<usize>>,
+    scale: f64,
+    denoise: bool,
+}
+
+impl Moments {
+    /// Of groups of public `sizes`, in which every record stays: a group of size 0 gets no Gaussian.
+    ///
+    /// - `radius`: `M`, of the ball that latents are projected onto.
+    pub fn of_groups(sizes: Vec<usize>, latent: usize, radius: f64) -> Self {
+        Self {
+            sizes: Some(sizes.clone()),
+            ..Self::labelled(sizes.len(), latent, radius)
+        }
+    }
+
+    /// Of groups whose sizes are released with the rest, where a neighbour may lie in another group: a group that tells of
+    /// less than one record gets no Gaussian.
+    pub fn labelled(groups: usize, latent: usize, radius: f64) -> Self {
+        Self {
+            latent,
+            radius,
+            groups,
+            sizes: None,
+            scale: 1.0,
+            denoise: true,
+        }
+    }
+
+    /// Latents on the unit sphere, of which the moments are taken in a ball of radius `radius`: the larger, the more of
+    /// the noise is in first moments.
+    #[must_use]
+    pub fn on_the_sphere(self) -> Self {
+        Self {
+            scale: self.radius,
+            ..self
+        }
+    }
+
+    /// Leaves the eigenvalues of the covariances as they were released, with what the noise gave them.
+    #[must_use]
+    pub fn as_released(self) -> Self {
+        Self {
+            denoise: false,
+            ..self
+        }
+    }
+
+    /// How many records each group has, as its values tell where that is released.
+    fn sizes(&self, noisy: &Noisy) -> Result<Vec<f64>, QueryError> {
+        let (what, values) = ("released moments", &noisy.values);
+        check_noisy(what, values, noisy.deviation, self.len())?;
+        let released = values.chunks_exact(self.each());
+        Ok(match &self.sizes {
+            Some(sizes) => sizes.iter().map(|&size| size as f64).collect(),
+            None => released
+                .map(|values| values[0] / count_weight(self.radius))
+                .collect(),
+        })
+    }
+
+    /// Values of a group.
+    fn each(&self) -> usize {
+        width(self.latent) + usize::from(self.sizes.is_none())
+    }
+}
+
+impl Query for Moments {
+    /// The latents of each group, `[n, d]` in rows.
+    type Records = [Vec<f32>];
+    /// The Gaussian of each group, and how many records it has: the public number, or the noisy one.
+    type Answer = (Gaussians, Vec<f64>);
+
+    fn len(&self) -> usize {
+        self.groups * self.each()
+    }
+
+    fn measure(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        length("groups of latents", groups.len(), self.groups)?;
+        let mut values = Vec::with_capacity(self.len());
+        for rows in groups {
+            if self.sizes.is_none() {
+                values.push(count_weight(self.radius) * (rows.len() / self.latent) as f64);
+            }
+            values.extend(sums(rows, self.latent, self.radius, self.scale));
+        }
+        Ok(SensitiveVector::l2(values, sensitivity(self.radius)))
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+        let sizes = self.sizes(noisy)?;
+        let taken_out = if self.denoise { noisy.deviation } else { 0.0 };
+        let of_group = |(values, &size): (&[f64], &f64)| {
+            let sums = &values[self.each() - width(self.latent)..];
+            (size >= 1.0).then(|| gaussian(sums, size, self.latent, self.radius, taken_out))
+        };
+        let groups = noisy.values.chunks_exact(self.each());
+        let gaussians = groups.zip(&sizes).map(of_group).collect();
+        let gaussians = Gaussians::new(self.latent, self.radius, gaussians);
+        Ok((gaussians.scaled(1.0 / self.scale), sizes))
+    }
+}
+
+/// The sums of `(u, u u^T)` of one group, `u` projected onto the ball of radius `radius`.
+///
+/// The second moment is packed with off-diagonal entries times `sqrt 2`, so that the Euclidean norm of the packed vector is
+/// the Frobenius norm. A latent that is not finite counts as the origin.
+fn sums(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
+    let mut sums = vec![0.0; width(latent)];
+    for row in latents.chunks_exact(latent) {
+        let row: Vec<f64> = row.iter().map(|x| f64::from(x * scale as f32)).collect();
+        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if !norm.is_finite() {
+            continue;
+        }
+        let shorter = if norm > radius { radius / norm } else { 1.0 };
+        let u: Vec<f64> = row.iter().map(|x| x * shorter).collect();
+        let (first, second) = sums.split_at_mut(latent);
+        for (sum, u) in first.iter_mut().zip(&u) {
+            *sum += u;
+        }
+        let mut index = 0;
+        for r in 0..latent {
+            for s in 0..=r {
+                let factor = if r == s { 1.0 } else { SQRT_2 };
+                second[index] += factor * u[r] * u[s];
+                index += 1;
+            }
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+
+    fn measured(query: &Moments, groups: &[Vec<f32>]) -> Vec<f64> {
+        query.measure(groups).unwrap().before_noise().to_vec()
+    }
+
+    fn exact(query: &Moments, groups: &[Vec<f32>]) -> (Gaussians, Vec<f64>) {
+        let noisy = Noisy::without_privacy(query.measure(groups).unwrap());
+        query.read(&noisy).unwrap()
+    }
+
+    fn apart(a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Brute force over neighbours with labels, of any length and not finite; opposite records of other classes attain it.
+    #[test]
+    fn labels_and_counts_cost_moments_nothing() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        for radius in [0.3, 0.5, 1.0, 1.5] {
+            let declared = sensitivity(radius);
+            let mut largest = [0.0_f64; 2];
+            for _ in 0..4000 {
+                let d = rng.random_range(1..4_usize);
+                let mut draw = |class: Option<usize>| {
+                    let length = [0.0, 0.2, 1.0, 1e3, f32::NAN][rng.random_range(0..5)];
+                    let row: Vec<f32> = (0..d)
+                        .map(|_| length * rng.random_range(-2.0..2.0))
+                        .collect();
+                    (row, class.unwrap_or(rng.random_range(0..3)))
+                };
+                let others: Vec<_> = (0..3).map(|_| draw(None)).collect();
+                let one = draw(None);
+                let same = rng.random::<bool>();
+                let mut draw = |class: usize| {
+                    let sign = if rng.random() { -0.5 } else { 1.0 };
+                    let row: Vec<f32> = one
+                        .0
+                        .iter()
+                        .map(|x| sign * x + rng.random_range(-1.0..1.0))
+                        .collect();
+                    (row, class)
+                };
+                let two = draw(if same { one.1 } else { (one.1 + 1) % 3 });
+                let sums = |last: &(Vec<f32>, usize)| {
+                    let mut classes = vec![Vec::new(); 3];
+                    for (row, class) in others.iter().chain([last]) {
+                        classes[*class].extend_from_slice(row);
+                    }
+                    measured(&Moments::labelled(3, d, radius), &classes)
+                };
+                let moved = apart(&sums(&one), &sums(&two));
+                assert!(
+                    moved <= declared * (1.0 + 1e-6),
+                    "{radius}: {moved} of {declared}"
+                );
+                largest[usize::from(same)] = largest[usize::from(same)].max(moved);
+            }
+            assert!(
+                largest.iter().all(|most| *most > 0.9 * declared),
+                "{radius} {largest:?}"
+            );
+        }
+        assert!((sensitivity(1.0) - 4.5_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_come_back_out_of_labelled_moments() {
+        let rows = |n: usize| {
+            (0..n)
+                .flat_map(|i| [0.1 * i as f32, 0.2])
+                .collect::<Vec<f32>>()
+        };
+        let classes = [rows(5), Vec::new(), rows(3)];
+        let labelled = Moments::labelled(3, 2, 1.0);
+        let (latents, sizes) = exact(&labelled, &classes);
+        assert_eq!(sizes, [5.0, 0.0, 3.0]);
+        assert_eq!(latents.present(), [0, 2]);
+        let public = [classes[0].clone(), classes[2].clone()];
+        let (with_sizes, sizes) = exact(&Moments::of_groups(vec![5, 3], 2, 1.0), &public);
+        assert_eq!(sizes, [5.0, 3.0]);
+        assert_eq!(latents.gaussian(2), with_sizes.gaussian(1));
+        let values = vec![0.0; labelled.len() - 1];
+        let short = Noisy {
+            values,
+            deviation: 0.0,
+        };
+        assert!(labelled.read(&short).is_err() && labelled.measure(&public).is_err());
+    }
+
+    /// Latents on the sphere have the same Gaussian whatever the ball of their moments.
+    #[test]
+    fn the_ball_of_moments_changes_no_gaussian_without_noise() {
+        let rows = vec![0.6, 0.8, -1.0, 0.0, 0.0, 1.0];
+        let of = |radius| {
+            exact(
+                &Moments::labelled(1, 2, radius).on_the_sphere(),
+                std::slice::from_ref(&rows),
+            )
+            .0
+        };
+        let (one, two) = (of(1.0), of(2.0));
+        let close = |a: &[f64], b: &[f64]| assert!(apart(a, b) < 1e-9, "{a:?} {b:?}");
+        close(one.gaussian(0).unwrap().0, two.gaussian(0).unwrap().0);
+        close(one.gaussian(0).unwrap().1, two.gaussian(0).unwrap().1);
+    }
+
+    #[test]
+    fn carried_rows_have_the_moments_of_the_class() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(3);
+        let mut draw = |n: usize, at: f32, spread: f32| -> Vec<f32> {
+            (0..n)
+                .flat_map(|_| [at, -at, 0.0].map(|at| at + spread * rng.random_range(-0.5..0.5)))
+                .collect()
+        };
+        let (target, mut rows) = (draw(500, 0.2, 0.6), draw(400, -0.1, 0.9));
+        let latents = |rows: &[f32]| {
+            exact(
+                &Moments::of_groups(vec![rows.len() / 3], 3, 2.0),
+                &[rows.to_vec()],
+            )
+            .0
+        };
+        let wanted = latents(&target);
+        wanted.carry(0, &mut rows);
+        let found = latents(&rows);
+        let covariance = |latents: &Gaussians| {
+            let (mean, factor) = latents.gaussian(0).unwrap();
+            let factor = DMatrix::from_column_slice(3, 3, factor);
+            (
+                mean.to_vec(),
+                (&factor * factor.transpose()).as_slice().to_vec(),
+            )
+        };
+        let ((a, b), (c, d)) = (covariance(&wanted), covariance(&found));
+        assert!(
+            apart(&a, &c) < 1e-5 && apart(&b, &d) < 1e-5,
+            "{a:?} {c:?} {b:?} {d:?}"
+        );
+        let before = rows.clone();
+        wanted.carry(1, &mut rows);
+        assert_eq!(rows, before);
+    }
+}

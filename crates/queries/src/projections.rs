@@ -1,0 +1,133 @@
+//! Noisy projections: every private row on every public slice.
+//!
+//! `X Theta + N(0, sigma^2)` for private rows `X` in a ball of radius `r` and public slices `Theta`.
+//!
+//! # Sensitivity
+//! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, at most `2 r sigma_max(Theta)`: attained by
+//! `x = -x'` along the first singular vector, and equal to `2 r sqrt(k/d)` for a tight frame
+//! ([`swd::smoothed::projection_sensitivity_upper`]).
+//!
+//! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227, section 3.
+
+use dp_core::mechanism::{Noisy, SensitiveVector};
+use swd::smoothed::{NoisyProjections, combine, projection_sensitivity_upper};
+use swd::{Region, Slices};
+
+use crate::Query;
+use crate::query::{QueryError, check_noisy, length};
+
+/// The projections of private rows on public slices, before noise: `[k, n]`, one row a slice.
+///
+/// - `rows`: `[n, d]`, put into `region` first, never assumed to be there; a row that is not finite
+///   counts as the origin, without a word.
+///
+/// # Formal guarantee
+/// For any two sets of `n` rows of any values that differ in one row, the results are at most
+/// [`SensitiveVector::sensitivity_upper`] apart, which is [`projection_sensitivity_upper`].
+///
+/// # Errors
+/// No rows, or a length that is no multiple of `d`: both are public.
+///
+/// Source: Sebag et al. 2023, arXiv 2312.08227, equation 22.
+pub fn project(
+    rows: &[f32],
+    slices: &Slices,
+    region: Region,
+) -> Result<SensitiveVector, QueryError> {
+    let values = region.project(rows, slices)?;
+    let bound = projection_sensitivity_upper(slices, region.radius())?;
+    Ok(SensitiveVector::l2(values, bound))
+}
+
+/// The projections of groups of rows, of public sizes, on the same slices; a record lies in one group.
+///
+/// ```
+/// use dp_core::mechanism::Noisy;
+/// use private_queries::{Projections, Query};
+/// use rand::SeedableRng;
+/// use swd::smoothed::{smoothed_distance_and_gradient, smoothing_noise};
+/// use swd::{Region, Slices, UniformBall};
+///
+/// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// let rows = UniformBall::new(3)?.sample(500, &mut rng);
+/// let slices = Slices::tight(3, 12, &mut rng)?;
+/// let query = Projections::new(slices, Region::ball(1.0)?, vec![500]);
+/// let projected = query.measure(&[rows])?;
+/// // 2 r sqrt(k/d) for a tight frame.
+/// assert!((projected.sensitivity_upper() - 4.0).abs() < 1e-5);
+/// // A releaser adds the noise here; what follows is post-processing.
+/// let target = query.read(&Noisy::without_privacy(projected))?.remove(0);
+/// let particles = [0.0_f32; 3 * 40];
+/// let smoothing = smoothing_noise(&target, 40, &mut rng);
+/// let (distance, gradient) = smoothed_distance_and_gradient(&particles, &smoothing, &target)?;
+/// assert!(distance > 0.0 && gradient.len() == 3 * 40);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Projections {
+    slices: Slices,
+    region: Region,
+    sizes: Vec<usize>,
+    combined: bool,
+}
+
+impl Projections {
+    /// Of groups of `sizes` rows in `region`.
+    pub fn new(slices: Slices, region: Region, sizes: Vec<usize>) -> Self {
+        Self {
+            slices,
+            region,
+            sizes,
+            combined: false,
+        }
+    }
+
+    /// Reads each value as the mean of what all slices say of it ([`combine`]): for slices of two dimensions, of which
+    /// there are many more than two. Its deviation falls by `sqrt(2/k)`.
+    #[must_use]
+    pub fn combined(self, combined: bool) -> Self {
+        Self { combined, ..self }
+    }
+}
+
+impl Query for Projections {
+    /// The rows of each group, `[n, d]`.
+    type Records = [Vec<f32>];
+    /// What each group's release says, without the order of its rows.
+    type Answer = Vec<NoisyProjections>;
+
+    fn len(&self) -> usize {
+        self.slices.count() * self.sizes.iter().sum::<usize>()
+    }
+
+    fn measure(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        length("groups of rows", groups.len(), self.sizes.len())?;
+        let mut measured = Vec::with_capacity(groups.len());
+        for (rows, size) in groups.iter().zip(&self.sizes) {
+            length("rows of a group", rows.len(), size * self.slices.dim())?;
+            measured.push(project(rows, &self.slices, self.region)?);
+        }
+        Ok(SensitiveVector::of_groups(measured))
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyProjections>, QueryError> {
+        let what = "released projections";
+        check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
+        let (mut rest, mut deviation) = (&noisy.values[..], noisy.deviation);
+        if self.combined {
+            deviation *= (2.0 / self.slices.count() as f64).sqrt();
+        }
+        let mut groups = Vec::with_capacity(self.sizes.len());
+        for size in &self.sizes {
+            let (here, after) = rest.split_at(size * self.slices.count());
+            let values = match self.combined {
+                true => combine(here, &self.slices)?,
+                false => here.to_vec(),
+            };
+            let group = NoisyProjections::from_released(values, self.slices.clone(), deviation)?;
+            groups.push(group);
+            rest = after;
+        }
+        Ok(groups)
+    }
+}

@@ -1,0 +1,139 @@
+//! What a query is.
+
+use dp_core::DpError;
+use dp_core::mechanism::{Noisy, SensitiveVector};
+use swd::SwdError;
+use thiserror::Error;
+
+/// What is measured of all private records at once, and read back from its noisy values.
+///
+/// ```
+/// use dp_core::mechanism::Noisy;
+/// use private_queries::{Query, Table};
+///
+/// let table = Table::of([2, 3])?;
+/// let measured = table.measure(&[0, 5, 5])?;
+/// // A releaser adds the noise here, and writes it to the ledger before.
+/// let counts = table.read(&Noisy::without_privacy(measured))?;
+/// assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # Ok::<(), private_queries::QueryError>(())
+/// ```
+pub trait Query {
+    /// The private records.
+    type Records: ?Sized;
+    /// What noisy values say.
+    type Answer;
+
+    /// How many values are measured: public.
+    fn len(&self) -> usize;
+
+    /// Never: a query without values is refused where it is made.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Exact values, with how far replacing one record moves them.
+    ///
+    /// # Errors
+    ///
+    /// For what is wrong with the public side: lengths, groups that there are not. A record that is not finite is no
+    /// error, which would tell about it: it counts as a public one.
+    fn measure(&self, records: &Self::Records) -> Result<SensitiveVector, QueryError>;
+
+    /// What noisy values say: a function of them and of public things alone.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError::Length`] for values of another query, [`QueryError::NotFinite`] for a value that is none.
+    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError>;
+
+    /// Public values that the query was made of and that another process may compute slightly otherwise: a release that
+    /// was stored is of this query where they are the same.
+    fn made_of(&self) -> Vec<f64> {
+        Vec::new()
+    }
+}
+
+/// What is wrong with a query, with the records that it is asked of, or with the values that it is read from.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum QueryError {
+    /// A count that must not be zero.
+    #[error("{what} must be at least 1, found 0")]
+    Empty {
+        /// The quantity.
+        what: &'static str,
+    },
+    /// A length that does not fit.
+    #[error("{what} has length {found}, expected {expected}")]
+    Length {
+        /// The argument.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that fits.
+        expected: usize,
+    },
+    /// A value that is a NaN or an infinity.
+    #[error("{what}: value {index} is {value}, expected a finite number")]
+    NotFinite {
+        /// The argument.
+        what: &'static str,
+        /// Its place.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A group or a cell that there is not.
+    #[error("{what} {index} was asked for, there are {count}")]
+    NotThere {
+        /// What was asked for.
+        what: &'static str,
+        /// Its place, counted from 0.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Slices or bins that are refused.
+    #[error(transparent)]
+    Transport(#[from] SwdError),
+    /// A vector that is refused.
+    #[error("{0}")]
+    Mechanism(String),
+}
+
+impl From<DpError> for QueryError {
+    fn from(error: DpError) -> Self {
+        Self::Mechanism(error.to_string())
+    }
+}
+
+/// Refuses a length that does not fit.
+pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Result<(), QueryError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(QueryError::Length {
+        what,
+        found,
+        expected,
+    })
+}
+
+/// Refuses noisy values of another number, or that are not finite, and a deviation that is none.
+pub(crate) fn check_noisy(
+    what: &'static str,
+    values: &[f64],
+    deviation: f64,
+    expected: usize,
+) -> Result<(), QueryError> {
+    length(what, values.len(), expected)?;
+    let all = values.iter().chain([&deviation]);
+    match all.clone().position(|value| !value.is_finite()) {
+        Some(index) => Err(QueryError::NotFinite {
+            what,
+            index,
+            value: values.get(index).copied().unwrap_or(deviation),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Contingency tables: how many records each cell has.
+
+use dp_core::mechanism::{Noisy, SensitiveVector};
+
+use crate::Query;
+use crate::query::{QueryError, check_noisy};
+
+/// Counts of the cells of a table over attributes with few values each, such as histograms of each of some groups.
+///
+/// # Sensitivity
+/// A replaced record leaves one cell and enters another: the counts move by at most 2 in `L1` and `sqrt 2` in `L2`, in
+/// one table. Both are attained by every record that changes its cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    shape: Vec<usize>,
+    laplace: bool,
+}
+
+impl Table {
+    /// The table over attributes with these numbers of values, for Gaussian noise.
+    ///
+    /// # Errors
+    /// An attribute without values, or no attribute.
+    pub fn of(shape: impl Into<Vec<usize>>) -> Result<Self, QueryError> {
+        let shape = shape.into();
+        if shape.is_empty() || shape.contains(&0) {
+            let what = "values of an attribute of a table";
+            return Err(QueryError::Empty { what });
+        }
+        Ok(Self {
+            shape,
+            laplace: false,
+        })
+    }
+
+    /// The same with its sensitivity in `L1`, for Laplace noise.
+    #[must_use]
+    pub fn laplace(self) -> Self {
+        Self {
+            laplace: true,
+            ..self
+        }
+    }
+
+    /// The place of the cell of a record with these values: the last attribute varies fastest.
+    ///
+    /// # Errors
+    /// Another number of attributes, or a value that there is not.
+    pub fn cell(&self, values: &[usize]) -> Result<usize, QueryError> {
+        crate::query::length("values of a record", values.len(), self.shape.len())?;
+        let mut cell = 0;
+        for (&index, &count) in values.iter().zip(&self.shape) {
+            if index >= count {
+                let what = "value of an attribute";
+                return Err(QueryError::NotThere { what, index, count });
+            }
+            cell = cell * count + index;
+        }
+        Ok(cell)
+    }
+}
+
+impl Query for Table {
+    /// The cell of each record ([`Table::cell`]).
+    type Records = [usize];
+    /// The noisy counts, cell after cell.
+    type Answer = Vec<f64>;
+
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn measure(&self, records: &[usize]) -> Result<SensitiveVector, QueryError> {
+        let count = self.len();
+        let mut counts = vec![0.0; count];
+        for &index in records {
+            let what = "cell";
+            let cell = counts.get_mut(index);
+            *cell.ok_or(QueryError::NotThere { what, index, count })? += 1.0;
+        }
+        Ok(match self.laplace {
+            true => SensitiveVector::l1(counts, 2.0),
+            false => SensitiveVector::l2(counts, std::f64::consts::SQRT_2),
+        })
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Vec<f64>, QueryError> {
+        check_noisy(
+            "counts of a table",
+            &noisy.values,
+            noisy.deviation,
+            self.len(),
+        )?;
+        Ok(noisy.values.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    /// Brute force over neighbours: both bounds hold, and are attained.
+    #[test]
+    fn a_replaced_record_moves_two_counts_by_one() {
+        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+        let table = Table::of([2, 3]).unwrap();
+        let mut most = [0.0_f64; 2];
+        for _ in 0..200 {
+            let mut records: Vec<usize> = (0..5).map(|_| rng.random_range(0..6)).collect();
+            let [l2, l1] = [table.clone(), table.clone().laplace()];
+            let before = l2.measure(&records).unwrap();
+            records[rng.random_range(0..5)] = rng.random_range(0..6);
+            let after = l2.measure(&records).unwrap();
+            let pairs = before.before_noise().iter().zip(after.before_noise());
+            let moved: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
+            let found = [
+                moved.iter().map(|x| x * x).sum::<f64>().sqrt(),
+                moved.iter().sum(),
+            ];
+            let bounds = [l2, l1].map(|t| t.measure(&records).unwrap().sensitivity_upper());
+            for i in 0..2 {
+                assert!(found[i] <= bounds[i]);
+                most[i] = most[i].max(found[i] / bounds[i]);
+            }
+        }
+        assert_eq!(most, [1.0, 1.0]);
+    }
+
+    #[test]
+    fn cells_are_counted_in_order_and_others_refused() {
+        let table = Table::of([2, 3]).unwrap();
+        assert_eq!(table.cell(&[1, 2]).unwrap(), 5);
+        assert!(table.cell(&[2, 0]).is_err() && table.cell(&[0]).is_err());
+        assert!(Table::of([]).is_err() && Table::of([2, 0]).is_err());
+        assert!(table.measure(&[6]).is_err());
+        let noisy = |values: Vec<f64>| {
+            table.read(&Noisy {
+                values,
+                deviation: 1.0,
+            })
+        };
+        assert!(noisy(vec![0.5; 6]).is_ok());
+        assert!(noisy(vec![0.5; 5]).is_err() && noisy(vec![f64::NAN; 6]).is_err());
+    }
+}
