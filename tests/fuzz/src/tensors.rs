@@ -6,7 +6,7 @@ use std::path::Path;
 use lab::backend::Backend;
 use lab::checkpoint::{Checkpoints, Identity, hex};
 use lab::run_folder::RunFolder;
-use lab::session::{Released, Settings};
+use lab::session::{Settings, released};
 
 use crate::{Parser, file, text};
 
@@ -50,7 +50,7 @@ pub(super) const PARSERS: &[Parser] = &[
             for bytes in [bytes, &whole] {
                 file(folder, "release.bin", bytes);
                 if let Ok(run) = RunFolder::open(folder) {
-                    let _ = Released::read(&run, "release");
+                    let _ = released(&run, "release");
                 }
             }
         },

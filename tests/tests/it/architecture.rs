@@ -192,8 +192,9 @@ fn arrows_go_one_way() {
         ("swd", &[]),
         ("data", &[]),
         ("dp-core", &["dp-accountant"]),
+        ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
-        ("model", &["dp-core", "private-training", "swd"]),
+        ("model", &["dp-core", "private-training"]),
         ("reporting", &["dp-accountant"]),
         (
             "evaluating",
@@ -213,6 +214,7 @@ fn arrows_go_one_way() {
                 "dp-core",
                 "evaluating",
                 "model",
+                "private-queries",
                 "private-training",
                 "reporting",
             ],

@@ -322,8 +322,6 @@ mod tests {
         let after = run.0.as_mut().expect("a releaser").noise().state();
         assert!(before != after);
         assert!(released(&session.folder, "once").expect("read"));
-        let other = read(&session.folder, "once", &Ones(0.26)).unwrap_err();
-        assert!(other.to_string().contains("another query"), "{other}");
 
         let batch = SampledBatch::next(run.releaser(), || unreachable!()).expect("a batch");
         let measured = query.measure(&()).expect("values");
@@ -332,6 +330,24 @@ mod tests {
         assert_eq!(entries.len(), 2);
         has_its_noise(&once, &entries[0].event);
         has_its_noise(&step.expect("released"), &entries[1].event);
+    }
+
+    #[test]
+    fn a_stored_release_is_of_its_own_query() {
+        let place = tempfile::tempdir().expect("a folder");
+        let mut session = session(&place.path().join("run"));
+        let query = Ones(0.25);
+        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
+        let made = session.release(&mut Run(None), "ones", &query, measure);
+        let made = made.expect("released");
+        let near = read(&session.folder, "ones", &Ones(0.25 + 1e-6)).expect("read");
+        assert_eq!(near, Some(made));
+        let other = read(&session.folder, "ones", &Ones(0.26)).unwrap_err();
+        let other = other.to_string();
+        assert!(
+            other.contains("another query") && other.contains("ones.bin"),
+            "{other}"
+        );
     }
 
     #[test]

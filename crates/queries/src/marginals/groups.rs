@@ -59,3 +59,56 @@ impl Query for GroupMarginals {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+    use swd::{Region, Slices};
+
+    use super::*;
+
+    const D: usize = 3;
+
+    fn row(rng: &mut ChaCha20Rng) -> [f32; D] {
+        let far: f32 = [0.2, 1.0, 40.0][rng.random_range(0..3)];
+        std::array::from_fn(|_| far * rng.random_range(-1.0..1.0_f32))
+    }
+
+    /// Two data sets of two groups that differ in one record, of any latent: the values of both groups together move by at
+    /// most what is declared, and nearly as much.
+    #[test]
+    fn neighbours_within_a_group_stay_within_the_declared_sensitivity() {
+        let mut rng = ChaCha20Rng::seed_from_u64(11);
+        let ball = Region::ball(1.5).unwrap();
+        let factor: [f64; 9] = [0.5, 0.0, 0.0, 0.1, 0.4, 0.0, 0.0, 0.0, 0.3];
+        let mut query = || {
+            let slices = Slices::tight(D, 6, &mut rng).unwrap();
+            MarginalQuery::around_gaussian(slices, ball, &[0.2, 0.0, -0.1], &factor, 8).unwrap()
+        };
+        let query = GroupMarginals::new(vec![query(), query()], vec![5, 5]).unwrap();
+        let mut largest = 0.0_f64;
+        for trial in 0..600 {
+            let mut groups: [Vec<f32>; 2] =
+                std::array::from_fn(|_| (0..5).flat_map(|_| row(&mut rng)).collect());
+            let one = query.measure(&groups).unwrap();
+            let (group, place) = (rng.random_range(0..2), D * rng.random_range(0..5));
+            for x in &mut groups[group][place..place + D] {
+                *x = match trial % 3 {
+                    0 => -*x,
+                    1 => f32::NAN,
+                    _ => rng.random_range(-9.0..9.0),
+                };
+            }
+            let two = query.measure(&groups).unwrap();
+            assert_eq!(one.sensitivity_upper(), two.sensitivity_upper());
+            let pairs = one.before_noise().iter().zip(two.before_noise());
+            let moved = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            largest = largest.max(moved / one.sensitivity_upper());
+        }
+        assert!(largest <= 1.0 && largest > 0.8, "{largest}");
+        assert!(query.measure(&[vec![0.0; 15]]).is_err());
+        assert!(query.measure(&[vec![0.0; 15], vec![0.0; 12]]).is_err());
+        assert!(GroupMarginals::new(Vec::new(), vec![1]).is_err());
+    }
+}
