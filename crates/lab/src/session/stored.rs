@@ -163,7 +163,7 @@ fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, F
 fn refused(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     Failure::input(
         format!("{}: {why}", path.display()),
-        "resume with the program that started the run, or start anew: what was released is in the ledger and is spent",
+        "start the run anew, or resume it with the program that started it: what was released is in the ledger and is spent",
     )
 }
 
