@@ -12,6 +12,31 @@
 //! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
 //!
 //! Neighbours replace one record; the number of records is public.
+//!
+//! ```
+//! use dp_core::ledger::Ledger;
+//! use dp_core::mechanism::NoiseSource;
+//! use dp_core::plan::{ReleaseNoise, TrainingPlan};
+//! use dp_core::sampling::AllRecords;
+//! use private_queries::{Query, Table};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("ledger.jsonl");
+//! // All of epsilon 1 is for one release of 1000 records.
+//! let plan = TrainingPlan::within(1.0, 1e-6, 0, AllRecords::new(1000)?);
+//! let plan = plan.and("ages", ReleaseNoise::Share(1.0)).check()?;
+//! let mut releaser = plan.releaser(NoiseSource::secret()?);
+//! let mut ledger = Ledger::create(&path)?;
+//!
+//! let table = Table::of([2, 3])?;
+//! let cells: Vec<usize> = (0..1000).map(|record| record % 6).collect();
+//! let noisy = releaser.release_vector("ages", &table.measure(&cells)?, &mut ledger)?;
+//! let counts = table.read(&noisy)?;
+//! assert!(counts.iter().all(|count| (count - 166.5).abs() < 100.0));
+//! // The event was written before the noise was added.
+//! assert_eq!(ledger.releases(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
