@@ -6,10 +6,9 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 use dp_core::mechanism::{BoundedVector, Releaser, Sensitivity};
-use dp_core::sampling::BatchSampler;
 use lab::diagnostic::Failure;
 use lab::session::{Released, Session, next_step};
-use private_training::{Objective, Training, TrainingConfig};
+use private_training::Training;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
@@ -18,16 +17,14 @@ use swd::smoothed::{
 };
 use swd::{Region, Slices};
 
-use super::network::Map;
+use super::Map;
 use super::settings::Settings;
 
 /// The one release, by the name under which it is kept.
 pub(crate) const RELEASE: &str = "release";
 
-/// A network, and the release that it is trained on.
+/// The release that a network is trained on.
 pub(crate) struct Smoothed {
-    /// By gradients of what was released.
-    pub training: Training<Map>,
     pub releaser: Option<Releaser>,
     slices: Slices,
     target: Option<NoisyProjections>,
@@ -39,17 +36,11 @@ impl Smoothed {
     /// Before its release.
     pub(crate) fn new(
         settings: &Settings,
-        network: Map,
-        sampler: BatchSampler,
         releaser: Option<Releaser>,
         mut public: ChaCha20Rng,
-        batches: ChaCha20Rng,
     ) -> Result<Self, Failure> {
         let slices = Slices::tight(2, settings.slices, &mut public).map_err(Failure::failed)?;
-        let config = TrainingConfig::new(Objective::of([])).average(settings.ema);
-        let training = config.start_without_privacy(network, sampler, batches);
         Ok(Self {
-            training: training.map_err(Failure::failed)?,
             releaser,
             slices,
             target: None,
@@ -61,13 +52,14 @@ impl Smoothed {
     pub(crate) fn release(
         &mut self,
         settings: &Settings,
+        training: &mut Training<Map>,
         points: &[f32],
         session: &mut Session,
     ) -> Result<(), Failure> {
         let released = match Released::read(&session.folder, RELEASE)? {
             Some(released) => released,
             None => {
-                let released = self.fresh(settings, points, session)?;
+                let released = self.fresh(settings, training, points, session)?;
                 released.write(&session.folder, RELEASE, session.ledger.releases())?;
                 released
             }
@@ -85,6 +77,7 @@ impl Smoothed {
     fn fresh(
         &mut self,
         settings: &Settings,
+        training: &mut Training<Map>,
         points: &[f32],
         session: &mut Session,
     ) -> Result<Released, Failure> {
@@ -98,7 +91,7 @@ impl Smoothed {
             project(&rows, slices, region).map_err(Failure::failed)
         };
         let Some(releaser) = &mut self.releaser else {
-            let sampled = next_step(&mut self.training)?.records();
+            let sampled = next_step(training)?.records();
             return Ok(Released {
                 groups: vec![projected(&sampled)?.before_noise().to_vec()],
                 deviation: 0.0,
@@ -122,7 +115,13 @@ impl Smoothed {
     }
 
     /// A step towards the release, on a batch of the public `source`.
-    pub(crate) fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
+    pub(crate) fn step(
+        &mut self,
+        training: &mut Training<Map>,
+        rate: f64,
+        batch: usize,
+        source: &[f32],
+    ) -> Result<(), Failure> {
         let target = self.target.as_ref();
         let target = target.ok_or_else(|| Failure::failed("a step before the release"))?;
         let mut rows = Vec::with_capacity(2 * batch);
@@ -130,9 +129,9 @@ impl Smoothed {
             let i = self.public.random_range(0..source.len() / 2);
             rows.extend([source[2 * i], source[2 * i + 1]]);
         }
-        let autodiff = self.training.device().autodiff();
-        let network = self.training.network.clone().train();
-        let made = network.points(Tensor::from_data(
+        let autodiff = training.device().autodiff();
+        let network = training.network.clone().train();
+        let made = network.forward(Tensor::from_data(
             TensorData::new(rows, [batch, 2]),
             &autodiff,
         ));
@@ -142,7 +141,7 @@ impl Smoothed {
             smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
         let cotangent = Tensor::from_data(TensorData::new(cotangent, [batch, 2]), &autodiff);
         let gradients = GradientsParams::from_grads((made * cotangent).sum().backward(), &network);
-        self.training.apply(rate, gradients);
+        training.apply(rate, gradients);
         Ok(())
     }
 }
