@@ -1,14 +1,23 @@
 //! What the objectives of experiments have in common, by their flags.
 
+use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::session::bounded;
-use private_training::TrainingError;
+use private_training::{Engine, TrainingError};
 
 /// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
 pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
     let holds = (0.0..=1.0).contains(&alpha);
     bounded("alpha", alpha, holds, "between 0 and 1")?;
     Ok([1.0 - alpha, alpha])
+}
+
+/// The engine of small layers: a chunk has to be large to be worth its overhead, `rows` of them on a device.
+pub(crate) fn engine_of_small_layers(device: &Device, rows: usize) -> Engine {
+    match Engine::for_device(device) {
+        Engine::Host { .. } => Engine::Host { chunk: 64 },
+        _ => Engine::Tensor { chunk: rows },
+    }
 }
 
 /// The failure that names the flag of a constant that is refused, its value and its bound.

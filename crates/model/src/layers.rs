@@ -1,11 +1,15 @@
 //! Layers of burn with weights sampled on the host, so that a seed means the same on every device.
 
-use burn::module::Param;
+use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig};
 use burn::nn::interpolate::{Interpolate2d, Interpolate2dConfig};
 use burn::nn::pool::{AvgPool2d, AvgPool2dConfig};
 use burn::nn::{Initializer, Linear, LinearConfig, PaddingConfig2d};
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
+use private_training::{Forward, Layers, Network};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -46,6 +50,64 @@ pub fn linear(d_in: usize, d_out: usize, gain: f64, rng: &mut impl Rng, device: 
     layer.weight = gaussian_parameter([d_in, d_out], (gain / d_in as f64).sqrt(), rng, device);
     layer.bias = Some(constant_bias(d_out, 0.0, device));
     layer
+}
+
+/// Linear layers with rectifiers between them.
+#[derive(Module, Debug)]
+pub struct Mlp {
+    layers: Vec<Linear>,
+}
+
+impl Mlp {
+    /// Of these `widths`, from the inputs to the outputs; `last` is the gain of the last layer, 2 that of the others.
+    pub fn new(widths: &[usize], last: f64, rng: &mut impl Rng, device: &Device) -> Self {
+        let outputs = widths.len() - 1;
+        let layer = |(place, pair): (usize, &[usize])| {
+            let gain = if place + 1 == outputs { last } else { 2.0 };
+            linear(pair[0], pair[1], gain, rng, device)
+        };
+        Self::of(widths.windows(2).enumerate().map(layer).collect())
+    }
+
+    /// Of layers.
+    pub fn of(layers: Vec<Linear>) -> Self {
+        Self { layers }
+    }
+
+    /// Features of a record.
+    pub fn inputs(&self) -> usize {
+        self.layers
+            .first()
+            .map_or(0, |first| first.weight.dims()[0])
+    }
+
+    /// `[n, inputs] -> [n, outputs]`.
+    pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
+        let mut layers = self.layers.iter();
+        let first = layers.next().map(|layer| layer.forward(rows.clone()));
+        layers.fold(first.unwrap_or(rows), |hidden, layer| {
+            layer.forward(relu(hidden))
+        })
+    }
+
+    /// The same behind other layers.
+    pub fn behind<'a>(&'a self, chain: Chain<'a>) -> Chain<'a> {
+        let layers = self.layers.iter().enumerate();
+        layers.fold(chain, |chain, (place, layer)| match place {
+            0 => chain.linear(layer),
+            _ => chain.relu().linear(layer),
+        })
+    }
+}
+
+impl Network<2> for Mlp {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        Forward::penalised(self.forward(rows))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Layers::chain(self.behind(Chain::features(self.inputs())))
+    }
 }
 
 /// A square convolution of `channels = [c_in, c_out]` with He initialisation, `N(0, gain / (kernel^2 c_in))`, and

@@ -68,6 +68,16 @@ impl Region {
         }
     }
 
+    /// Puts rows of `dim` into the region, as plain numbers: what is projected of them, for scores of public ones.
+    pub fn restrict(&self, rows: &mut [f32], dim: usize) {
+        for row in rows.chunks_exact_mut(dim) {
+            let scale = self.scale(row);
+            for x in row {
+                *x = scale.map_or(0.0, |scale| (f64::from(*x) * scale) as f32);
+            }
+        }
+    }
+
     /// Rows (`[n, d]`) put into the region and projected: `[k, n]`, one row of `n` a slice.
     ///
     /// What a record gives depends on that record alone.

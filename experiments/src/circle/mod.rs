@@ -5,7 +5,6 @@
 //! smoothed distance (Rakotomamonjy and Ralaivola 2021) in the form of Greenewald et al. 2024: one sub-sample of the
 //! circle leaves once as noisy projections, and the generated points get the same noise.
 
-mod network;
 mod plan;
 mod report;
 mod settings;
@@ -13,4 +12,7 @@ mod smoothed;
 mod train;
 
 pub use settings::{Flags, Settings};
-pub use train::Circle;
+pub(crate) use train::Circle;
+
+/// The map of the paper, 2 -> 128 -> 64 -> 64 -> 2 with rectifiers.
+pub(crate) type Map = model::layers::Mlp;

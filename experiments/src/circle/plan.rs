@@ -1,7 +1,7 @@
-//! What a run promises each side, checked before it starts.
+//! What a run promises each side.
 
-use dp_core::accounting::{Accountant, Event, PldAccountant, noise_multiplier_for};
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
+use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
@@ -15,14 +15,11 @@ pub(crate) fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
     match settings.method {
         Method::Gradients => {
             let sides = vec![(0..n).collect(), (n..2 * n).collect()];
-            let both = GroupSampler::new(sides, &[batch, batch]);
-            both.map(Into::into).map_err(Failure::failed)
+            GroupSampler::new(sides, &[batch, batch]).map(Into::into)
         }
-        Method::Smoothed => {
-            let one = FixedSizeSampler::new(n, batch);
-            one.map(Into::into).map_err(Failure::failed)
-        }
+        Method::Smoothed => FixedSizeSampler::new(n, batch).map(Into::into),
     }
+    .map_err(Failure::failed)
 }
 
 /// How much less a point of the circle moves a step than what is declared.
@@ -34,49 +31,25 @@ pub(crate) fn share(settings: &Settings) -> Result<f64, Failure> {
     }
 }
 
-/// Releases of a run.
-pub(crate) fn releases(settings: &Settings) -> u64 {
-    match settings.method {
-        Method::Gradients => settings.steps,
-        Method::Smoothed => 1,
-    }
-}
-
-/// `steps` releases as they reach a point of the circle, where those of the source have multiplier `z`.
-fn of_target(settings: &Settings, share: f64, z: f64, steps: u64) -> Event {
+/// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
+pub(crate) fn event_of_target(settings: &Settings, share: f64, z: f64, releases: u64) -> Event {
     let (n, batch) = (settings.records as u64, settings.batch as u64);
-    Event::dp_sgd(n, batch, steps, z / share)
+    Event::dp_sgd(n, batch, releases, z / share)
 }
 
-/// The checked plan; none without privacy.
-pub(crate) fn plan(
-    settings: &Settings,
-    sampler: &BatchSampler,
-) -> Result<Option<CheckedPlan>, Failure> {
+/// The plan, by the budget of the side that it is of; none without privacy.
+pub(crate) fn training_plan(settings: &Settings) -> Result<Option<TrainingPlan>, Failure> {
     let Some(epsilon) = settings.epsilon else {
         return Ok(None);
     };
-    let (delta, releases) = (settings.delta(), releases(settings));
-    let mut plan = TrainingPlan::within(epsilon, delta, releases, sampler.clone());
-    if settings.method == Method::Gradients && settings.side == Side::Target {
+    let gradients = settings.method == Method::Gradients;
+    let (delta, releases) = (settings.delta(), if gradients { settings.steps } else { 1 });
+    let mut plan = TrainingPlan::within(epsilon, delta, releases, sampler(settings)?);
+    if gradients && settings.side == Side::Target {
         let share = share(settings)?;
-        let event = |z| of_target(settings, share, z, releases);
+        let event = |z| event_of_target(settings, share, z, releases);
         let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
         plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
     }
-    plan.check().map(Some).map_err(refused_plan)
-}
-
-/// An upper bound on the epsilon of the circle's points after `steps` releases; none before the first.
-pub(crate) fn target_epsilon(
-    settings: &Settings,
-    plan: Option<&CheckedPlan>,
-    steps: u64,
-) -> Result<Option<f64>, Failure> {
-    let Some(plan) = plan.filter(|_| steps > 0) else {
-        return Ok(None);
-    };
-    let event = of_target(settings, share(settings)?, plan.noise_multiplier(), steps);
-    let epsilon = PldAccountant::default().epsilon(&event, plan.delta());
-    epsilon.map(Some).map_err(Failure::failed)
+    Ok(Some(plan))
 }

@@ -2,9 +2,7 @@
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, within,
-};
+use lab::session::{self, Arguments, Basics, Ends, bounded, budget_name, by_name, name_of, within};
 use private_training::{Clipping, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -100,12 +98,6 @@ impl Method {
 }
 
 impl Settings {
-    /// The learning rate of step `step`, counted from 0.
-    pub fn rate(&self, step: u64) -> f64 {
-        let done = step as f64 / (self.steps - 1).max(1) as f64;
-        self.learning_rate * (1.0 - (1.0 - self.final_rate) * done)
-    }
-
     /// Delta: `0.1/n` where none is given.
     pub fn delta(&self) -> f64 {
         self.delta.unwrap_or(0.1 / self.records.max(1) as f64)
@@ -146,21 +138,11 @@ impl session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let (batch, most) = (self.batch, self.records);
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        positive("learning-rate", self.learning_rate)?;
-        within("delta", self.delta(), 0.0, 1.0, Ends::NEITHER)?;
+        lab::basics!(self).check()?;
+        Basics::check_batch(self.batch, self.records)?;
         within("final-rate", self.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
-        bounded(
-            "slices",
-            self.slices,
-            self.slices > 1,
-            "at least 2, the dimension",
-        )?;
-        let bound = format!("between 1 and {most}, the points of a side");
-        bounded("batch", batch, (1..=most).contains(&batch), &bound)?;
+        let slices = self.slices;
+        bounded("slices", slices, slices > 1, "at least 2, the dimension")?;
         let released = self.method == Method::Gradients || self.side == Side::Target;
         let bound = "target where the distance is private: what the network is fed is public then";
         bounded("side", name_of(self.side), released, bound)?;

@@ -7,27 +7,24 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{Noisy, Releaser};
-use dp_core::sampling::BatchSampler;
 use lab::diagnostic::Failure;
 use lab::session::{SampledBatch, Session, next_step};
 use private_queries::{Projections, Query};
-use private_training::{Objective, Training, TrainingConfig};
+use private_training::Training;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Region, Slices};
 
-use super::network::Map;
+use super::Map;
 use super::settings::Settings;
 
 /// The one release, by the name under which it is kept.
 pub(crate) const RELEASE: &str = "release";
 
-/// A network, and the release that it is trained on.
+/// The release that a network is trained on.
 pub(crate) struct Smoothed {
-    /// By gradients of what was released.
-    pub training: Training<Map>,
     pub releaser: Option<Releaser>,
     slices: Slices,
     target: Option<NoisyProjections>,
@@ -39,17 +36,11 @@ impl Smoothed {
     /// Before its release.
     pub(crate) fn new(
         settings: &Settings,
-        network: Map,
-        sampler: BatchSampler,
         releaser: Option<Releaser>,
         mut public: ChaCha20Rng,
-        batches: ChaCha20Rng,
     ) -> Result<Self, Failure> {
         let slices = Slices::tight(2, settings.slices, &mut public).map_err(Failure::failed)?;
-        let config = TrainingConfig::new(Objective::of([])).average(settings.ema);
-        let training = config.start_without_privacy(network, sampler, batches);
         Ok(Self {
-            training: training.map_err(Failure::failed)?,
             releaser,
             slices,
             target: None,
@@ -61,13 +52,14 @@ impl Smoothed {
     pub(crate) fn release(
         &mut self,
         settings: &Settings,
+        training: &mut Training<Map>,
         points: &[f32],
         session: &mut Session,
     ) -> Result<(), Failure> {
         let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
         let query = Projections::new(self.slices.clone(), region, vec![settings.batch])
             .combined(settings.combine);
-        let fresh = |ledger: &mut Ledger| self.fresh(&query, points, ledger);
+        let fresh = |ledger: &mut Ledger| self.fresh(&query, training, points, ledger);
         let mut released = session.release_batch(RELEASE, &query, fresh)?;
         self.target = released.pop();
         Ok(())
@@ -76,10 +68,10 @@ impl Smoothed {
     fn fresh(
         &mut self,
         query: &Projections,
+        training: &mut Training<Map>,
         points: &[f32],
         ledger: &mut Ledger,
     ) -> Result<Noisy, Failure> {
-        let training = &mut self.training;
         let batch = SampledBatch::next(self.releaser.as_mut(), || {
             Ok(vec![next_step(training)?.records()])
         })?;
@@ -96,7 +88,13 @@ impl Smoothed {
     }
 
     /// A step towards the release, on a batch of the public `source`.
-    pub(crate) fn step(&mut self, rate: f64, batch: usize, source: &[f32]) -> Result<(), Failure> {
+    pub(crate) fn step(
+        &mut self,
+        training: &mut Training<Map>,
+        rate: f64,
+        batch: usize,
+        source: &[f32],
+    ) -> Result<(), Failure> {
         let target = self.target.as_ref();
         let target = target.ok_or_else(|| Failure::failed("a step before the release"))?;
         let mut rows = Vec::with_capacity(2 * batch);
@@ -104,9 +102,9 @@ impl Smoothed {
             let i = self.public.random_range(0..source.len() / 2);
             rows.extend([source[2 * i], source[2 * i + 1]]);
         }
-        let autodiff = self.training.device().autodiff();
-        let network = self.training.network.clone().train();
-        let made = network.points(Tensor::from_data(
+        let autodiff = training.device().autodiff();
+        let network = training.network.clone().train();
+        let made = network.forward(Tensor::from_data(
             TensorData::new(rows, [batch, 2]),
             &autodiff,
         ));
@@ -116,7 +114,7 @@ impl Smoothed {
             smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
         let cotangent = Tensor::from_data(TensorData::new(cotangent, [batch, 2]), &autodiff);
         let gradients = GradientsParams::from_grads((made * cotangent).sum().backward(), &network);
-        self.training.apply(rate, gradients);
+        training.apply(rate, gradients);
         Ok(())
     }
 }

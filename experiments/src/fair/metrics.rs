@@ -1,87 +1,27 @@
 //! How good and how fair a model is, on public test records (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use data::GroupedTable;
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::sliced_w2_squared;
+use lab::report::Better;
+pub(crate) use lab::session::Predictions;
+use lab::session::{Scores, batch};
 use model::postprocess::kolmogorov_smirnov;
 use private_training::adam::ModuleAdam;
-use private_training::{Batch, Engine, Gradients, Loss, Network as _, Objective};
+use private_training::{Engine, Gradients, Loss, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde::Serialize;
 use swd::{Region, Slices};
 
 use super::network::Network;
 use super::settings::{Settings, Task};
-use super::table::{Tables, targets};
+use super::table::{Tables, labels};
 
 /// Slices of the reported distance.
 const SLICES: usize = 100;
 /// The share of encoded test records that the logistic regression learns from (appendix C.5).
 const LEARNED: f64 = 0.6;
-
-/// What a network predicts of records.
-pub(crate) struct Predictions {
-    /// What is penalised, `[n, d]`.
-    pub activations: Vec<f32>,
-    /// What the loss looks at, `[n, o]`.
-    pub outputs: Vec<f32>,
-}
-
-impl Predictions {
-    /// The predictions of `network` on all records of `table`.
-    pub(crate) fn of(network: &Network, table: &GroupedTable, device: &Device) -> Self {
-        let (mut activations, mut outputs) = (Vec::new(), Vec::new());
-        for part in table.features().chunks(2000 * table.width()) {
-            let shape = [part.len() / table.width(), table.width()];
-            let rows = Tensor::from_data(TensorData::new(part.to_vec(), shape), device);
-            let forward = network.forward(rows);
-            let penalised = forward.activations.into_iter().next();
-            activations.extend(penalised.into_iter().flat_map(host));
-            outputs.extend(host(forward.output));
-        }
-        Self {
-            activations,
-            outputs,
-        }
-    }
-}
-
-/// Scores. What does not belong to a task is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Scores {
-    /// Mean of the task's loss.
-    pub loss: f64,
-    /// The penalty of the notion: `SW_2^2`, in one dimension `W_2^2`, between groups.
-    pub penalty: f64,
-    /// `(1 - alpha) loss + alpha penalty`.
-    pub objective: f64,
-    /// Share of labels that are found.
-    pub accuracy: Option<f64>,
-    /// `P(G = 1 | A = 0) / P(G = 1 | A = 1)` (equation 12).
-    pub disparate_impact: Option<f64>,
-    /// `|P(G = 1 | A = 0) - P(G = 1 | A = 1)|`.
-    pub demographic_parity_gap: Option<f64>,
-    /// The ratio among records with label 0 (equation 14).
-    pub eo0: Option<f64>,
-    /// The ratio among records with label 1 (equation 13).
-    pub eo1: Option<f64>,
-    /// Mean squared error.
-    pub mse: Option<f64>,
-    /// The share of group 0 above the diagonal.
-    pub od0: Option<f64>,
-    /// The share of group 1 above the diagonal.
-    pub od1: Option<f64>,
-    /// Squared error of the features that tell of the response.
-    pub rl_core: Option<f64>,
-    /// `SW_2^2` between the groups `A = 0` and `A = 1`.
-    pub w2_squared: f64,
-    /// The same of activations in the ball of radius `M` that a private run penalises them in.
-    pub w2_squared_in_ball: Option<f64>,
-    /// The Kolmogorov-Smirnov distance between the groups, in one dimension.
-    pub kolmogorov_smirnov: Option<f64>,
-}
 
 /// Scores of what a network predicts of `tables.test`.
 pub(crate) fn scores(
@@ -91,8 +31,7 @@ pub(crate) fn scores(
 ) -> Result<Scores, Failure> {
     let (task, alpha, test) = (settings.task, settings.alpha, &tables.test);
     let (activations, outputs) = (&predicted.activations, &predicted.outputs);
-    let all: Vec<usize> = (0..test.len()).collect();
-    let (expected, width) = targets(test, task, &all)?;
+    let expected = tables.targets(test)?;
     let (_, losses) = task.loss().host_cotangents(outputs, &expected, test.len());
     let loss = losses.iter().sum::<f64>() / test.len() as f64;
     let d = activations.len() / test.len();
@@ -107,92 +46,115 @@ pub(crate) fn scores(
             penalty += weight * distance(activations, d, &pair[0], &pair[1])?;
         }
     }
-    let mut scores = Scores {
-        loss,
-        penalty,
-        objective: (1.0 - alpha) * loss + alpha * penalty,
-        w2_squared: distance(activations, d, first, second)?,
-        ..Scores::default()
-    };
-    if settings.epsilon.is_some() {
-        let ball = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
-        let mut bounded = activations.clone();
-        for row in bounded.chunks_exact_mut(d) {
-            // A row that is not finite counts as the origin, as in a step.
-            let scale = ball.scale(row);
-            for x in row {
-                *x = scale.map_or(0.0, |scale| (f64::from(*x) * scale) as f32);
-            }
+    let in_ball = match settings.epsilon {
+        Some(_) => {
+            let ball = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
+            let mut bounded = activations.clone();
+            ball.restrict(&mut bounded, d);
+            Some(distance(&bounded, d, first, second)?)
         }
-        scores.w2_squared_in_ball = Some(distance(&bounded, d, first, second)?);
+        None => None,
+    };
+    let objective = (1.0 - alpha) * loss + alpha * penalty;
+    let squared = distance(activations, d, first, second)?;
+    let mut scores = Scores::default();
+    for (key, name, value) in [
+        ("objective", "Objective on test records", Some(objective)),
+        ("loss", "Loss", Some(loss)),
+        ("penalty", "Penalty", Some(penalty)),
+        ("w2_squared", "SW2^2 between groups", Some(squared)),
+        (
+            "w2_squared_in_ball",
+            "SW2^2 between groups, as it is penalised",
+            in_ball,
+        ),
+    ] {
+        scores = scores.with(key, name, value, Better::Lower);
     }
-    if d == 1 {
-        let [a, b] = [first, second].map(|group| group.iter().map(|&i| activations[i]).collect());
-        scores.kolmogorov_smirnov = Some(kolmogorov_smirnov(a, b));
-    }
-    match task {
+    let mse = |scores: Scores| scores.with("mse", "Mean squared error", loss, Better::Lower);
+    scores = match task {
         Task::Classification | Task::Adult => {
             let decided: Vec<bool> = outputs.iter().map(|&p| p > 0.5).collect();
-            let truth: Vec<bool> = expected.iter().map(|&y| y > 0.5).collect();
-            classify(&mut scores, &decided, &truth, test.groups());
+            classify(scores, &decided, &expected, test.groups())
         }
         Task::Regression2d => {
-            scores.mse = Some(loss);
-            let above = |group: &Vec<usize>| {
+            // The share of each group above the diagonal.
+            let above = |group: &[usize]| {
                 let above = group
                     .iter()
                     .filter(|&&i| outputs[2 * i + 1] > -outputs[2 * i]);
-                Some(above.count() as f64 / group.len() as f64)
+                above.count() as f64 / group.len() as f64
             };
-            (scores.od0, scores.od1) = (above(first), above(second));
+            let scores = scores.with("od0", "OD0", above(first), None);
+            mse(scores.with("od1", "OD1", above(second), None))
         }
-        Task::Regression1d => scores.mse = Some(loss),
+        Task::Regression1d => mse(scores),
         Task::Representation => {
+            let scores = logistic(scores, activations, test, settings)?;
+            let width = test.width();
             let core = (0..test.len()).flat_map(|i| i * width..i * width + tables.core);
             let squares = core.map(|k| f64::from(outputs[k] - expected[k]).powi(2));
-            scores.rl_core = Some(squares.sum::<f64>() / test.len() as f64);
-            logistic(&mut scores, activations, test, settings)?;
+            let core = squares.sum::<f64>() / test.len() as f64;
+            scores.with("rl_core", "RL_core", core, Better::Lower)
         }
+    };
+    if d == 1 {
+        let [a, b] = [first, second].map(|group| group.iter().map(|&i| activations[i]).collect());
+        let (name, apart) = (
+            "Kolmogorov-Smirnov distance between groups",
+            kolmogorov_smirnov(a, b),
+        );
+        scores = scores.with("kolmogorov_smirnov", name, apart, Better::Lower);
     }
     Ok(scores)
 }
 
-/// Accuracy and the ratios of decisions between groups.
-fn classify(scores: &mut Scores, decided: &[bool], truth: &[bool], groups: &[u8]) {
+/// Accuracy, and the ratios of decisions between groups: of all records, and of those of each label.
+fn classify(scores: Scores, decided: &[bool], labels: &[f32], groups: &[u8]) -> Scores {
+    let one = |i: usize| labels[i] > 0.5;
     let rate = |group: u8, class: Option<bool>| {
         let members = (0..decided.len())
-            .filter(|&i| groups[i] == group && class.is_none_or(|class| truth[i] == class));
+            .filter(|&i| groups[i] == group && class.is_none_or(|class| one(i) == class));
         let (count, ones) = members.fold((0usize, 0usize), |(count, ones), i| {
             (count + 1, ones + usize::from(decided[i]))
         });
         ones as f64 / count as f64
     };
-    let right = decided.iter().zip(truth).filter(|(d, t)| d == t).count();
-    scores.accuracy = Some(right as f64 / decided.len() as f64);
-    let (zero, one) = (rate(0, None), rate(1, None));
-    scores.disparate_impact = Some(zero / one);
-    scores.demographic_parity_gap = Some((zero - one).abs());
-    scores.eo0 = Some(rate(0, Some(false)) / rate(1, Some(false)));
-    scores.eo1 = Some(rate(0, Some(true)) / rate(1, Some(true)));
-}
-
-fn host(rows: Tensor<2>) -> Vec<f32> {
-    rows.into_data().iter::<f32>().collect()
+    let ratio = |class| rate(0, class) / rate(1, class);
+    let right = (0..decided.len()).filter(|&i| decided[i] == one(i)).count();
+    let right = right as f64 / decided.len() as f64;
+    let gap = (rate(0, None) - rate(1, None)).abs();
+    scores
+        .with("accuracy", "Accuracy", right, Better::Higher)
+        // Equations 12, 14 and 13 of the paper.
+        .with(
+            "disparate_impact",
+            "Disparate impact (1 is fair)",
+            ratio(None),
+            None,
+        )
+        .with("eo0", "EO0 (1 is fair)", ratio(Some(false)), None)
+        .with("eo1", "EO1 (1 is fair)", ratio(Some(true)), None)
+        .with(
+            "demographic_parity_gap",
+            "Demographic parity gap",
+            gap,
+            Better::Lower,
+        )
 }
 
 /// Accuracy and disparate impact of a logistic regression on encoded test records, learned from 60 %
 /// of them and scored on the rest.
 fn logistic(
-    scores: &mut Scores,
+    scores: Scores,
     encoded: &[f32],
     test: &GroupedTable,
     settings: &Settings,
-) -> Result<(), Failure> {
+) -> Result<Scores, Failure> {
     let (n, device) = (test.len(), Device::flex());
     let d = encoded.len() / n;
     let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
-    let all: Vec<usize> = (0..n).collect();
-    let (labels, _) = targets(test, Task::Classification, &all)?;
+    let labels = labels(test)?;
     let regression = Settings {
         task: Task::Classification,
         hidden: 0,
@@ -200,14 +162,9 @@ fn logistic(
     };
     let mut model = Network::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
     let mut adam = ModuleAdam::default();
-    let rows = |values: &[f32], width| {
-        let data = TensorData::new(values.to_vec(), [values.len() / width, width]);
-        Tensor::<2>::from_data(data, &device)
-    };
     let sizes = [learned - learned / 2, learned / 2];
     let (known, rest) = encoded.split_at(learned * d);
-    let batch = Batch::new(rows(known, d), rows(&labels[..learned], 1), &sizes);
-    let batch = batch.map_err(Failure::failed)?;
+    let batch = batch(known.to_vec(), labels[..learned].to_vec(), &sizes, &device)?;
     let objective = Objective::of([Loss::binary_cross_entropy()]);
     let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
@@ -215,11 +172,10 @@ fn logistic(
         let (gradient, _) = gradient.map_err(Failure::failed)?;
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
-    let scored = host(model.forward(rows(rest, d)).output);
-    let decided: Vec<bool> = scored.into_iter().map(|p| p > 0.5).collect();
-    let truth: Vec<bool> = labels[learned..].iter().map(|&y| y > 0.5).collect();
-    classify(scores, &decided, &truth, &test.groups()[learned..]);
-    Ok(())
+    let found = Predictions::of_rows(&model, rest, d, &device).outputs;
+    let decided: Vec<bool> = found.into_iter().map(|p| p > 0.5).collect();
+    let groups = &test.groups()[learned..];
+    Ok(classify(scores, &decided, &labels[learned..], groups))
 }
 
 /// The squared sliced distance between the rows of two groups, in fixed slices.
@@ -240,13 +196,12 @@ mod tests {
 
     #[test]
     fn ratios_of_a_small_table() {
-        let mut scores = Scores::default();
         // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
         let (decided, groups) = ([true, false, true, true], [0, 0, 1, 1]);
-        classify(&mut scores, &decided, &[true; 4], &groups);
-        assert_eq!(scores.accuracy, Some(0.75));
-        assert_eq!(scores.disparate_impact, Some(0.5));
-        assert_eq!(scores.demographic_parity_gap, Some(0.5));
-        assert_eq!(scores.eo1, Some(0.5));
+        let scores = classify(Scores::default(), &decided, &[1.0; 4], &groups).values();
+        assert_eq!(scores["accuracy"], 0.75);
+        assert_eq!(scores["disparate_impact"], 0.5);
+        assert_eq!(scores["demographic_parity_gap"], 0.5);
+        assert_eq!(scores["eo1"], 0.5);
     }
 }

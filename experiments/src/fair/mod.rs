@@ -11,4 +11,4 @@ mod table;
 mod train;
 
 pub use settings::{Flags, Settings};
-pub use train::Fair;
+pub(crate) use train::Fair;

@@ -1,10 +1,8 @@
-//! What a run promises, checked before it starts.
+//! What a run draws and releases.
 
 use data::GroupedTable;
-use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
-use lab::session::refused_plan;
 
 use super::settings::{Notion, Settings};
 use super::table::Tables;
@@ -48,21 +46,4 @@ pub(crate) fn groups(settings: &Settings, table: &GroupedTable) -> Result<GroupS
         }
     }
     GroupSampler::new(groups, &batches).map_err(Failure::failed)
-}
-
-/// The checked plan; none without privacy. With a post-processing, its histograms are one more release.
-pub(crate) fn plan(
-    settings: &Settings,
-    records: usize,
-    sampler: &GroupSampler,
-) -> Result<Option<CheckedPlan>, Failure> {
-    let Some(epsilon) = settings.epsilon else {
-        return Ok(None);
-    };
-    let (delta, steps) = (settings.delta_for(records), settings.steps);
-    let mut plan = TrainingPlan::within(epsilon, delta, steps, sampler.clone());
-    if let Some(epsilon) = settings.histograms() {
-        plan = plan.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
-    }
-    plan.check().map(Some).map_err(refused_plan)
 }

@@ -1,9 +1,8 @@
 //! Fair regression by post-processing ([`model::postprocess`]), from private histograms of the outputs on the
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
-use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::{Releases, Session};
+use lab::session::Session;
 use model::postprocess::{Bins, FairMap};
 use private_queries::{Query, Table};
 use rand::SeedableRng;
@@ -18,12 +17,6 @@ const BINS: Bins = Bins {
     range: -1.0..1.0,
     count: 36,
 };
-impl Releases for Fair {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.training.releaser()
-    }
-}
-
 /// Predictions of test records, post-processed into a ball of radius `beta`.
 pub(crate) fn fair(
     run: &mut Fair,

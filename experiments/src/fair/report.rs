@@ -1,13 +1,10 @@
 //! What is shown of a run.
 
 use lab::diagnostic::Failure;
-use lab::figures::{Histogram, LineChart, Scale, Series, scatter};
-use lab::report::{Better, Metric};
-use lab::run_folder::RunFolder;
-use lab::session::{Report, Session};
-use serde_json::{Value, json};
+use lab::figures::{Histogram, Scale, scatter};
+use lab::session::{Picture, Report, Session, curve};
 
-use super::metrics::{Predictions, Scores};
+use super::metrics::{Predictions, scores};
 use super::settings::Notion;
 use super::table::Tables;
 use super::train::Fair;
@@ -21,58 +18,16 @@ pub(crate) fn report(
     session: &Session,
     predicted: &Predictions,
 ) -> Result<Report, Failure> {
-    let scores = run.scores(predicted)?;
     let mut pictures = groups(run, predicted)?;
-    pictures.push(curve(&session.folder)?);
+    let curves = ["objective", "loss", "penalty"].map(|key| (key, key));
+    let caption = "Objective, loss and penalty over the steps";
+    let y = Scale::linear("on test records");
+    pictures.push(curve(&session.folder, y, &curves, caption)?);
     Ok(Report {
         pictures,
-        metrics: metrics(&scores),
-        test: json!(scores).as_object().cloned().unwrap_or_default(),
-        ..Report::default()
+        ..scores(predicted, &run.tables, &run.settings)?.report()
     })
 }
-
-fn metrics(scores: &Scores) -> Vec<Metric> {
-    let (lower, higher) = (Some(Better::Lower), Some(Better::Higher));
-    let (in_ball, distance) = (scores.w2_squared_in_ball, scores.kolmogorov_smirnov);
-    let penalised = "SW2^2 between groups, as it is penalised";
-    let of = |(name, value, better): (&str, Option<f64>, Option<Better>)| {
-        let metric = Metric::new(name, value?);
-        Some(Metric { better, ..metric })
-    };
-    let metrics = [
-        ("Objective on test records", Some(scores.objective), lower),
-        ("Loss", Some(scores.loss), lower),
-        ("Penalty", Some(scores.penalty), lower),
-        ("SW2^2 between groups", Some(scores.w2_squared), lower),
-        (penalised, in_ball, lower),
-        ("Accuracy", scores.accuracy, higher),
-        (
-            "Disparate impact (1 is fair)",
-            scores.disparate_impact,
-            None,
-        ),
-        ("EO0 (1 is fair)", scores.eo0, None),
-        ("EO1 (1 is fair)", scores.eo1, None),
-        ("OD0", scores.od0, None),
-        ("OD1", scores.od1, None),
-        (
-            "Demographic parity gap",
-            scores.demographic_parity_gap,
-            lower,
-        ),
-        ("Mean squared error", scores.mse, lower),
-        ("RL_core", scores.rl_core, lower),
-        (
-            "Kolmogorov-Smirnov distance between groups",
-            distance,
-            lower,
-        ),
-    ];
-    metrics.into_iter().filter_map(of).collect()
-}
-
-type Picture = (&'static str, String, Vec<u8>);
 
 /// Predictions by group.
 fn groups(run: &Fair, predicted: &Predictions) -> Result<Vec<Picture>, Failure> {
@@ -111,23 +66,4 @@ fn groups(run: &Fair, predicted: &Predictions) -> Result<Vec<Picture>, Failure> 
         pictures.push((name, caption, chart.draw()?.bytes));
     }
     Ok(pictures)
-}
-
-/// The scores over the steps.
-fn curve(folder: &RunFolder) -> Result<Picture, Failure> {
-    let text = std::fs::read_to_string(folder.file("metrics.jsonl")).map_err(Failure::failed)?;
-    let lines = text.lines().map(serde_json::from_str);
-    let lines: Vec<Value> = lines.collect::<Result<_, _>>().map_err(Failure::failed)?;
-    let curve = |key: &str| {
-        let point = |line: &Value| Some((line["step"].as_f64()?, line[key].as_f64()?));
-        Series::new(key, lines.iter().filter_map(point).collect())
-    };
-    let chart = LineChart {
-        x: Scale::linear("step"),
-        y: Scale::linear("on test records"),
-        series: ["objective", "loss", "penalty"].map(curve).into(),
-        ..LineChart::default()
-    };
-    let caption = "Objective, loss and penalty over the steps".to_string();
-    Ok(("curve.svg", caption, chart.draw()?.bytes))
 }

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, within,
-};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, name_of, within};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -186,17 +184,6 @@ fn half() -> f64 {
 }
 
 impl Settings {
-    /// The learning rate of step `step`, counted from 0.
-    pub fn rate(&self, step: u64) -> f64 {
-        let done = step as f64 / (self.steps - 1).max(1) as f64;
-        self.learning_rate * (1.0 - (1.0 - self.final_rate) * done)
-    }
-
-    /// Delta for `records` private records: `0.1/n` where none is given.
-    pub fn delta_for(&self, records: usize) -> f64 {
-        self.delta.unwrap_or(0.1 / records.max(1) as f64)
-    }
-
     /// The epsilon of a post-processing's histograms, where there are any.
     pub fn histograms(&self) -> Option<f64> {
         self.post_process?;
@@ -253,19 +240,15 @@ impl session::Settings for Settings {
 
     fn check(&self) -> Result<(), Failure> {
         let dimension = self.task.penalised();
-        let (delta, beta) = (self.delta.unwrap_or(0.5), self.post_process.unwrap_or(0.0));
+        let beta = self.post_process.unwrap_or(0.0);
         let classifies = self.task.classifies();
         let table = self.csv.is_none() || self.task == Task::Classification;
         let regression = self.post_process.is_none() || self.task == Task::Regression1d;
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        positive("learning-rate", self.learning_rate)?;
-        within("delta", delta, 0.0, 1.0, Ends::NEITHER)?;
+        lab::basics!(self).check()?;
         within("batch-share", self.batch_share, 0.0, 1.0, Ends::LAST)?;
         within("final-rate", self.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
         within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;
         within("post-share", self.post_share, 0.0, 1.0, Ends::NEITHER)?;
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
         let bound = format!("at least {dimension}, the dimension");
         bounded("slices", self.slices, self.slices >= dimension, &bound)?;
         let hidden = self.hidden > 0 || classifies;
@@ -277,23 +260,5 @@ impl session::Settings for Settings {
         let bound = "left out but for regression1d";
         bounded("post-process", beta, regression, bound)?;
         self.objective().map(drop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use lab::session::Settings as _;
-
-    use super::*;
-
-    #[test]
-    fn the_rate_falls_along_a_line() {
-        let flags = ["fair", "--task", "regression1d", "--final-rate", "0.5"];
-        let arguments = clap::Parser::parse_from(flags.iter().chain(&["--steps", "3"]));
-        let mut settings = Settings::resolve(&arguments).expect("settings");
-        let share = |settings: &Settings, step| settings.rate(step) / settings.learning_rate;
-        assert_eq!([0, 1, 2].map(|s| share(&settings, s)), [1.0, 0.75, 0.5]);
-        settings.steps = 1;
-        assert_eq!(share(&settings, 0), 1.0);
     }
 }

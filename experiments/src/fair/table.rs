@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use data::split::Use;
 use data::{BiasedConfig, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use lab::diagnostic::Failure;
-use lab::session::{Used, name_of_path};
+use lab::session::{
+    DataSummary, RunRecords, Used, name_of_path, table_batch, table_bytes, table_targets,
+};
 use private_training::Batch;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::network::Network;
 use super::settings::{Notion, Settings, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
@@ -26,6 +29,8 @@ pub(crate) struct Tables {
     pub name: String,
     /// The files that they come from.
     pub used: Vec<Used>,
+    /// What is learned of them.
+    pub task: Task,
     /// The first features that tell of the response, where they are known.
     pub core: usize,
 }
@@ -50,9 +55,10 @@ impl Tables {
                 test: adult.test,
                 name: format!("Adult, sensitive: {sensitive}"),
                 used: vec![
-                    used("adult", "adult", &train, Use::AllPrivate),
-                    used("adult-test", "adult-test", &test, Use::AllPublic),
+                    Used::new("adult", "adult", &train, Use::AllPrivate),
+                    Used::new("adult-test", "adult-test", &test, Use::AllPublic),
                 ],
+                task: settings.task,
                 core: 0,
             });
         }
@@ -76,6 +82,7 @@ impl Tables {
             test: simulate(1)?,
             name: "the simulated bias".into(),
             used: Vec::new(),
+            task: settings.task,
             core: config.core,
         })
     }
@@ -90,12 +97,8 @@ impl Tables {
             ));
         }
         let file = |path: &Path, sha256: &str, of| {
-            used(
-                &path.display().to_string(),
-                &name_of_path("table", path),
-                sha256,
-                of,
-            )
+            let (what, name) = (path.display().to_string(), name_of_path("table", path));
+            Used::new(what, name, sha256, of)
         };
         let (train, test, used) = if let Some(path) = test {
             let tests = schema.read_csv(path).map_err(refused)?;
@@ -122,8 +125,17 @@ impl Tables {
             test,
             name: csv.display().to_string(),
             used,
+            task: Task::Classification,
             core: 0,
         })
+    }
+
+    /// Targets of all records of a table: labels, values, or the features themselves.
+    pub(crate) fn targets(&self, table: &GroupedTable) -> Result<Vec<f32>, Failure> {
+        match self.task {
+            Task::Representation => Ok(table.features().to_vec()),
+            _ => labels(table),
+        }
     }
 
     /// The indices of each group's records in the order in which groups stand in a batch.
@@ -141,16 +153,6 @@ impl Tables {
     }
 }
 
-fn used(what: &str, name: &str, sha256: &str, used: Use) -> Used {
-    let (what, name, sha256) = (what.into(), name.into(), sha256.into());
-    Used {
-        what,
-        name,
-        sha256,
-        used,
-    }
-}
-
 fn refused(error: data::DataError) -> Failure {
     Failure::input(
         error.to_string(),
@@ -158,38 +160,36 @@ fn refused(error: data::DataError) -> Failure {
     )
 }
 
-/// Targets of some records, and how many each has: labels, values, or the features themselves.
-pub(crate) fn targets(
-    table: &GroupedTable,
-    task: Task,
-    indices: &[usize],
-) -> Result<(Vec<f32>, usize), Failure> {
-    let labels = |classes: Vec<usize>| classes.into_iter().map(|c| c as f32).collect();
-    let (targets, width) = match table.labels() {
-        _ if task == Task::Representation => (table.gather(indices), table.width()),
-        Labels::Classes { .. } => (table.gather_classes(indices).map(labels), 1),
-        Labels::Values { width, .. } => (table.gather_values(indices), *width),
-    };
-    Ok((targets.ok_or_else(lost)?, width))
+/// Labels or values of all records of a table.
+pub(crate) fn labels(table: &GroupedTable) -> Result<Vec<f32>, Failure> {
+    table_targets(table, &(0..table.len()).collect::<Vec<_>>())
 }
 
-fn lost() -> Failure {
-    Failure::failed("a sampled index lies outside the data")
-}
+impl RunRecords<Network> for Tables {
+    fn summary(&self) -> DataSummary {
+        DataSummary {
+            name: self.name.clone(),
+            private: self.train.len(),
+            test: self.test.len(),
+            used: self.used.clone(),
+        }
+    }
 
-/// A batch of the records of each group.
-pub(crate) fn batch(
-    table: &GroupedTable,
-    task: Task,
-    groups: &[Vec<usize>],
-    device: &Device,
-) -> Result<Batch<2>, Failure> {
-    let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
-    let indices = groups.concat();
-    let rows = table.gather(&indices).ok_or_else(lost)?;
-    let (targets, width) = targets(table, task, &indices)?;
-    let tensor =
-        |values, width| Tensor::from_data(TensorData::new(values, [indices.len(), width]), device);
-    let (rows, targets) = (tensor(rows, table.width()), tensor(targets, width));
-    Batch::new(rows, targets, &sizes).map_err(Failure::failed)
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        table_bytes(&self.train)
+    }
+
+    fn batch(
+        &self,
+        _: &Network,
+        sampled: &[Vec<usize>],
+        device: &Device,
+    ) -> Result<Batch<2>, Failure> {
+        let found = table_batch(&self.train, sampled, device)?;
+        if self.task != Task::Representation {
+            return Ok(found);
+        }
+        let rows = found.inputs().clone();
+        Batch::new(rows.clone(), rows, &found.sizes()).map_err(Failure::failed)
+    }
 }

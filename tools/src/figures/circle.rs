@@ -61,32 +61,35 @@ impl Run {
             course: lines.filter_map(point).collect(),
         }
     }
+}
 
-    /// Its panels, by step.
-    fn panels(&self) -> Result<BTreeMap<u64, Snapshot>, Failure> {
-        let mut panels = BTreeMap::new();
-        let folder = std::fs::read_dir(&self.folder).map_err(Failure::failed)?;
-        for entry in folder {
-            let path = entry.map_err(Failure::failed)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if !(name.starts_with("panel-") && name.ends_with(".json")) {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).map_err(Failure::failed)?;
-            let panel: Value = serde_json::from_str(&text).map_err(Failure::failed)?;
-            let step = panel["step"].as_u64().unwrap_or(0);
-            let points =
-                serde_json::from_value(panel["points"].clone()).map_err(Failure::failed)?;
-            panels.insert(
-                step,
-                Snapshot {
-                    title: title(&panel),
-                    groups: vec![points, circle()],
-                },
-            );
+/// The panels of a run in its folder, by step.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where one cannot be read.
+pub fn circle_panels(folder: &Path) -> Result<BTreeMap<u64, Snapshot>, Failure> {
+    let mut panels = BTreeMap::new();
+    let files = std::fs::read_dir(folder).map_err(Failure::failed)?;
+    for entry in files {
+        let path = entry.map_err(Failure::failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !(name.starts_with("panel-") && name.ends_with(".json")) {
+            continue;
         }
-        Ok(panels)
+        let text = std::fs::read_to_string(&path).map_err(Failure::failed)?;
+        let panel: Value = serde_json::from_str(&text).map_err(Failure::failed)?;
+        let step = panel["step"].as_u64().unwrap_or(0);
+        let points = serde_json::from_value(panel["points"].clone()).map_err(Failure::failed)?;
+        panels.insert(
+            step,
+            Snapshot {
+                title: title(&panel),
+                groups: vec![points, circle()],
+            },
+        );
     }
+    Ok(panels)
 }
 
 fn title(panel: &Value) -> String {
@@ -203,7 +206,7 @@ fn panels(method: &str, runs: &[&Run]) -> Result<Option<Chart>, Failure> {
             .iter()
             .find(|run| run.seed == seed && run.budget() == budget);
         let Some(run) = run else { continue };
-        let row: Vec<Snapshot> = run.panels()?.into_values().collect();
+        let row: Vec<Snapshot> = circle_panels(&run.folder)?.into_values().collect();
         columns = columns.min(row.len());
         snapshots.push(row);
     }

@@ -19,6 +19,8 @@ use clap::Parser;
 use reporting::diagnostic::Failure;
 use reporting::run_folder::write_file;
 
+pub use circle::circle_panels;
+
 /// Draw the figures of an experiment from its finished runs.
 #[derive(Debug, Parser)]
 #[command(name = "figures")]

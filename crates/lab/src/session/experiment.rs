@@ -18,7 +18,7 @@ use crate::report::Metric;
 use crate::run_folder::RunFolder;
 
 /// Interim evaluations of a run.
-const EVALUATIONS: u64 = 25;
+pub(super) const EVALUATIONS: u64 = 25;
 
 /// The settings of a run, as `config.toml` has them.
 pub trait Settings: Serialize + DeserializeOwned + PartialEq {
@@ -107,11 +107,14 @@ pub struct Evaluation {
     pub accounted: bool,
 }
 
+/// A picture: its file's name, its caption, its bytes.
+pub type Picture = (&'static str, String, Vec<u8>);
+
 /// What an experiment shows of a finished run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Pictures by file name and caption.
-    pub pictures: Vec<(&'static str, String, Vec<u8>)>,
+    /// Pictures.
+    pub pictures: Vec<Picture>,
     /// Results, beside published ones.
     pub metrics: Vec<Metric>,
     /// Scores by name.

@@ -1,18 +1,23 @@
 //! What every experiment does alike: flags and settings, a run's beginning, its steps, its end.
 //!
-//! An [`Experiment`] says what a step is, how good its result is, and what is shown of it; [`run()`] does the rest:
-//! it refuses bad input before anything is created, says what is promised, keeps one folder for one process,
-//! takes the steps with a progress bar, checkpoints and interrupts, resumes from where a killed run was, and leaves
-//! `run.json` and a page. `experiments/examples/own_experiment.rs` is a whole one.
+//! An [`Experiment`] says what a step is, how good its result is, and what is shown of it. A [`TrainingRun`] says less:
+//! its steps are those of a training, and what it does not say has a default. [`run()`] does the rest: it
+//! refuses bad input before anything is created, says what is promised, keeps one folder for one process, takes the
+//! steps with a progress bar, checkpoints and interrupts, resumes from where a killed run was, and leaves `run.json` and
+//! a page. `experiments/examples/own_experiment.rs` is a whole one.
 
+mod basics;
 mod command;
 mod experiment;
 mod finish;
 mod flags;
 mod promise;
+mod rows;
+mod scores;
 mod steps;
 mod stored;
 mod training;
+mod training_run;
 mod uses;
 
 use std::path::{Path, PathBuf};
@@ -20,20 +25,24 @@ use std::path::{Path, PathBuf};
 use dp_core::ledger::Ledger;
 use serde_json::{Value, json};
 
+pub use basics::Basics;
 pub use command::command;
 pub use experiment::{
-    DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState, Settings,
+    DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
     Arguments, Common, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in,
     within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
+pub use rows::{Predictions, Tables, batch, host, table_batch, table_bytes, table_targets, tensor};
+pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
     announcement, batches_of, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser,
     save_weights, start, take_step,
 };
+pub use training_run::{RunRecords, Start, TrainingRun};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
 use crate::backend::Chosen;

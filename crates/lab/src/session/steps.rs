@@ -11,7 +11,7 @@ use crate::checkpoint::{Checkpoints, Identity};
 use crate::diagnostic::Failure;
 use crate::progress::Progress;
 
-const METRICS: &str = "metrics.jsonl";
+pub(super) const METRICS: &str = "metrics.jsonl";
 /// What the session keeps in a checkpoint.
 const STATE: &str = "session.json";
 

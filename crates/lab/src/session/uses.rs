@@ -22,6 +22,18 @@ pub struct Used {
     pub used: Use,
 }
 
+impl Used {
+    /// A data set in words, by its name among the notes, with the SHA-256 of all its records.
+    pub fn new(what: impl Into<String>, name: impl Into<String>, sha256: &str, used: Use) -> Self {
+        Self {
+            what: what.into(),
+            name: name.into(),
+            sha256: sha256.into(),
+            used,
+        }
+    }
+}
+
 /// Where splits and notes lie in the cache.
 pub fn folder(cache: &Path) -> PathBuf {
     cache.join("splits")

@@ -1,0 +1,165 @@
+//! Records in rows: to tensors and back, and tables of them.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use data::{GroupedTable, Labels};
+use private_training::{Batch, Network};
+
+use super::training::floats_to_bytes;
+use super::training_run::RunRecords;
+use super::{DataSummary, Used};
+use crate::diagnostic::Failure;
+
+/// Rows that go through a network at once.
+const CHUNK: usize = 2000;
+
+/// Rows of `width` values.
+pub fn tensor(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
+    let rows = values.len() / width.max(1);
+    Tensor::from_data(TensorData::new(values, [rows, width]), device)
+}
+
+/// The values of rows.
+pub fn host(rows: Tensor<2>) -> Vec<f32> {
+    rows.into_data().iter::<f32>().collect()
+}
+
+/// A batch of groups of these sizes, which stand one after the other.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] where the rows are not as many.
+pub fn batch(
+    rows: Vec<f32>,
+    targets: Vec<f32>,
+    sizes: &[usize],
+    device: &Device,
+) -> Result<Batch<2>, Failure> {
+    let records = sizes.iter().sum::<usize>().max(1);
+    let of = |values: Vec<f32>| {
+        let width = values.len() / records;
+        tensor(values, width, device)
+    };
+    Batch::new(of(rows), of(targets), sizes).map_err(Failure::failed)
+}
+
+/// Tables of private and public records, with labels or values as targets.
+pub struct Tables {
+    /// What they are, in words.
+    pub name: String,
+    /// Private.
+    pub private: GroupedTable,
+    /// Public.
+    pub public: GroupedTable,
+    /// The files of somebody's records that they come from, so that no other run takes them for public.
+    pub used: Vec<Used>,
+}
+
+impl<N> RunRecords<N> for Tables {
+    fn summary(&self) -> DataSummary {
+        DataSummary {
+            name: self.name.clone(),
+            private: self.private.len(),
+            test: self.public.len(),
+            used: self.used.clone(),
+        }
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        table_bytes(&self.private)
+    }
+
+    fn batch(&self, _: &N, sampled: &[Vec<usize>], device: &Device) -> Result<Batch<2>, Failure> {
+        table_batch(&self.private, sampled, device)
+    }
+}
+
+/// The batch of the sampled records of a table, with its labels or values as targets.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] for an index outside of the table.
+pub fn table_batch(
+    table: &GroupedTable,
+    sampled: &[Vec<usize>],
+    device: &Device,
+) -> Result<Batch<2>, Failure> {
+    let (indices, sizes) = (sampled.concat(), sampled.iter().map(Vec::len));
+    let rows = table.gather(&indices).ok_or_else(outside)?;
+    let targets = table_targets(table, &indices)?;
+    batch(rows, targets, &sizes.collect::<Vec<_>>(), device)
+}
+
+/// The labels or values of some records of a table, in rows.
+///
+/// # Errors
+///
+/// As [`table_batch`].
+pub fn table_targets(table: &GroupedTable, indices: &[usize]) -> Result<Vec<f32>, Failure> {
+    let classes = |classes: Vec<usize>| classes.into_iter().map(|class| class as f32).collect();
+    match table.labels() {
+        Labels::Classes { .. } => table.gather_classes(indices).map(classes),
+        Labels::Values { .. } => table.gather_values(indices),
+    }
+    .ok_or_else(outside)
+}
+
+/// All of a table but the names of its columns, as bytes.
+///
+/// # Errors
+///
+/// As [`table_batch`].
+pub fn table_bytes(table: &GroupedTable) -> Result<Vec<u8>, Failure> {
+    let mut bytes = floats_to_bytes(table.features());
+    bytes.extend(floats_to_bytes(&table_targets(table, &all(table))?));
+    bytes.extend(table.groups());
+    Ok(bytes)
+}
+
+fn all(table: &GroupedTable) -> Vec<usize> {
+    (0..table.len()).collect()
+}
+
+fn outside() -> Failure {
+    Failure::failed("a sampled index lies outside the data")
+}
+
+/// What a network says of records.
+#[derive(Debug, Clone, Default)]
+pub struct Predictions {
+    /// Its first activation, in rows.
+    pub activations: Vec<f32>,
+    /// What losses look at, in rows.
+    pub outputs: Vec<f32>,
+}
+
+impl Predictions {
+    /// Those of all records of a table.
+    pub fn of(network: &impl Network<2>, table: &GroupedTable, device: &Device) -> Self {
+        Self::of_rows(network, table.features(), table.width(), device)
+    }
+
+    /// Those of rows of `width`.
+    pub fn of_rows(network: &impl Network<2>, rows: &[f32], width: usize, device: &Device) -> Self {
+        let mut all = Self::default();
+        for part in rows.chunks(CHUNK * width) {
+            let forward = network.forward(tensor(part.to_vec(), width, device));
+            let activation = forward.activations.into_iter().next();
+            all.activations
+                .extend(activation.into_iter().flat_map(host));
+            all.outputs.extend(host(forward.output));
+        }
+        all
+    }
+
+    /// The share of records of a table whose label of 0 or 1 is told by an output above `boundary`.
+    ///
+    /// # Errors
+    ///
+    /// As [`table_batch`].
+    pub fn accuracy(&self, boundary: f32, table: &GroupedTable) -> Result<f64, Failure> {
+        let labels = table_targets(table, &all(table))?;
+        let pairs = self.outputs.iter().zip(&labels);
+        let right = pairs.filter(|&(&output, &label)| (output > boundary) == (label > 0.5));
+        Ok(right.count() as f64 / labels.len() as f64)
+    }
+}
