@@ -54,7 +54,6 @@ lab::settings! {
         records: usize, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, seed: u64,
         insecure_noise_seed: Option<u64>,
     }
-    preset {}
     flags {
         /// Records in a batch, sampled afresh without replacement.
         batch: usize,
@@ -65,7 +64,6 @@ lab::settings! {
         /// Score, and keep, a moving average of the weights with this decay.
         ema: f64,
     }
-    switches {}
 }
 
 impl session::Settings for Settings {

@@ -4,11 +4,45 @@ use lab::diagnostic::Failure;
 use lab::session::{Released, Session};
 use model::swae::{ClassLatents, class_moments, labelled_moments, moment_sensitivity};
 
+use super::super::budget::{self, RELEASE};
 use super::super::groups::{Groups, apportion};
-use super::super::plan::RELEASE;
-use super::super::train::Flow;
-use super::{Generated, normalise};
+use super::super::run::Flow;
+use super::{Generated, Labels, Mechanism, Moved, normalise};
 use crate::release::{Values, release_and_store, stored};
+
+lab::settings! {
+    /// Settings of private Gaussians.
+    common {}
+    flags {
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        labels: Labels,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "gaussian";
+    const ABOUT: &'static str = "Sample one private Gaussian, or one a class, of noisy moments";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/gaussian.toml");
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        let latents = flow.moments(session, RELEASE, RADIUS)?;
+        let mut rows = Vec::new();
+        for (group, &n) in flow.particles.iter().enumerate() {
+            rows.extend(latents.sample(group, n, &mut flow.public));
+        }
+        normalise(&mut rows, flow.groups.dim);
+        let labels = flow.labels();
+        Ok(Moved::Rows(Generated { rows, labels }))
+    }
+}
 
 /// Latents lie on the unit sphere.
 const RADIUS: f64 = 1.0;
@@ -31,19 +65,6 @@ pub(crate) fn measured(groups: &Groups, sizes_released: bool, radius: f64) -> Va
 }
 
 impl Flow {
-    pub(super) fn gaussian(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let latents = self.moments(session, RELEASE, RADIUS)?;
-        let mut rows = Vec::new();
-        for (group, &n) in self.particles.iter().enumerate() {
-            rows.extend(latents.sample(group, n, &mut self.public));
-        }
-        normalise(&mut rows, self.groups.dim);
-        Ok(Generated {
-            rows,
-            labels: self.labels(),
-        })
-    }
-
     /// The Gaussian of each group, from moments that are released once, by the name of the plan.
     ///
     /// - `radius`: of the sphere that latents lie on while their moments are taken; the larger, the more of the noise is in
@@ -57,7 +78,7 @@ impl Flow {
         let released = match stored(self.releaser.as_mut(), name, session)? {
             Some(released) => released,
             None => {
-                let values = measured(&self.groups, self.settings.sizes_released(), radius);
+                let values = measured(&self.groups, self.sizes_released, radius);
                 release_and_store(self.releaser.as_mut(), name, &values, None, session)?
             }
         };
@@ -73,7 +94,7 @@ impl Flow {
         let d = self.groups.dim;
         let deviation = released.deviation;
         let values = released.groups.concat();
-        if !self.settings.sizes_released() {
+        if !self.sizes_released {
             let sizes = self.groups.sizes();
             let latents = ClassLatents::from_released(&values, &sizes, d, radius, deviation);
             let latents = latents.map_err(Failure::failed)?;

@@ -3,15 +3,84 @@
 use std::path::Path;
 
 use lab::diagnostic::Failure;
-use lab::session::{Released, Session};
+use lab::session::{Ends, Released, Session, bounded, within};
 use model::swae::{Cell, ClassLatents, labelled_moments, moment_sensitivity};
 
+use super::super::budget::{self, MOMENTS, RELEASE};
 use super::super::cells::Cells;
 use super::super::groups::apportion;
-use super::super::plan::{MOMENTS, RELEASE};
-use super::super::train::Flow;
-use super::{Generated, normalise};
+use super::super::run::Flow;
+use super::super::shared::{self, Encoder};
+use super::{Generated, Labels, Mechanism, Moved, normalise};
+use crate::records::{SHAPES, synthetic};
 use crate::release::{Values, release_and_store, stored};
+
+lab::settings! {
+    /// Settings of a mixture of private Gaussians.
+    common {}
+    flags {
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        labels: Labels,
+        /// Cells of each class, by the nearest of so many centres that are found in the Gaussian of the class: each has
+        /// moments of its own, at the same noise (default: as many as records and budget bear).
+        #[setting(default)]
+        cells: usize,
+        /// The share of the budget (of `1/z^2`) that goes to moments of classes first; the cells are cut in them.
+        moments_share: f64,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "mixture";
+    const ABOUT: &'static str =
+        "Sample a private Gaussian of each cell of each class, of noisy moments";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/mixture.toml");
+    const FOLLOWS: bool = true;
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn suit(shared: &mut shared::Settings, flags: &shared::Flags) {
+        let shapes = shared.public == SHAPES && !shared.photographs();
+        if flags.encoder.is_none() && shapes {
+            shared.encoder = Encoder::Cosines;
+        }
+        let tone = synthetic(&shared.public).map(|_| 1.0);
+        shared.vary_tone = shared.vary_tone.or(tone);
+    }
+
+    /// The cells of a class that records and budget bear: 4 at epsilon 1, 32 at 10; no more than there are particles for.
+    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, signal: f64) {
+        let particles = shared.particles.map_or(32, |n| n / shared.groups());
+        let cells = (4.0 * signal.powf(0.9)).round().max(1.0) as usize;
+        self.cells = flags.cells.unwrap_or(cells.min(particles.clamp(1, 32)));
+    }
+
+    fn check(&self, _: &shared::Settings) -> Result<(), Failure> {
+        let holds = (1..=64).contains(&self.cells);
+        bounded("cells", self.cells, holds, "between 1 and 64")?;
+        let share = self.moments_share;
+        within("moments-share", share, 0.0, 1.0, Ends::NEITHER)
+    }
+
+    fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    fn cells(&self) -> usize {
+        self.cells
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        let share = self.moments_share;
+        vec![(MOMENTS, share), (RELEASE, 1.0 - share)]
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        flow.mixture(self.cells, session).map(Moved::Rows)
+    }
+}
 
 /// Samples of a class's Gaussian, which its cells are made of.
 const SAMPLES: usize = 20_000;
@@ -102,11 +171,11 @@ impl Flow {
     /// Latents of the Gaussians of all cells. The cells are made of the first release, of one Gaussian a class; so which
     /// of them a record is in is known from the record and from what was released, and the second release is of moments
     /// of groups, as the first one was.
-    pub(super) fn mixture(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let (d, each) = (self.groups.dim, self.settings.cells);
+    fn mixture(&mut self, each: usize, session: &mut Session) -> Result<Generated, Failure> {
+        let d = self.groups.dim;
         let classes = self.moments(session, MOMENTS, RADIUS)?;
         let count = self.groups.latents.len();
-        let partition = self.partition(&classes);
+        let partition = self.partition(&classes, each);
         let released = match stored(self.releaser.as_mut(), RELEASE, session)? {
             Some(released) => {
                 partition.own(released, &session.folder.file(&format!("{RELEASE}.bin")))?
@@ -142,13 +211,10 @@ impl Flow {
             labels: self.groups.classes.as_ref().map(|_| labels),
         })
     }
-}
 
-impl Flow {
-    /// The cells of the settings, in the Gaussians that were released.
-    fn partition(&mut self, classes: &ClassLatents) -> Partition {
-        let (dim, each) = (self.groups.dim, self.settings.cells);
-        let count = self.groups.latents.len();
+    /// So many cells of each class, in the Gaussians that were released.
+    fn partition(&mut self, classes: &ClassLatents, each: usize) -> Partition {
+        let (count, dim) = (self.groups.latents.len(), self.groups.dim);
         Partition::of(classes, count, each, dim, &mut self.public)
     }
 }
@@ -162,7 +228,8 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     use super::super::super::groups::Groups;
-    use super::super::super::settings::{Flags, Settings};
+    use super::super::super::run::Run;
+    use super::super::super::settings;
     use super::*;
 
     const DIM: usize = 2;
@@ -254,11 +321,11 @@ mod tests {
             "flow", "--public", "cosines", "--latent", "2", "--cells", "3",
         ];
         let line = [&line[..], &["--records", "300", "--cache-dir", &cache]].concat();
-        let arguments: Arguments<Flags> = Arguments::parse_from(line);
-        let settings = Settings::resolve(&arguments).unwrap();
+        let arguments: Arguments<settings::Flags<Settings>> = Arguments::parse_from(line);
+        let settings = settings::Settings::resolve(&arguments).unwrap();
         let device = Backend::Flex.choose().unwrap();
-        let mut flow = Flow::load(&settings, &arguments, &device).unwrap();
-        let (dim, classes) = (settings.latent, flow.split.classes);
+        let mut flow = Run::load(&settings, &arguments, &device).unwrap().flow;
+        let (dim, each, classes) = (settings.shared.latent, 3, flow.split.classes);
 
         let rng = &mut ChaCha20Rng::seed_from_u64(2);
         let mut records = || -> Vec<Vec<f32>> {
@@ -297,12 +364,12 @@ mod tests {
                 deviation: 3.0_f64.sqrt(),
             };
             let gaussians = flow.gaussians(&released, RADIUS).unwrap();
-            let partition = flow.partition(&gaussians);
+            let partition = flow.partition(&gaussians, each);
             (partition.centres(), flow.particles.clone())
         };
         let release = with(&one, &noise);
         let first = cells(&one, release.clone());
-        assert_eq!(first.0.len(), classes * settings.cells * dim);
+        assert_eq!(first.0.len(), classes * each * dim);
         for private in [&neighbour, &others] {
             assert_ne!(moments(private), moments(&one));
             assert_eq!(cells(private, release.clone()), first);
