@@ -10,9 +10,9 @@ default:
 run-swae dataset="glyphs" *flags="":
     cargo run --release --locked --bin sliver -- swae {{dataset}} {{flags}}
 
-# Generate by a private flow: `just run-flow`, `just run-flow mnist --mechanism resampled --epsilon 10`.
-run-flow dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- flow {{dataset}} {{flags}}
+# Generate by a private flow: `just run-flow`, `just run-flow mnist`, `just run-flow resampled mnist --epsilon 10`.
+run-flow *flags="":
+    cargo run --release --locked --bin sliver -- flow {{flags}}
 
 # Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
 # mnist --release projections`.

@@ -11,7 +11,7 @@ pub(crate) type Target = Box<dyn FlowTarget>;
 
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct StepSchedule {
+pub struct StepSchedule {
     /// How many there are.
     pub steps: u64,
     /// Slices of a step, out of those of the target; none for all.

@@ -15,6 +15,8 @@ struct Subcommand {
     command: Command,
     /// Flags whose values may come first and without them: `swae mnist` is `swae --dataset mnist`.
     first: &'static [&'static str],
+    /// What it is one of: the name of the choice, as sweeps have it, and subcommands, the first one where none is named.
+    kinds: Option<(&'static str, Vec<Subcommand>)>,
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
@@ -46,6 +48,7 @@ fn experiment<E: Experiment>(first: &'static [&'static str]) -> Subcommand {
             arg.hide_short_help(hidden)
         }),
         first,
+        kinds: None,
         run: |matches| session::run::<E>(&parsed(matches)),
     }
 }
@@ -54,7 +57,23 @@ fn tool<A: CommandFactory>(run: fn(&ArgMatches) -> Result<(), Failure>) -> Subco
     Subcommand {
         command: A::command(),
         first: &[],
+        kinds: None,
         run,
+    }
+}
+
+/// Subcommands of one name.
+fn group(
+    name: &'static str,
+    about: &'static str,
+    key: &'static str,
+    kinds: Vec<Subcommand>,
+) -> Subcommand {
+    Subcommand {
+        command: Command::new(name).about(about).subcommand_required(true),
+        first: &[],
+        kinds: Some((key, kinds)),
+        run: |_| Ok(()),
     }
 }
 
@@ -71,8 +90,13 @@ impl Subcommand {
         possible.is_empty() || possible.iter().any(|one| one.matches(value, false))
     }
 
-    fn command(self) -> Command {
-        let name = format!("sliver {}", self.command.get_name());
+    /// Its command, and those of what it is one of, behind the words of `before`.
+    fn command(self, before: &str) -> Command {
+        let name = format!("{before} {}", self.command.get_name());
+        if let Some((_, kinds)) = self.kinds {
+            let kinds = kinds.into_iter().map(|kind| kind.command(&name));
+            return self.command.display_name(&name).subcommands(kinds);
+        }
         let first = self
             .first
             .iter()
@@ -89,7 +113,21 @@ impl Subcommand {
 fn experiments() -> Vec<Subcommand> {
     vec![
         experiment::<swae::Swae>(&["dataset"]),
-        experiment::<flow::Flow>(&["mechanism", "dataset"]),
+        group(
+            "flow",
+            "Generate images by a private release in a latent space, `mixture` where no mechanism is named",
+            "mechanism",
+            vec![
+                experiment::<flow::Run<flow::Mixture>>(&["dataset"]),
+                experiment::<flow::Run<flow::Marginals>>(&["dataset"]),
+                experiment::<flow::Run<flow::Fixed>>(&["dataset"]),
+                experiment::<flow::Run<flow::Resampled>>(&["dataset"]),
+                experiment::<flow::Run<flow::Generator>>(&["dataset"]),
+                experiment::<flow::Run<flow::Gaussian>>(&["dataset"]),
+                experiment::<flow::Run<flow::Public>>(&["dataset"]),
+                tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
+            ],
+        ),
         experiment::<generator::Generate>(&["dataset"]),
         experiment::<fair::Fair>(&["task"]),
         experiment::<ldp::Ldp>(&["dataset"]),
@@ -121,7 +159,11 @@ fn tools() -> Vec<Subcommand> {
 fn sweep(arguments: &tools::sweep::Arguments) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let experiments = experiments();
-    let names: Vec<&str> = experiments.iter().map(|e| e.command.get_name()).collect();
+    let key = |e: &Subcommand| e.kinds.as_ref().map(|(key, _)| *key);
+    let names: Vec<_> = experiments
+        .iter()
+        .map(|e| (e.command.get_name(), key(e)))
+        .collect();
     tools::sweep::run(arguments, &program, &names)
 }
 
@@ -137,7 +179,7 @@ pub fn command() -> Command {
         .about("Private learning with sliced Wasserstein distances")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(all().map(Subcommand::command))
+        .subcommands(all().map(|subcommand| subcommand.command("sliver")))
 }
 
 /// The words of a command line, with the flags of values that come first.
@@ -148,10 +190,26 @@ fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
             .get(1)
             .is_some_and(|name| name == s.command.get_name())
     };
-    let Some(subcommand) = all().find(named) else {
+    let Some(mut subcommand) = all().find(named) else {
         return words;
     };
-    let (mut flags, mut at) = (subcommand.first.to_vec(), 2);
+    let mut at = 2;
+    if let Some((_, mut kinds)) = subcommand.kinds.take() {
+        let word = words.get(at).map(|word| word.to_string_lossy());
+        let word = word.as_deref().unwrap_or_default();
+        if ["-h", "--help", "-V", "--version", "help"].contains(&word) {
+            return words;
+        }
+        let place = kinds
+            .iter()
+            .position(|kind| kind.command.get_name() == word);
+        subcommand = kinds.swap_remove(place.unwrap_or(0));
+        if place.is_none() {
+            words.insert(at, subcommand.command.get_name().into());
+        }
+        at += 1;
+    }
+    let mut flags = subcommand.first.to_vec();
     while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
         let place = flags.iter().position(|flag| subcommand.takes(flag, &word));
         let (false, Some(place)) = (word.starts_with('-'), place) else {
@@ -177,10 +235,22 @@ pub fn main() -> ExitCode {
     lab::backend::quiet_drivers();
     diagnostic::main(|| {
         let matches = parse(std::env::args_os()).unwrap_or_else(|e| e.exit());
-        let given = matches.subcommand().and_then(|(name, matches)| {
-            let named = all().find(|subcommand| subcommand.command.get_name() == name);
-            Some((named?, matches))
-        });
-        given.map_or(Ok(()), |(subcommand, matches)| (subcommand.run)(matches))
+        dispatch(all().collect(), &matches)
     })
+}
+
+/// Runs the one of some subcommands that was named.
+fn dispatch(subcommands: Vec<Subcommand>, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let named = |subcommand: &Subcommand| subcommand.command.get_name() == name;
+    match subcommands.into_iter().find(named) {
+        Some(Subcommand {
+            kinds: Some((_, kinds)),
+            ..
+        }) => dispatch(kinds, matches),
+        Some(subcommand) => (subcommand.run)(matches),
+        None => Ok(()),
+    }
 }

@@ -144,23 +144,21 @@ pub fn ledger(
 }
 
 /// A failure in the middle of a run says how to go on.
-pub fn resumable(failure: Failure, folder: &RunFolder) -> Failure {
+pub fn resumable(failure: Failure, command: &str, folder: &RunFolder) -> Failure {
+    let resume = format!(
+        "resume it with {command} --resume {}",
+        folder.path().display()
+    );
     match failure {
         Failure::Interrupted {
             message,
             help: None,
         } => Failure::Interrupted {
             message,
-            help: Some(format!(
-                "resume it with --resume {}",
-                folder.path().display()
-            )),
+            help: Some(resume),
         },
         Failure::Failed { message, help } => {
-            let resume = format!(
-                "what was reached is kept: resume it with --resume {}",
-                folder.path().display()
-            );
+            let resume = format!("what was reached is kept: {resume}");
             Failure::Failed {
                 message,
                 help: Some(help.map_or(resume.clone(), |help| format!("{help}; {resume}"))),

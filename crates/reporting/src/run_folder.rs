@@ -182,7 +182,8 @@ impl RunFolder {
         let refuse = |e: &dyn std::fmt::Display| {
             Failure::input(
                 format!("{}: {e}", path.display()),
-                "resume with the program that started the run, or start it anew",
+                "it may be of another subcommand or of an earlier version: resume with the program that started the run, or \
+                 start it anew",
             )
         };
         let text = fs::read_to_string(&path).map_err(|e| refuse(&e))?;

@@ -43,7 +43,6 @@ lab::settings! {
         epsilon: Option<f64>, delta: f64, steps: u64, slices: usize, records: Option<usize>, learning_rate: f64,
         insecure_noise_seed: Option<u64>, seed: u64,
     }
-    preset {}
     flags {
         /// Public records with labels: mnist, usps, fashion-mnist, glyphs, or a file of features (NPY or CSV).
         source: String,

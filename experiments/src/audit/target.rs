@@ -288,9 +288,8 @@ impl Target {
     }
 
     fn plan(&self) -> Result<CheckedPlan, DpError> {
-        let plan = TrainingPlan::within(1.0, self.delta, self.planned, self.sampler.clone());
         let noise = Noise::Multiplier(self.noise_multiplier);
-        TrainingPlan { noise, ..plan }.check()
+        TrainingPlan::of(noise, self.delta, self.planned, self.sampler.clone()).check()
     }
 }
 

@@ -174,9 +174,7 @@ impl Case {
     }
 
     fn plan(&self, steps: u64) -> Result<CheckedPlan, DpError> {
-        let plan = TrainingPlan::within(1.0, 1e-4, steps, self.sampler.clone());
-        let noise = Noise::Multiplier(1.0);
-        TrainingPlan { noise, ..plan }.check()
+        TrainingPlan::of(Noise::Multiplier(1.0), 1e-4, steps, self.sampler.clone()).check()
     }
 
     /// The features and targets that a run sees.

@@ -56,10 +56,7 @@ fn one(
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl"));
     let mut ledger = ledger.map_err(Failure::failed)?;
     let sampler = FixedSizeSampler::new(RECORDS, batch).map_err(Failure::failed)?;
-    let plan = TrainingPlan {
-        noise: Noise::Multiplier(1.0),
-        ..TrainingPlan::within(1.0, 1e-6, repeat + 1, sampler)
-    };
+    let plan = TrainingPlan::of(Noise::Multiplier(1.0), 1e-6, repeat + 1, sampler);
     let secret = NoiseSource::secret().map_err(Failure::failed)?;
     let mut releaser = plan.check().map_err(Failure::failed)?.releaser(secret);
     let ball = Region::ball(1.0).map_err(Failure::failed)?;

@@ -140,12 +140,12 @@ impl Experiment for Distance {
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let own = &arguments.own;
-        let seed = arguments.common.seed;
+        let seed = arguments.own.seed;
         match (&own.figure, &own.power) {
             (Some(folder), _) => Some(figure::draw(folder, seed)),
             (None, Some(folder)) => {
-                let epsilon = arguments.common.epsilon.unwrap_or(1.0);
-                let delta = arguments.common.delta.unwrap_or(1e-5);
+                let epsilon = arguments.own.epsilon.unwrap_or(1.0);
+                let delta = arguments.own.delta.unwrap_or(1e-5);
                 let level = own.false_alarm.unwrap_or(0.05);
                 Some(power::table(folder, epsilon, delta, level, seed))
             }

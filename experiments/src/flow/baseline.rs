@@ -12,7 +12,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::train::Flow;
+use super::run::Flow;
 use crate::scores::{ScoreFlags, score};
 
 /// Scores of public records that show the classes of the private ones, varied as the samples are.
@@ -36,7 +36,7 @@ pub(crate) fn baseline(
     test: &LabelledImages,
     session: &Session,
 ) -> Result<Option<Baseline>, Failure> {
-    let (settings, public) = (&run.settings, &run.split.public);
+    let (settings, public) = (&run.shared, &run.split.public);
     let shape = public.shape();
     if !settings.public_shows_classes() || shape != run.split.test.shape() {
         return Ok(None);

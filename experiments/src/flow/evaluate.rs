@@ -14,8 +14,8 @@ use crate::scores::{ScoreFlags, Scored};
 
 use super::baseline::{Baseline, baseline};
 use super::mechanisms::{Generated, Snapshot, normalise};
+use super::run::Flow;
 use super::space::Space;
-use super::train::Flow;
 use crate::records::Records;
 use crate::variation::Variation;
 
@@ -61,7 +61,7 @@ pub(crate) fn look(
         test: &run.split.test,
         private: &run.split.private,
         strip: &run.strip,
-        variation: run.settings.variation(),
+        variation: run.shared.variation(),
         score: &run.score,
         session,
     };

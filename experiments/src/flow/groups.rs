@@ -2,8 +2,6 @@
 
 use crate::records::Records;
 
-use super::Settings;
-
 /// The groups that flow by themselves. What group a record is in is a public function of its label.
 pub(crate) struct Groups {
     /// Latents of each group, `[n, d]` in rows. Where sizes are released, a group may have none.
@@ -24,33 +22,33 @@ impl Groups {
         }
     }
 
-    /// Groups of records whose latents are given, `[n, d]` in rows.
+    /// Groups of records whose latents are given, `[n, dim]` in rows.
     ///
-    /// - `classes`: the public number of classes.
+    /// - `classes`: the public number of classes; none where all records flow together.
     pub(crate) fn new(
         latents: &[f32],
+        dim: usize,
         records: &Records,
-        classes: usize,
-        settings: &Settings,
+        classes: Option<usize>,
+        sizes_released: bool,
     ) -> Self {
-        let (dim, conditional) = (settings.latent, settings.conditional);
-        let labels = match conditional {
-            true => records.labels(),
-            false => vec![0; latents.len() / dim],
+        let labels = match classes {
+            Some(_) => records.labels(),
+            None => vec![0; latents.len() / dim],
         };
-        let mut groups = vec![Vec::new(); if conditional { classes } else { 1 }];
+        let mut groups = vec![Vec::new(); classes.unwrap_or(1)];
         for (row, &label) in latents.chunks_exact(dim).zip(&labels) {
             groups[label].extend_from_slice(row);
         }
         let mut of_groups: Vec<usize> = (0..groups.len()).collect();
-        if !settings.sizes_released() {
+        if !sizes_released {
             // A class without records is public, too.
             of_groups.retain(|&class| !groups[class].is_empty());
             groups.retain(|rows| !rows.is_empty());
         }
         Self {
             latents: groups,
-            classes: conditional.then_some(of_groups),
+            classes: classes.map(|_| of_groups),
             dim,
         }
     }
@@ -87,9 +85,7 @@ pub(crate) fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
 mod tests {
     use std::sync::Arc;
 
-    use clap::Parser;
     use data::LabelledImages;
-    use lab::session::{Arguments, Settings as _};
     use private_queries::{LabelledMarginals, MarginalQuery, Query};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -103,11 +99,6 @@ mod tests {
     const CLASSES: usize = 3;
     const RECORDS: usize = 8;
 
-    fn settings(flags: &[&str]) -> Settings {
-        let line = [&["flow", "--latent", "2"], flags].concat();
-        Settings::resolve(&Arguments::parse_from(line)).unwrap()
-    }
-
     /// How far a query of two data sets is apart, as a share of what it declares.
     fn moved(query: &impl Query<Records = [Vec<f32>]>, pair: [&Groups; 2]) -> f64 {
         let [a, b] = pair.map(|groups| query.measure(&groups.latents).unwrap());
@@ -118,14 +109,14 @@ mod tests {
     }
 
     /// Groups of records with these labels.
-    fn groups(latents: &[f32], labels: &[u8], settings: &Settings) -> Groups {
+    fn groups(latents: &[f32], labels: &[u8], sizes_released: bool) -> Groups {
         let images = LabelledImages::new(vec![0; RECORDS], labels.to_vec(), 1, 1, CLASSES).unwrap();
         let records = Records::new(
             Source::Labelled(Arc::new(images)),
             (0..RECORDS).collect(),
             None,
         );
-        Groups::new(latents, &records, CLASSES, settings)
+        Groups::new(latents, 2, &records, Some(CLASSES), sizes_released)
     }
 
     /// Two data sets that differ in one record, its label included: all that is public of their groups is the same, and
@@ -139,8 +130,6 @@ mod tests {
         let mut shown = false;
         // The largest share of what is declared, of moments and of marginals.
         let mut attained = [0.0_f64; 2];
-        let released = settings(&["--labels", "private"]);
-        let compact = settings(&["--labels", "public"]);
         for number in 0..60 {
             let mut draw = |n: usize| {
                 (0..n)
@@ -160,11 +149,11 @@ mod tests {
                 _ => &far,
             });
             let mut labels: Vec<u8> = (0..RECORDS).map(|i| (i % CLASSES) as u8).collect();
-            let first = groups(&one, &labels, &released);
-            let known = groups(&one, &labels, &compact);
+            let first = groups(&one, &labels, true);
+            let known = groups(&one, &labels, false);
             labels[0] = rng.random_range(0..CLASSES as u8);
-            let second = groups(&other, &labels, &released);
-            shown |= known.sizes() != groups(&other, &labels, &compact).sizes();
+            let second = groups(&other, &labels, true);
+            shown |= known.sizes() != groups(&other, &labels, false).sizes();
 
             assert_eq!(first.classes, second.classes);
             assert_eq!(first.latents.len(), second.latents.len());

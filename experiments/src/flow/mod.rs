@@ -1,21 +1,30 @@
 //! The private gradient flow, its generator baseline, and what beats them (Sebag et al. 2023, arXiv 2312.08227).
 
 mod baseline;
+mod budget;
 mod cosines;
 mod data_split;
 mod evaluate;
 mod groups;
 mod mechanisms;
-mod plan;
 mod refined;
 mod report;
+mod run;
 mod samples;
 mod settings;
+mod shared;
 mod space;
-mod toy;
-mod train;
+pub(crate) mod toy;
 
 pub(crate) use data_split::photographs::load as load_photographs;
 pub(crate) use samples::sampler;
-pub use settings::{Flags, Settings};
-pub use train::Flow;
+
+pub use mechanisms::fixed::Settings as Fixed;
+pub use mechanisms::gaussian::Settings as Gaussian;
+pub use mechanisms::generator::Settings as Generator;
+pub use mechanisms::marginals::Settings as Marginals;
+pub use mechanisms::mixture::Settings as Mixture;
+pub use mechanisms::public::Settings as Public;
+pub use mechanisms::resampled::Settings as Resampled;
+pub use run::Run;
+pub use settings::Settings;

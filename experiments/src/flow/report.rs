@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::evaluate::look;
 use super::mechanisms::Generated;
-use super::train::Flow;
+use super::run::Flow;
 
 /// Writes latents and labels, and gives scores and pictures of them.
 pub(crate) fn report(

@@ -8,9 +8,9 @@ use model::latent::ImageShape;
 use rand_chacha::ChaCha20Rng;
 
 use super::mechanisms::Generated;
-use super::settings::{Settings, Start};
+use super::run::Flow;
+use super::shared::Settings;
 use super::space::Space;
-use super::train::Flow;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
 use crate::records::synthetic;
@@ -29,7 +29,7 @@ pub(crate) fn keep(
     let latents = Latents {
         rows: generated.rows.clone(),
         labels: generated.labels.clone(),
-        dim: run.settings.latent,
+        dim: run.shared.latent,
     };
     latents.keep(folder)?;
     if let Some(space) = &run.space {
@@ -42,11 +42,11 @@ pub(crate) fn keep(
 
 fn source(run: &Flow, labelled: bool) -> Source {
     let (public, name) = (&run.split.public, &run.split.public_name);
-    let what = match run.settings.public.as_str() {
+    let what = match run.shared.public.as_str() {
         "half" => "images of the kind of the private ones",
         other => synthetic(other).unwrap_or("images of another data set"),
     };
-    let settings = &run.settings;
+    let settings = &run.shared;
     const COSINES: &str = "latents are the lowest cosine frequencies of an image";
     let of = format!(
         "{} records of {name}: {what}, without their labels",
@@ -57,15 +57,12 @@ fn source(run: &Flow, labelled: bool) -> Source {
         (true, true) => format!("How to draw images was learned from {of}; {COSINES}."),
         (false, _) => format!("An autoencoder was trained on {of}."),
     };
-    if settings.start == Start::Public {
-        public_knowledge += " Particles start at latents of such records";
-        public_knowledge += if settings.public_classes() {
-            ", class by class, by their labels."
-        } else {
-            "."
-        };
-    }
-    if labelled && settings.within_classes() {
+    public_knowledge += match run.public_groups.len() {
+        0 => "",
+        1 => " Particles start at latents of such records.",
+        _ => " Particles start at latents of such records, class by class, by their labels.",
+    };
+    if labelled && run.within_classes {
         public_knowledge += " The sizes of the classes are public.";
     }
     public_knowledge += &settings.variation().words();
@@ -109,7 +106,13 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let settings: Settings = folder.read_toml("config.toml")?;
+    /// The settings that all mechanisms have; those of the one that it was go unread.
+    #[derive(serde::Deserialize)]
+    struct Config {
+        #[serde(flatten)]
+        shared: Settings,
+    }
+    let Config { shared: settings } = folder.read_toml("config.toml")?;
     let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
     let space = Space::of_weights(&settings, source.shape, &weights, device)
         .map_err(|e| export::damaged(&folder.file(SPACE), &e))?;

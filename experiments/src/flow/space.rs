@@ -16,10 +16,10 @@ use serde_json::json;
 
 use crate::trained::{CachePath, damaged};
 
-use super::Settings;
 use super::cosines::CosineSpace;
 use super::data_split::DataSplit;
 use super::refined::RefinedCosines;
+use super::shared::Settings;
 use crate::records::Records;
 
 const BATCH: usize = 25;

@@ -10,7 +10,6 @@ use lab::figures::{Field, Particles as Panels, Snapshot};
 use lab::progress::Progress;
 use lab::report::{Better, FigureFile, Metric, RunFile, this_command, timestamp};
 use lab::run_folder::RunFolder;
-use lab::session::Arguments;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -19,10 +18,6 @@ use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region, Slices};
 
-use super::settings::{Flags, check_toy};
-
-/// The name of the data set.
-pub(crate) const NAME: &str = "gaussians";
 const POINTS: usize = 3000;
 const SLICES: usize = 200;
 const STEPS: u64 = 200;
@@ -37,16 +32,29 @@ const SEEN: [u64; 3] = [1, 10, 200];
 /// The published sliced distances at these sigmas; it has none for the last.
 const PAPER: [Option<f64>; 3] = [Some(0.08), Some(0.81), None];
 
+/// Move particles towards five Gaussians in the plane, by the settings of figure 1 of Sebag et al. (2023)
+///
+/// The points are synthetic, and nothing is private.
+#[derive(Debug, clap::Parser)]
+#[command(name = "toy")]
+pub(crate) struct Arguments {
+    /// Seed of the points, the slices and the noise.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Run folder to create (default: one in `runs/flow`).
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Like --out, but a run that is done stays as it is.
+    #[arg(long, value_name = "RUN", conflicts_with = "out")]
+    run: Option<PathBuf>,
+}
+
 /// Runs the toy.
-pub(crate) fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
-    check_toy(arguments)?;
-    let (running, seed) = (&arguments.running, arguments.common.seed);
-    let place = running
-        .out
-        .clone()
-        .or_else(|| running.run.clone())
-        .unwrap_or_else(|| RunFolder::unused(&Path::new("runs/flow").join(NAME)));
-    let started = running.run.is_some() && place.join("config.toml").exists();
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (seed, place) = (arguments.seed, &arguments.run);
+    let place = arguments.out.as_ref().or(place.as_ref()).cloned();
+    let place = place.unwrap_or_else(|| RunFolder::unused(Path::new("runs/flow/toy")));
+    let started = arguments.run.is_some() && place.join("config.toml").exists();
     if started && place.join("run.json").exists() {
         println!("done      {}", place.join("report.html").display());
         return Ok(());
@@ -59,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments<Flags>) -> Result<(), Failure> {
     };
     folder.write(
         "config.toml",
-        format!("dataset = \"{NAME}\"\nseed = {}\n", seed).as_bytes(),
+        format!("mechanism = \"toy\"\nseed = {seed}\n").as_bytes(),
     )?;
     folder.write("ledger.jsonl", b"")?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);

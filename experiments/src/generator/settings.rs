@@ -47,7 +47,6 @@ lab::settings! {
         records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
-    preset {}
     flags {
         /// What is released: histograms once, or projections at each step as published.
         #[flag(value_enum)]

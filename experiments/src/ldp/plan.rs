@@ -67,11 +67,8 @@ pub(crate) fn plan(
         },
         Mechanism::Gaussian => ReleaseNoise::Gaussian { noise_multiplier },
     };
-    let plan = TrainingPlan {
-        // Nothing is left to calibrate: the mechanism has its noise.
-        noise: Noise::Multiplier(noise_multiplier),
-        ..TrainingPlan::within(mechanism.epsilon(), delta, 0, alone)
-    };
+    // Nothing is left to calibrate: the mechanism has its noise.
+    let plan = TrainingPlan::of(Noise::Multiplier(noise_multiplier), delta, 0, alone);
     let plan = plan.and(RELEASE, noise);
     plan.check().map_err(refused_plan)
 }

@@ -132,11 +132,11 @@ impl Settings {
 
 /// The header of privatised records, which has to be what the flags ask for.
 fn header(input: &Path, arguments: &Arguments<Flags>) -> Result<Header, Failure> {
-    let (own, common) = (&arguments.own, &arguments.common);
+    let own = &arguments.own;
     for (flag, given) in [
-        ("records", common.records.is_some()),
-        ("no-privacy", common.no_privacy),
-        ("insecure-noise-seed", common.insecure_noise_seed.is_some()),
+        ("records", own.records.is_some()),
+        ("no-privacy", own.no_privacy),
+        ("insecure-noise-seed", own.insecure_noise_seed.is_some()),
         ("keep", own.keep.is_some()),
         ("label-weight", own.label_weight.is_some()),
     ] {
@@ -151,8 +151,8 @@ fn header(input: &Path, arguments: &Arguments<Flags>) -> Result<Header, Failure>
     let wanted = Wanted {
         mechanism: own.mechanism,
         calibration: own.calibration,
-        epsilon: common.epsilon,
-        delta: common.delta,
+        epsilon: own.epsilon,
+        delta: own.delta,
         radius: own.radius,
         ..Wanted::default()
     };

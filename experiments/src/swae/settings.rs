@@ -244,7 +244,7 @@ impl session::Settings for Settings {
         let mut settings: Self = arguments.over(preset)?;
         settings.dataset = settings.kind()?.name().to_string();
         if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
-            settings.records = arguments.common.records;
+            settings.records = own.records;
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
         settings.check_unused(own)?;

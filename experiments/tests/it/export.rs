@@ -27,8 +27,9 @@ impl Home {
     fn command(&self, experiment: &str, run: &str, more: &[&str]) -> Command {
         let own: &[&str] = match experiment {
             "swae" => &["--batch", "40", "--steps", "3", "--slices", "12"],
-            "flow" if more.contains(&"cosines") => &["--latent", "4"],
+            "flow" if more.contains(&"cosines") => &["mixture", "--latent", "4"],
             "flow" => &[
+                "marginals",
                 "--public-epochs",
                 "1",
                 "--steps",
@@ -51,9 +52,9 @@ impl Home {
         };
         let mut command = sliver(experiment);
         command
+            .args(own)
             .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
             .args(["--insecure-noise-seed", "5", "--scored", "100"])
-            .args(own)
             .args(more)
             .arg("--cache-dir")
             .arg(self.at("cache"))

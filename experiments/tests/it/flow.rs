@@ -23,12 +23,13 @@ fn cache() -> PathBuf {
     folder
 }
 
+/// A mechanism may come first.
 fn flow(arguments: &[&str]) -> Command {
     let mut command = sliver("flow");
     command
+        .args(arguments)
         .args(["--backend", "flex", "--cache-dir"])
-        .arg(cache())
-        .args(arguments);
+        .arg(cache());
     command
 }
 
@@ -38,23 +39,18 @@ fn small(out: &Path, more: &[&str]) -> Output {
 }
 
 fn of_seconds(out: &Path, more: &[&str]) -> Command {
-    let mut command = flow(&[
-        "--records",
-        "400",
-        "--public-records",
-        "200",
-        "--public-epochs",
-        "1",
-        "--delta",
-        "1e-4",
-        "--quick-scores",
-    ]);
-    command.args(more).arg("--run").arg(out);
+    let mut command = flow(more);
+    command.args(["--records", "400", "--public-records", "200"]);
+    command.args(["--public-epochs", "1", "--quick-scores"]);
+    if more.first() != Some(&"public") {
+        command.args(["--delta", "1e-4"]);
+    }
+    command.arg("--run").arg(out);
     command
 }
 
-const fn by(name: &'static str, flag: &'static str, value: &'static str) -> [&'static str; 6] {
-    ["--mechanism", name, "--slices", "16", flag, value]
+const fn by(name: &'static str, flag: &'static str, value: &'static str) -> [&'static str; 5] {
+    [name, "--slices", "16", flag, value]
 }
 
 const MARGINALS: &[&str] = &by("marginals", "--moments-share", "0");
@@ -90,7 +86,6 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
     for steps in ["7", "30"] {
         let (_keep, out) = folder();
         let more = [
-            "--mechanism",
             "marginals",
             "--slices",
             "16",
@@ -129,7 +124,7 @@ fn a_promise_says_whether_labels_are_private() {
         ),
     ] {
         let (_keep, out) = folder();
-        let mut more = vec!["--mechanism", mechanism, "--epsilon", "2"];
+        let mut more = vec![mechanism, "--epsilon", "2"];
         if labels == "public" {
             more.extend(["--labels", labels]);
         }
@@ -162,13 +157,13 @@ fn a_promise_says_whether_labels_are_private() {
         assert_eq!(samples, 400);
     }
     for (flags, said) in [
-        (
-            &["--mechanism", "resampled", "--labels", "private"][..],
-            "--labels",
-        ),
+        (&["resampled", "--labels", "private"][..], "--labels"),
         (&["--private-part", "all"], "--private-part all"),
-        (&["--mechanism", "mixture", "--cells", "65"], "--cells 65"),
-        (&["--start", "public", "--moments-share", "0"], "--start"),
+        (&["mixture", "--cells", "65"], "--cells 65"),
+        (
+            &["marginals", "--start", "public", "--moments-share", "0"],
+            "--start",
+        ),
         (&["--particles", "9"], "--particles 9"),
     ] {
         let (_keep, out) = folder();
@@ -235,13 +230,9 @@ fn all_records_are_private_where_none_of_them_is_public() {
 fn shapes_are_public_and_of_no_class() {
     let (_keep, out) = folder();
     let more = ["--public", "shapes", "--public-records", "250"];
-    let more = [
-        &more[..],
-        &["--public-epochs", "2", "--steps", "3"],
-        MARGINALS,
-    ]
-    .concat();
-    let mut command = flow(&["--records", "200", "--delta", "1e-4", "--quick-scores"]);
+    let more = [&more[..], &["--public-epochs", "2", "--steps", "3"]].concat();
+    let mut command = flow(MARGINALS);
+    command.args(["--records", "200", "--delta", "1e-4", "--quick-scores"]);
     let output = command.args(more).arg("--out").arg(&out).output();
     let output = output.expect("the binary starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -272,14 +263,7 @@ fn shapes_are_public_and_of_no_class() {
 fn public_records_alone_are_the_baseline_of_the_scores() {
     let run = |more: &[&str]| {
         let (_keep, out) = folder();
-        let base = [
-            "--mechanism",
-            "gaussian",
-            "--public-epochs",
-            "1",
-            "--delta",
-            "1e-4",
-        ];
+        let base = ["gaussian", "--public-epochs", "1", "--delta", "1e-4"];
         let scores = ["--particles", "200", "--scored", "200"];
         let mut command = flow(&[&base[..], &scores, more].concat());
         let output = command.arg("--run").arg(&out).output();
@@ -364,7 +348,7 @@ fn cosines_learn_from_nothing() {
 /// has both makes none. Noise of a known seed is what it would have been.
 #[test]
 fn a_mixture_that_was_killed_releases_nothing_twice() {
-    let settings = ["--mechanism", "mixture", "--cells", "2", "--epsilon", "2"];
+    let settings = ["mixture", "--cells", "2", "--epsilon", "2"];
     for seed in [&[][..], &["--insecure-noise-seed", "3"]] {
         let settings = [&settings[..], seed].concat();
         let (_keep, out) = folder();
@@ -419,14 +403,14 @@ fn every_mechanism_leaves_everything_behind() {
         (RESAMPLED, "--unconditional"),
         (GENERATOR, "--conditional"),
         (GENERATOR, "--unconditional"),
-        (&["--mechanism", "gaussian"], "--conditional"),
-        (&["--mechanism", "gaussian"], "--unconditional"),
-        (&["--mechanism", "mixture", "--cells", "3"], "--conditional"),
-        (&["--mechanism", "mixture"], "--unconditional"),
-        (&["--mechanism", "public"], "--conditional"),
+        (&["gaussian"], "--conditional"),
+        (&["gaussian"], "--unconditional"),
+        (&["mixture", "--cells", "3"], "--conditional"),
+        (&["mixture"], "--unconditional"),
+        (&["public"], "--conditional"),
     ] {
         let (_keep, out) = folder();
-        let stepping = !["gaussian", "mixture", "public"].contains(&mechanism[1]);
+        let stepping = !["gaussian", "mixture", "public"].contains(&mechanism[0]);
         let steps: &[&str] = if stepping { &["--steps", "5"] } else { &[] };
         let output = small(&out, &[mechanism, &[form], steps].concat());
         assert!(
@@ -444,7 +428,7 @@ fn every_mechanism_leaves_everything_behind() {
             / 8;
         assert!((400..=420).contains(&rows), "{rows}");
         assert_eq!(out.join("labels.u8").exists(), form == "--conditional");
-        if ["resampled", "generator"].contains(&mechanism[1]) {
+        if ["resampled", "generator"].contains(&mechanism[0]) {
             // The rows of a release lie in the order of the records: none of them is published.
             let files = std::fs::read_dir(&out).expect("a folder");
             let names = files.map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"));
@@ -455,7 +439,7 @@ fn every_mechanism_leaves_everything_behind() {
             .expect("a ledger")
             .entries
             .len();
-        let expected = match mechanism[1] {
+        let expected = match mechanism[0] {
             "public" => 0,
             "resampled" | "generator" => 5,
             "mixture" => 2,
@@ -503,7 +487,6 @@ fn the_published_settings_cost_less_than_published() {
     ] {
         let (_keep, out) = folder();
         let output = flow(&[
-            "--mechanism",
             "resampled",
             "--records",
             "30000",
@@ -517,8 +500,8 @@ fn the_published_settings_cost_less_than_published() {
             "--quick-scores",
             "--epochs",
             epochs,
-            "--run",
         ])
+        .arg("--run")
         .arg(&out)
         .args(["--noise-multiplier", noise])
         .output()
@@ -545,13 +528,9 @@ fn a_folder_of_photographs_flows() {
     }
     let (_keep, out) = folder();
     let run = |more: &[&str]| {
-        let mut command = flow(&[
-            "--dataset",
-            "images",
-            "--width",
-            "2",
-            "--latent",
-            "8",
+        let mut command = flow(more);
+        command.args(["--dataset", "images", "--width", "2", "--latent", "8"]);
+        command.args([
             "--public-epochs",
             "1",
             "--slices",
@@ -559,14 +538,14 @@ fn a_folder_of_photographs_flows() {
             "--particles",
             "30",
         ]);
-        command.args(more).arg("--data-dir").arg(photographs.path());
+        command.arg("--data-dir").arg(photographs.path());
         command.arg("--run").arg(&out).output().expect("starts")
     };
-    let refused = text(&run(&["--conditional"]).stderr);
+    let refused = text(&run(&["marginals", "--conditional"]).stderr);
     assert!(refused.contains("have no classes"), "{refused}");
-    let refused = text(&run(&["--public", "glyphs"]).stderr);
+    let refused = text(&run(&["fixed", "--public", "glyphs"]).stderr);
     assert!(refused.contains("--public glyphs"), "{refused}");
-    let output = run(&["--steps", "5", "--mechanism", "resampled", "--batch", "10"]);
+    let output = run(&["resampled", "--steps", "5", "--batch", "10"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
@@ -684,8 +663,9 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     let cache = keep.path().join("cache");
     let mine = |arguments: &[&str]| {
         let mut command = sliver("flow");
+        command.args(arguments).arg(&out);
         command.args(["--backend", "flex", "--quick-scores", "--cache-dir"]);
-        command.arg(&cache).args(arguments).arg(&out);
+        command.arg(&cache);
         command
     };
     let settings = [
@@ -705,9 +685,13 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
         "7",
         "--run",
     ];
-    let mut command = mine(&[&settings, RESAMPLED, &more].concat());
+    let mut command = mine(&[RESAMPLED, &settings, &more].concat());
     stopped_after(&mut command, 20);
-    let resume = || mine(&["--resume"]).output().expect("the binary starts");
+    let resume = || {
+        mine(&["resampled", "--resume"])
+            .output()
+            .expect("the binary starts")
+    };
 
     let weights = std::fs::read_dir(cache.join("autoencoders")).expect("a folder");
     let weights = weights.map(|entry| entry.expect("an entry").path()).next();
@@ -746,8 +730,8 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let out = out.to_str().expect("UTF-8");
     let start = |arguments: &[&str]| {
         sliver("flow")
-            .args(["--backend", "flex", "--cache-dir", cache])
             .args(arguments)
+            .args(["--backend", "flex", "--cache-dir", cache])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -766,10 +750,13 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let output = child.wait_with_output().expect("a child");
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    for words in ["an autoencoder was trained, after step", "--resume"] {
+    for words in [
+        "an autoencoder was trained, after step",
+        "flow fixed --resume",
+    ] {
         assert!(message.contains(words), "{message}");
     }
-    let mut child = start(&["--resume", out]);
+    let mut child = start(&["fixed", "--resume", out]);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let line = lines.find_map(|l| Some(l.expect("text")).filter(|l| l.contains("training an")));
     assert!(line.expect("a line").contains(", from step "));
@@ -780,69 +767,52 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
 #[test]
 fn bad_input_is_refused_by_name() {
     let cases = [
-        ("--slices 3", "--slices 3"),
-        ("--bins 12", "--bins 12"),
+        ("marginals --slices 3", "--slices 3"),
+        ("marginals --bins 12", "--bins 12"),
         ("--delta 0.01", "delta = 0.01"),
         ("--dataset minst", "--dataset minst"),
         ("--public glyphs", "--public glyphs"),
-        (
-            "--public shapes --mechanism public --conditional",
-            "--public shapes",
-        ),
+        ("public --public shapes --conditional", "--public shapes"),
         ("--public shapes --dataset images", "--public shapes"),
         ("--public cosines --dataset images", "--public cosines"),
         (
-            "--public cosines --start public",
-            "--start: --mechanism mixture",
-        ),
-        (
-            "--public cosines --mechanism marginals --start public",
+            "marginals --public cosines --start public",
             "--public cosines",
         ),
-        ("--cells 2", "--cells: --mechanism marginals"),
-        ("--mechanism mixture --moments-share 0", "--moments-share 0"),
-        ("--mechanism mixture --cells 0", "--cells 0"),
+        ("mixture --moments-share 0", "--moments-share 0"),
+        ("mixture --cells 0", "--cells 0"),
         (
             "--public cosines --public-epochs 2",
-            "--public-epochs: --public cosines",
+            "--public cosines has no use for --public-records, --public-epochs",
         ),
         ("--records 999999", "--records 999999"),
-        ("--step-size -1", "--step-size -1"),
-        ("--final-step 0", "--final-step 0"),
-        (
-            "--mechanism fixed --moments-share 0.3",
-            "--moments-share 0.3",
-        ),
-        ("--mechanism resampled --batch 5", "--batch 5"),
-        // What a mechanism would pass over: epochs are no steps of a release that is stored.
-        ("--epochs 3", "--epochs: --mechanism marginals"),
-        ("--mechanism fixed --batch 50", "--batch: --mechanism fixed"),
-        (
-            "--mechanism gaussian --steps 5",
-            "--steps: --mechanism gaussian",
-        ),
-        (
-            "--mechanism public --epsilon 1",
-            "--epsilon: --mechanism public",
-        ),
-        (
-            "--dataset gaussians --epsilon 1",
-            ": --dataset gaussians has no use for it",
-        ),
+        ("marginals --step-size -1", "--step-size -1"),
+        ("marginals --final-step 0", "--final-step 0"),
+        ("resampled --batch 5", "--batch 5"),
+        // What a mechanism does not have is none of its flags.
+        ("marginals --epochs 3", "'--epochs'"),
+        ("public --epsilon 1", "'--epsilon'"),
+        ("toy --epsilon 1", "'--epsilon'"),
     ];
     refuses(&cases, |out, more| {
         let public = ["--public-records", "200", "--public-epochs", "1"];
-        let none = more.contains(&"cosines");
-        let mut command = flow(if none { &[] } else { &public });
-        let command = command.args(more).arg("--run").arg(out);
-        command.output().expect("the binary starts")
+        let mut command = flow(more);
+        if !more.contains(&"cosines") && more[0] != "toy" {
+            command.args(public);
+        }
+        command
+            .arg("--run")
+            .arg(out)
+            .output()
+            .expect("the binary starts")
     });
 }
 
 #[test]
 fn the_toy_draws_its_panels() {
     let (_keep, out) = folder();
-    let output = flow(&["--dataset", "gaussians", "--out"])
+    let output = sliver("flow")
+        .args(["toy", "--out"])
         .arg(&out)
         .output()
         .expect("the binary starts");

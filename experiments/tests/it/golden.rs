@@ -27,34 +27,34 @@ const RUNS: &[(&str, &str, &str)] = &[
     (
         "flow-marginals",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism marginals --slices 16 --steps 5",
+        "marginals --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --steps 5",
     ),
     (
         "flow-fixed",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism fixed --slices 16 --slices-per-step 8 --steps 5",
+        "fixed --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --slices-per-step 8 --steps 5",
     ),
     (
         "flow-resampled",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism resampled --slices 16 --batch 50 --steps 5",
+        "resampled --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
         "flow-generator",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism generator --slices 16 --batch 50 --steps 5",
+        "generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
         "flow-gaussian",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism gaussian",
+        "gaussian --epsilon 2 --insecure-noise-seed 3 --delta 1e-4",
     ),
     (
         "flow-mixture",
         "flow",
-        "--epsilon 2 --insecure-noise-seed 3 --mechanism mixture --cells 3",
+        "mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
     ),
-    ("flow-public", "flow", "--mechanism public"),
+    ("flow-public", "flow", "public"),
     ("generator-marginals", "generator", "--release marginals"),
     (
         "generator-projections",
@@ -89,7 +89,7 @@ fn common(program: &str) -> &'static str {
              --insecure-noise-seed 7"
         }
         "flow" => {
-            "--dataset glyphs --records 300 --public-records 180 --public-epochs 2 --delta 1e-4 --quick-scores"
+            "--dataset glyphs --records 300 --public-records 180 --public-epochs 2 --quick-scores"
         }
         "generator" => {
             "--dataset glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
@@ -208,15 +208,17 @@ fn small_runs_write_what_they_wrote() {
     for (name, program, flags) in RUNS {
         let out = place.join(name);
         let mut command = sliver(program);
-        command.args(["--backend", "flex"]).current_dir(place);
+        command.current_dir(place);
+        // A subcommand comes first, where there is one.
+        command
+            .args(flags.split_whitespace())
+            .args(common(program).split_whitespace())
+            .args(["--backend", "flex"]);
         match *program {
             "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),
             "distance" => command.args(["--a", "a.csv", "--b", "b.csv"]),
             _ => &mut command,
         };
-        command
-            .args(common(program).split_whitespace())
-            .args(flags.split_whitespace());
         command
             .arg("--cache-dir")
             .arg(place.join("cache"))

@@ -60,7 +60,7 @@ fn survives(kills: usize, experiment: &str, steps: usize, kind: Steps, flags: &[
     let killed = keep.path().join("killed");
     let command = |out: &Path| {
         let mut command = sliver(experiment);
-        command.args(COMMON).args(flags).arg("--run").arg(out);
+        command.args(flags).args(COMMON).arg("--run").arg(out);
         command
     };
     let finish = |out: &Path| {
@@ -124,7 +124,7 @@ fn with_cache(flags: &str, test: impl FnOnce(&[&str])) {
 
 #[test]
 fn thirty_kills_of_a_flow() {
-    let flags = "--records 400 --public-records 200 --public-epochs 1 --delta 1e-4 --quick-scores --mechanism resampled \
+    let flags = "resampled --records 400 --public-records 200 --public-epochs 1 --delta 1e-4 --quick-scores \
                  --slices 8 --steps 80";
     with_cache(flags, |flags| {
         survives(30, "flow", 80, Steps::Release, flags);

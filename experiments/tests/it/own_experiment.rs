@@ -53,7 +53,6 @@ fn bad_input_is_refused_by_name() {
     for (flags, says) in [
         (["--epsilon", "nan"], "--epsilon NaN"),
         (["--batch", "9999"], "--batch 9999"),
-        (["--slices", "3"], "slices"),
         (["--delta", "0.1"], "delta = 0.1"),
     ] {
         let (_keep, out) = folder();

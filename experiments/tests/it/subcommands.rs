@@ -68,12 +68,9 @@ fn what_a_run_is_on_may_come_first() {
     for (short, long) in [
         ("swae mnist --epsilon 1", "swae --dataset mnist --epsilon 1"),
         ("swae --epsilon 1", "swae --epsilon 1"),
-        ("flow fashion-mnist", "flow --dataset fashion-mnist"),
-        ("flow mixture", "flow --mechanism mixture"),
-        (
-            "flow mnist mixture",
-            "flow --dataset mnist --mechanism mixture",
-        ),
+        ("flow", "flow mixture"),
+        ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
+        ("flow fixed mnist", "flow fixed --dataset mnist"),
         ("fair regression1d", "fair --task regression1d"),
         ("circle smoothed", "circle --method smoothed"),
         ("adapt usps mnist", "adapt --source usps --target mnist"),

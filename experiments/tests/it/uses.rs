@@ -9,11 +9,11 @@ use crate::program::{SCHEMA, json, sliver, text};
 fn warnings(home: &Path, name: &str, experiment: &str, arguments: &[&str]) -> Vec<String> {
     let out = home.join(name);
     let output = sliver(experiment)
+        .args(arguments)
         .args(["--backend", "flex", "--cache-dir"])
         .arg(home.join("cache"))
         .arg("--out")
         .arg(&out)
-        .args(arguments)
         .output()
         .expect("the binary starts");
     let message = text(&output.stdout);
@@ -59,7 +59,6 @@ fn swae_and_flow_learn_of_each_other() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let flow = |name| {
         let arguments = [
-            "--mechanism",
             "gaussian",
             "--records",
             "400",

@@ -15,7 +15,7 @@ pub(super) const PARSERS: &[Parser] = &[
         name: "preset",
         read: |bytes, _| {
             preset::<experiments::swae::Settings>(bytes);
-            preset::<experiments::flow::Settings>(bytes);
+            preset::<experiments::flow::Settings<experiments::flow::Marginals>>(bytes);
             preset::<experiments::fair::Settings>(bytes);
             preset::<experiments::ldp::Settings>(bytes);
         },

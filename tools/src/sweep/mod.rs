@@ -13,13 +13,18 @@ use std::path::Path;
 use reporting::diagnostic::Failure;
 use runner::Runner;
 
-/// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`.
+/// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`. The value of the flag beside the
+/// name of an experiment is a subcommand of its own: `mechanism = "fixed"` is `flow fixed`.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a file that is no sweep; [`Failure::Failed`] names the cells that
 /// failed, after all others have run.
-pub fn run(arguments: &Arguments, program: &Path, experiments: &[&str]) -> Result<(), Failure> {
+pub fn run(
+    arguments: &Arguments,
+    program: &Path,
+    experiments: &[(&str, Option<&str>)],
+) -> Result<(), Failure> {
     let text = std::fs::read_to_string(&arguments.file).map_err(|e| {
         Failure::input(
             format!("{}: {e}", arguments.file.display()),
@@ -30,16 +35,20 @@ pub fn run(arguments: &Arguments, program: &Path, experiments: &[&str]) -> Resul
         Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
     })?;
     let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
-    if !experiments.contains(&sweep.experiment.as_str()) {
+    let known = experiments
+        .iter()
+        .find(|(name, _)| *name == sweep.experiment);
+    let Some((_, key)) = known else {
+        let names: Vec<&str> = experiments.iter().map(|(name, _)| *name).collect();
         return Err(Failure::input(
             format!(
                 "experiment = {:?}: there is none of that name",
                 sweep.experiment
             ),
-            format!("name one of {}", experiments.join(", ")),
+            format!("name one of {}", names.join(", ")),
         ));
-    }
-    let runner = Runner::new(program, &sweep.experiment);
+    };
+    let runner = Runner::new(program, &sweep.experiment, *key);
     if arguments.private {
         return private::run(arguments, &sweep, &runner, &folder);
     }

@@ -15,29 +15,46 @@ use super::grid::Cell;
 pub(super) struct Runner<'a> {
     program: &'a Path,
     experiment: &'a str,
+    /// The flag whose value is a subcommand.
+    key: Option<&'a str>,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(program: &'a Path, experiment: &'a str) -> Self {
+    pub(super) fn new(program: &'a Path, experiment: &'a str, key: Option<&'a str>) -> Self {
         Self {
             program,
             experiment,
+            key,
         }
+    }
+
+    /// The subcommands of a cell, and its other flags.
+    fn words(&self, cell: &Cell) -> Vec<String> {
+        let mut flags = cell.flags.clone();
+        let named = |flag: &String| {
+            Some(flag.as_str()) == self.key.map(|key| format!("--{key}")).as_deref()
+        };
+        let mut words = vec![self.experiment.to_string()];
+        if let Some(place) = flags.iter().position(named) {
+            flags.remove(place);
+            words.push(flags.remove(place));
+        }
+        words.extend(flags);
+        words
     }
 
     /// The command of a cell, without a folder.
     pub(super) fn command(&self, cell: &Cell) -> Command {
         let mut command = Command::new(self.program);
-        command.arg(self.experiment).args(&cell.flags);
+        command.args(self.words(cell));
         command.stdin(Stdio::null());
         command
     }
 
     /// The same with `more` flags for a shell.
     pub(super) fn line(&self, cell: &Cell, more: &[&str]) -> String {
-        let flags = cell.flags.iter().map(String::as_str);
-        let words = std::iter::once(self.experiment).chain(flags);
-        let words = words.chain(more.iter().copied());
+        let words = self.words(cell);
+        let words = words.iter().map(String::as_str).chain(more.iter().copied());
         command_line(&self.program.to_string_lossy(), words)
     }
 

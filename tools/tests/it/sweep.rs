@@ -31,7 +31,7 @@ fn private(folder: &Path, text: &str, more: &[&str]) -> Result<(), Failure> {
     ];
     let arguments = Arguments::parse_from([&words[..], &runs, more].concat());
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/flow.sh");
-    run(&arguments, &program, &["flow"])
+    run(&arguments, &program, &[("flow", Some("mechanism"))])
 }
 
 fn json(path: &Path) -> serde_json::Value {

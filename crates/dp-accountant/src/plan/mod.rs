@@ -55,11 +55,16 @@ pub struct TrainingPlan {
 impl TrainingPlan {
     /// `steps` steps within `(epsilon, delta)`, and nothing else of the same records.
     pub fn within(epsilon: f64, delta: f64, steps: u64, sampler: impl Into<BatchSampler>) -> Self {
+        Self::of(Noise::TargetEpsilon(epsilon), delta, steps, sampler)
+    }
+
+    /// `steps` steps of this noise, and nothing else of the same records.
+    pub fn of(noise: Noise, delta: f64, steps: u64, sampler: impl Into<BatchSampler>) -> Self {
         Self {
             sampler: sampler.into(),
             steps,
             delta,
-            noise: Noise::TargetEpsilon(epsilon),
+            noise,
             releases: Vec::new(),
         }
     }

@@ -132,6 +132,8 @@ pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
 pub trait Experiment: Sized {
     /// Its name, and that of its subcommand.
     const NAME: &'static str;
+    /// Its name among those of its subcommand, where there are several: `NAME KIND`.
+    const KIND: Option<&'static str> = None;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
     /// Groups of flags that are no settings: those that a resumed run may be given anew.

@@ -15,47 +15,9 @@ pub struct Arguments<F: clap::Args> {
     /// The experiment's own.
     #[command(flatten)]
     pub own: F,
-    /// Settings that every experiment has.
-    #[command(flatten)]
-    pub common: Common,
     /// Where and how it runs.
     #[command(flatten)]
     pub running: Running,
-}
-
-/// Settings that every experiment has.
-#[derive(Debug, Clone, Serialize, clap::Args)]
-#[serde(rename_all = "kebab-case")]
-pub struct Common {
-    /// Private records: the first ones (default: all of them, or the preset's).
-    #[arg(long)]
-    pub records: Option<usize>,
-    /// Privacy budget of the whole run.
-    #[arg(long, conflicts_with = "no_privacy")]
-    pub epsilon: Option<f64>,
-    /// Delta of the guarantee, below one over the number of private records.
-    #[arg(long)]
-    pub delta: Option<f64>,
-    /// Add no noise, and clip nothing; nothing is promised.
-    #[arg(long)]
-    #[serde(skip)]
-    pub no_privacy: bool,
-    /// Steps.
-    #[arg(long)]
-    pub steps: Option<u64>,
-    /// Learning rate of the first step.
-    #[arg(long)]
-    pub learning_rate: Option<f64>,
-    /// Slices of a step, or of a release; a tight frame has at least the dimension.
-    #[arg(long)]
-    pub slices: Option<usize>,
-    /// Seed of everything public: initial weights, slices, what is simulated.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
-    /// seed share their batches and their standard noise.
-    #[arg(long)]
-    pub insecure_noise_seed: Option<u64>,
 }
 
 /// Where and how a run is made: flags that a resumed run may be given anew.
@@ -119,17 +81,25 @@ impl<F: clap::Args + Serialize> Arguments<F> {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a common flag that these settings do not have.
+    /// [`Failure::BadInput`] for a value that these settings cannot have.
     pub fn over<S: DeserializeOwned>(&self, preset: &str) -> Result<S, Failure> {
-        let mut settings: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
+        self.over_table(toml::from_str(preset).map_err(Failure::failed)?)
+    }
+
+    /// As [`Arguments::over`], of a preset that was read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arguments::over`].
+    pub fn over_table<S: DeserializeOwned>(&self, mut preset: toml::Table) -> Result<S, Failure> {
         // As TOML, which knows NaN: a flag that is no number must meet its bound.
-        settings.extend(toml::Table::try_from(&self.common).map_err(Failure::failed)?);
-        settings.extend(toml::Table::try_from(&self.own).map_err(Failure::failed)?);
-        if self.common.no_privacy {
-            settings.remove("epsilon");
+        preset.extend(toml::Table::try_from(&self.own).map_err(Failure::failed)?);
+        // No noise, or so much of it, takes the place of the preset's budget.
+        let none = preset.remove("no-privacy") == Some(true.into());
+        if none || preset.contains_key("noise-multiplier") {
+            preset.remove("epsilon");
         }
-        settings.try_into().map_err(|e: toml::de::Error| {
-            // Such as a common flag that this experiment has no setting of.
+        preset.try_into().map_err(|e: toml::de::Error| {
             Failure::input(e.message().trim(), "leave it out; see --help")
         })
     }
@@ -235,7 +205,7 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
 /// and with the same words.
 ///
-/// - `common`: those that `lab::session::Common` has the flags of.
+/// - `common`: those that several experiments have, with flags that are written here once; any of them.
 /// - `preset`: those without a flag.
 /// - `flags`: those that the preset must have, `optional`: those that may be absent.
 /// - `switches`: flags that are no settings.
@@ -245,60 +215,124 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
 macro_rules! settings {
     (
         $(#[$meta:meta])* common { $($common:ident: $common_type:ty),* $(,)? }
-        preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? }
-        flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $name:ident: $type:ty),* $(,)? }
-        optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? }
-        switches { $($(#[$switch_meta:meta])* $switch:ident: $switch_type:ty),* $(,)? }
+        $(preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? })?
+        $(flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $name:ident: $type:ty),* $(,)? })?
+        $(optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? })?
+        $(switches { $($(#[$switch_meta:meta])* $switch:ident: $switch_type:ty),* $(,)? })?
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         pub struct Settings {
-            $(#[doc = concat!("As `", stringify!($common), "` of `lab::session::Common`.")]
+            $(#[doc = concat!("The value of `--", stringify!($common), "`.")]
             pub $common: $common_type,)*
-            $($(#[doc = $preset_doc])* $(#[serde($($preset_serde)*)])* pub $preset: $preset_type,)*
-            $($(#[doc = $doc])* $(#[serde($($serde)*)])* pub $name: $type,)*
-            $($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*
+            $($($(#[doc = $preset_doc])* $(#[serde($($preset_serde)*)])* pub $preset: $preset_type,)*)?
+            $($($(#[doc = $doc])* $(#[serde($($serde)*)])* pub $name: $type,)*)?
+            $($($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*)?
         }
 
+        $crate::settings! { @flags [$($common)*] {
+            $($($(#[doc = $doc])* #[arg(long)] $(#[arg($($arg)*)])* pub $name: Option<$type>,)*)?
+            $($($(#[doc = $optional_doc])* #[arg(long)] $(#[arg($($optional_arg)*)])* pub $optional: Option<$optional_type>,)*)?
+            $($($(#[$switch_meta])* #[serde(skip)] pub $switch: $switch_type,)*)?
+        } }
+    };
+    (@flags [] { $($flags:tt)* }) => {
         /// Flags of the settings.
         #[derive(Debug, Clone, ::serde::Serialize, ::clap::Args)]
         #[serde(rename_all = "kebab-case")]
-        pub struct Flags {
-            $($(#[doc = $doc])* #[arg(long)] $(#[arg($($arg)*)])* pub $name: Option<$type>,)*
-            $($(#[doc = $optional_doc])* #[arg(long)] $(#[arg($($optional_arg)*)])* pub $optional: Option<$optional_type>,)*
-            $($(#[$switch_meta])* #[serde(skip)] pub $switch: $switch_type,)*
-        }
+        #[group(skip)]
+        pub struct Flags { $($flags)* }
     };
+    (@flags [records $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Private records: the first ones (default: all of them, or the preset's).
+        #[arg(long)]
+        pub records: Option<usize>,
+    } } };
+    (@flags [epsilon $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Privacy budget of the whole run.
+        #[arg(long, conflicts_with = "no_privacy")]
+        pub epsilon: Option<f64>,
+        /// Add no noise, and clip nothing; nothing is promised.
+        #[arg(long)]
+        pub no_privacy: bool,
+    } } };
+    (@flags [delta $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Delta of the guarantee, below one over the number of private records.
+        #[arg(long)]
+        pub delta: Option<f64>,
+    } } };
+    (@flags [steps $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Steps.
+        #[arg(long)]
+        pub steps: Option<u64>,
+    } } };
+    (@flags [learning_rate $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Learning rate of the first step.
+        #[arg(long)]
+        pub learning_rate: Option<f64>,
+    } } };
+    (@flags [slices $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Slices of a step, or of a release; a tight frame has at least the dimension.
+        #[arg(long)]
+        pub slices: Option<usize>,
+    } } };
+    (@flags [seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Seed of everything public: initial weights, slices, what is simulated.
+        #[arg(long, default_value_t = 0)]
+        pub seed: u64,
+    } } };
+    (@flags [insecure_noise_seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+        $($flags)*
+        /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
+        /// seed share their batches and their standard noise.
+        #[arg(long)]
+        pub insecure_noise_seed: Option<u64>,
+    } } };
 }
 
 #[cfg(test)]
+#[expect(
+    unreachable_pub,
+    reason = "settings are public where an experiment has them"
+)]
 mod tests {
     use clap::Parser;
-    use serde::Deserialize;
 
     use super::*;
 
-    #[derive(Debug, Clone, Serialize, clap::Args)]
-    struct Flags {
-        #[arg(long)]
-        alpha: Option<f64>,
+    settings! {
+        /// Settings of a test.
+        common { epsilon: Option<f64>, steps: u64, seed: u64 }
+        flags {
+            /// A number.
+            alpha: f64,
+        }
     }
 
-    #[derive(Deserialize)]
-    struct Settings {
-        alpha: f64,
-        epsilon: Option<f64>,
-        steps: u64,
-        seed: u64,
+    fn arguments(flags: &[&str]) -> Arguments<Flags> {
+        Arguments::parse_from(std::iter::once(&"test").chain(flags))
     }
 
     fn resolved(flags: &[&str]) -> Settings {
-        let line = std::iter::once(&"test").chain(flags);
-        let arguments = Arguments::<Flags>::parse_from(line);
-        arguments
-            .over("alpha = 0.5\nepsilon = 3.0\nsteps = 7")
-            .unwrap()
+        let preset = "alpha = 0.5\nepsilon = 3.0\nsteps = 7";
+        arguments(flags).over(preset).unwrap()
+    }
+
+    #[test]
+    fn a_preset_has_the_fields_of_the_settings_alone() {
+        let preset = "alpha = 0.5\nsteps = 7\nslices = 3";
+        let refusal = arguments(&[]).over::<Settings>(preset).unwrap_err();
+        assert!(refusal.to_string().contains("slices"), "{refusal}");
+        let line = ["test", "--slices", "3"];
+        assert!(Arguments::<Flags>::try_parse_from(line).is_err());
     }
 
     #[test]

@@ -31,8 +31,7 @@ pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Common, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in,
-    within,
+    Arguments, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{Predictions, Tables, batch, host, table_batch, table_bytes, table_targets, tensor};
@@ -149,7 +148,11 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
     };
     session
         .complete(&mut experiment, &settings)
-        .map_err(|failure| resumable(failure, &session.folder))?;
+        .map_err(|failure| {
+            let name = [Some(E::NAME), E::KIND].into_iter().flatten();
+            let command = name.collect::<Vec<_>>().join(" ");
+            resumable(failure, &command, &session.folder)
+        })?;
     Checkpoints::of(session.folder.path()).remove()?;
     E::afterwards(arguments, &session.folder, &session.interrupt)
 }

@@ -14,9 +14,7 @@ use crate::records::{COSINES, Records, SHAPES, Source};
 
 use lab::session::{Used, bounded, splits_folder};
 
-use super::Settings;
-use super::plan::possible;
-use super::settings::Part;
+use super::shared::{Part, Settings};
 
 /// Glyphs on each side, and for the test.
 const GLYPHS: usize = 30_000;
@@ -45,16 +43,19 @@ pub(crate) struct DataSplit {
 
 impl DataSplit {
     /// Loads what the settings ask for.
+    ///
+    /// - `possible`: refuses what no so many private records make possible, before they are split.
     pub(crate) fn load(
         settings: &Settings,
         data_dir: Option<&Path>,
         cache: &Path,
+        possible: impl Fn(usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let split = if settings.photographs() {
             let limits = [settings.records, settings.public_records];
             photographs::load(limits, data_dir, cache)
         } else {
-            Self::load_labelled(settings, data_dir, cache)
+            Self::load_labelled(settings, data_dir, cache, possible)
         }?;
         for (flag, asked, found) in [
             ("records", settings.records, split.private.len()),
@@ -81,6 +82,7 @@ impl DataSplit {
         settings: &Settings,
         data_dir: Option<&Path>,
         cache: &Path,
+        possible: impl Fn(usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
         let set = load(kind, data_dir, 0)?;
@@ -105,7 +107,7 @@ impl DataSplit {
             DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
             kind => kind.name().to_string(),
         };
-        possible(settings, train.len())?;
+        possible(train.len())?;
         let (sha256, halves) = match settings.private_part {
             Part::All => (train.sha256().map_err(Failure::failed)?, None),
             Part::Half => {

@@ -4,10 +4,44 @@ use lab::diagnostic::Failure;
 use lab::session::Session;
 use private_queries::{Gaussians, Moments, Query};
 
+use super::super::budget::{self, RELEASE};
 use super::super::groups::{Groups, apportion};
-use super::super::plan::RELEASE;
-use super::super::train::Flow;
-use super::{Generated, normalise};
+use super::super::run::Flow;
+use super::{Generated, Labels, Mechanism, Moved, normalise};
+
+lab::settings! {
+    /// Settings of private Gaussians.
+    common {}
+    flags {
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        labels: Labels,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "gaussian";
+    const ABOUT: &'static str = "Sample one private Gaussian, or one a class, of noisy moments";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/gaussian.toml");
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        let latents = flow.moments(session, RELEASE, RADIUS)?;
+        let mut rows = Vec::new();
+        for (group, &n) in flow.particles.iter().enumerate() {
+            rows.extend(latents.sample(group, n, &mut flow.public));
+        }
+        normalise(&mut rows, flow.groups.dim);
+        let labels = flow.labels();
+        Ok(Moved::Rows(Generated { rows, labels }))
+    }
+}
 
 /// Latents lie on the unit sphere.
 const RADIUS: f64 = 1.0;
@@ -25,19 +59,6 @@ pub(crate) fn moments(groups: &Groups, sizes_released: bool, radius: f64) -> Mom
 }
 
 impl Flow {
-    pub(super) fn gaussian(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let latents = self.moments(session, RELEASE, RADIUS)?;
-        let mut rows = Vec::new();
-        for (group, &n) in self.particles.iter().enumerate() {
-            rows.extend(latents.sample(group, n, &mut self.public));
-        }
-        normalise(&mut rows, self.groups.dim);
-        Ok(Generated {
-            rows,
-            labels: self.labels(),
-        })
-    }
-
     /// The Gaussian of each group, from moments that are released once, by the name of the plan.
     pub(super) fn moments(
         &mut self,
@@ -45,12 +66,11 @@ impl Flow {
         name: &str,
         radius: f64,
     ) -> Result<Gaussians, Failure> {
-        let released = self.settings.sizes_released();
-        let query = moments(&self.groups, released, radius);
+        let query = moments(&self.groups, self.sizes_released, radius);
         let (gaussians, sizes) = session.release(self, name, &query, |run, _| {
             query.measure(&run.groups.latents).map_err(Failure::failed)
         })?;
-        if released {
+        if self.sizes_released {
             self.particles = apportion(&sizes, self.total_particles());
         }
         Ok(gaussians)

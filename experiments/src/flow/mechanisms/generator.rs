@@ -3,7 +3,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{Session, bounded, positive};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
 use rand::SeedableRng;
@@ -11,43 +11,94 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 
+use super::super::budget;
 use super::super::groups::Groups;
-use super::super::train::Flow;
-use super::{Moved, normalise};
+use super::super::run::Flow;
+use super::super::shared;
+use super::{Mechanism, Moved, check_slices, normalise, steps_or_passes};
 
 /// Points that the generator makes of a group at each step.
 const POINTS: usize = 250;
 
-impl Flow {
-    pub(super) fn generator(&mut self) -> Moved {
-        let d = self.groups.dim;
-        let inputs = match self.groups.classes {
-            Some(_) => d + self.groups.latents.len(),
-            None => d,
-        };
-        let autodiff = self.device.clone().autodiff();
-        let model = Generator::new(inputs, d, &mut self.public, &autodiff);
-        Moved::Generator(Box::new(model), ModuleAdam::default())
+lab::settings! {
+    /// Settings of the generator of latents.
+    common { steps: Option<u64>, learning_rate: f64, slices: usize }
+    flags {
+        /// Private records in a batch.
+        batch: usize,
+    }
+    optional {
+        /// Passes over the private records, instead of steps.
+        #[flag(conflicts_with = "steps")]
+        epochs: u64,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "generator";
+    const ABOUT: &'static str = "Train a generator of latents on a fresh release of noisy projections at each step (DPSWgen)";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/generator.toml");
+    const PHOTOGRAPHS: &'static str = "delta = 1e-6\nslices = 300\nepochs = 30";
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+        self.epochs = self.epochs.filter(|_| flags.steps.is_none());
     }
 
+    fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        let steps = self.steps(self.batch);
+        bounded("steps", steps, steps > 0, "at least 1")?;
+        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
+        check_slices(self.slices, shared.latent)?;
+        positive("learning-rate", self.learning_rate)
+    }
+
+    fn batch(&self) -> Option<usize> {
+        Some(self.batch)
+    }
+
+    fn steps(&self, records: usize) -> u64 {
+        steps_or_passes(self.steps, self.epochs, self.batch, records)
+    }
+
+    fn start(&self, flow: &mut Flow, _: &mut Session) -> Result<Moved, Failure> {
+        let d = flow.groups.dim;
+        let inputs = match flow.groups.classes {
+            Some(_) => d + flow.groups.latents.len(),
+            None => d,
+        };
+        let autodiff = flow.device.clone().autodiff();
+        let model = Box::new(Generator::new(inputs, d, &mut flow.public, &autodiff));
+        let adam = ModuleAdam::default();
+        Ok(Moved::Generator(
+            model,
+            adam,
+            self.slices,
+            self.learning_rate,
+        ))
+    }
+}
+
+impl Flow {
     /// A step of the generator towards a fresh release; answers the mean distance.
     pub(super) fn generator_step(
         &mut self,
         model: &mut Generator,
         optimizer: &mut ModuleAdam,
+        (slices, rate): (usize, f64),
         session: &mut Session,
     ) -> Result<f64, Failure> {
         let classes = self.groups.latents.len();
         let each = POINTS.div_ceil(classes).max(2);
         let autodiff = self.device.clone().autodiff();
-        let targets = self.fresh_release(session)?;
+        let targets = self.fresh_release(slices, session)?;
         let noise = noise(&self.groups, &vec![each; classes], &mut self.public);
         let noise = TensorData::new(noise, [each * classes, model.inputs()]);
         let points = model.forward(Tensor::<2>::from_data(noise, &autodiff));
         let norms = points.clone().square().sum_dim(1).sqrt().clamp_min(1e-6);
         let points = points / norms;
         let (cotangent, distance) = self.cotangent(&points, &targets, each)?;
-        let rate = self.settings.learning_rate;
         *model = optimizer.pull(rate, model.clone(), points, cotangent);
         Ok(distance)
     }
@@ -76,7 +127,7 @@ impl Flow {
     /// change the rest of a run.
     pub(super) fn sample(&self, model: &Generator, counts: &[usize]) -> Vec<Vec<f32>> {
         let d = self.groups.dim;
-        let mut own = ChaCha20Rng::seed_from_u64(self.settings.seed);
+        let mut own = ChaCha20Rng::seed_from_u64(self.shared.seed);
         own.set_stream(5);
         let noise = noise(&self.groups, counts, &mut own);
         let inputs = TensorData::new(noise, [counts.iter().sum::<usize>(), model.inputs()]);

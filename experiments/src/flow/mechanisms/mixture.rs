@@ -1,18 +1,87 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{Ends, Session, bounded, within};
 use private_queries::{Mixture, Query};
 
+use super::super::budget::{self, MOMENTS, RELEASE};
 use super::super::groups::apportion;
-use super::super::plan::{MOMENTS, RELEASE};
-use super::super::train::Flow;
-use super::{Generated, normalise};
+use super::super::run::Flow;
+use super::super::shared::{self, Encoder};
+use super::{Generated, Labels, Mechanism, Moved, normalise};
+use crate::records::{SHAPES, synthetic};
+
+lab::settings! {
+    /// Settings of a mixture of private Gaussians.
+    common {}
+    flags {
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        labels: Labels,
+        /// Cells of each class, by the nearest of so many centres that are found in the Gaussian of the class: each has
+        /// moments of its own, at the same noise (default: as many as records and budget bear).
+        #[setting(default)]
+        cells: usize,
+        /// The share of the budget (of `1/z^2`) that goes to moments of classes first; the cells are cut in them.
+        moments_share: f64,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "mixture";
+    const ABOUT: &'static str =
+        "Sample a private Gaussian of each cell of each class, of noisy moments";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/mixture.toml");
+    const FOLLOWS: bool = true;
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn suit(shared: &mut shared::Settings, flags: &shared::Flags) {
+        let shapes = shared.public == SHAPES && !shared.photographs();
+        if flags.encoder.is_none() && shapes {
+            shared.encoder = Encoder::Cosines;
+        }
+        let tone = synthetic(&shared.public).map(|_| 1.0);
+        shared.vary_tone = shared.vary_tone.or(tone);
+    }
+
+    /// The cells of a class that records and budget bear: 4 at epsilon 1, 32 at 10; no more than there are particles for.
+    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, signal: f64) {
+        let particles = shared.particles.map_or(32, |n| n / shared.groups());
+        let cells = (4.0 * signal.powf(0.9)).round().max(1.0) as usize;
+        self.cells = flags.cells.unwrap_or(cells.min(particles.clamp(1, 32)));
+    }
+
+    fn check(&self, _: &shared::Settings) -> Result<(), Failure> {
+        let holds = (1..=64).contains(&self.cells);
+        bounded("cells", self.cells, holds, "between 1 and 64")?;
+        let share = self.moments_share;
+        within("moments-share", share, 0.0, 1.0, Ends::NEITHER)
+    }
+
+    fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    fn cells(&self) -> usize {
+        self.cells
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        let share = self.moments_share;
+        vec![(MOMENTS, share), (RELEASE, 1.0 - share)]
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        flow.mixture(self.cells, session).map(Moved::Rows)
+    }
+}
 
 impl Flow {
     /// Latents of the Gaussians of all cells, which are made of the first release, of one Gaussian a class.
-    pub(super) fn mixture(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let (d, each) = (self.groups.dim, self.settings.cells);
+    fn mixture(&mut self, each: usize, session: &mut Session) -> Result<Generated, Failure> {
+        let d = self.groups.dim;
         let classes = self.moments(session, MOMENTS, Mixture::RADIUS)?;
         let count = self.groups.latents.len();
         let query = Mixture::on_the_sphere(&classes, count, each, &mut self.public);

@@ -1,47 +1,154 @@
-//! The mechanisms: from private latents to public ones.
+//! The mechanisms, each with its settings: from private latents to public ones.
 
+pub(super) mod fixed;
 pub(super) mod gaussian;
-mod generator;
-mod mixture;
+pub(super) mod generator;
+pub(super) mod marginals;
+pub(super) mod mixture;
 mod particles;
-mod public;
-mod resampled;
-mod stored;
+pub(super) mod public;
+pub(super) mod resampled;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use burn::module::Module;
 use burn::tensor::Device;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
-use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use lab::session::{Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
-use swd::{Particles, Slices};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use swd::flow::StepSize;
+use swd::{Particles, Region, Slices};
 
-use super::settings::Mechanism;
-use super::train::Flow;
+use super::budget::{Promise, RELEASE};
+use super::run::Flow;
+use super::shared;
+use crate::particles::{StepSchedule, Target, rows_in};
 
-use crate::particles::Target;
+/// How private data is used: the settings of one mechanism, and what it does by them.
+pub trait Mechanism: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+    /// Its name on the command line.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+    /// The values that no flag gives, and those that photographs have instead.
+    const PRESET: &'static str;
+    #[doc(hidden)]
+    const PHOTOGRAPHS: &'static str = "delta = 1e-6";
+    /// Whether the sizes of its release follow the records and the budget beside synthetic public records.
+    const FOLLOWS: bool = false;
 
-/// What the steps of a mechanism move.
-pub(crate) enum Moved {
+    /// The flags of its settings.
+    type Flags: clap::Args + Serialize;
+    /// The settings of its budget; `()` where it reads no private record.
+    type Budget: Promise;
+
+    /// Gives settings that all mechanisms have the values that suit this one, where no flag gave them.
+    fn suit(_: &mut shared::Settings, _: &shared::Flags) {}
+
+    /// Gives its own settings the values that suit the others and the signal ([`shared::Settings`]).
+    fn fill(&mut self, _flags: &Self::Flags, _shared: &shared::Settings, _signal: f64) {}
+
+    /// Refuses what cannot be, as far as that goes without the data.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn check(&self, _shared: &shared::Settings) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What a neighbour may differ in.
+    fn labels(&self) -> Labels {
+        Labels::Public
+    }
+
+    /// Cells of a class.
+    fn cells(&self) -> usize {
+        1
+    }
+
+    /// Its releases of all records, and their shares of the budget.
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        vec![(RELEASE, 1.0)]
+    }
+
+    /// Private records in a batch, where each step makes a release of its own.
+    fn batch(&self) -> Option<usize> {
+        None
+    }
+
+    /// Steps for `records` private records.
+    fn steps(&self, _records: usize) -> u64 {
+        0
+    }
+
+    /// What comes before the first step: releases of all records, and where particles start.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure>;
+}
+
+/// What a neighbour may differ in, where there is a flow a class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Labels {
+    /// In one record and its label: the sizes of the classes are released with the rest.
+    Private,
+    /// In one record, replaced by another of its class: the sizes of the classes are public.
+    #[default]
+    Public,
+}
+
+/// Refuses slices that are no tight frame in `latent` dimensions.
+fn check_slices(slices: usize, latent: usize) -> Result<(), Failure> {
+    let bound = format!("at least the latent dimension, {latent}, for a tight frame");
+    bounded("slices", slices, slices >= latent, &bound)
+}
+
+/// Refuses slices of a step that no release of `all` slices has.
+fn check_slices_per_step(some: Option<usize>, all: usize) -> Result<(), Failure> {
+    let some = some.unwrap_or(1);
+    let bound = format!("between 1 and the slices of a release, {all}");
+    bounded("slices-per-step", some, (1..=all).contains(&some), &bound)
+}
+
+/// Refuses a diffusion that is negative or not finite.
+fn check_diffusion(diffusion: f64) -> Result<(), Failure> {
+    let holds = diffusion.is_finite() && diffusion >= 0.0;
+    bounded("diffusion", diffusion, holds, "at least 0 and finite")
+}
+
+/// Steps, or passes over `records` records in batches.
+fn steps_or_passes(steps: Option<u64>, epochs: Option<u64>, batch: usize, records: usize) -> u64 {
+    let pass = records.div_ceil(batch.max(1)) as u64;
+    steps.unwrap_or(epochs.unwrap_or(0) * pass)
+}
+
+/// What the steps of a mechanism move, with what they depend on.
+pub enum Moved {
     /// Before the start.
     Nothing,
     /// Latents that need no step.
     Rows(Generated),
     /// Particles of each group, towards targets that were released once.
-    Stored(Vec<Particles>, Vec<Target>),
-    /// Particles of each group, towards a fresh release at each step.
-    Resampled(Vec<Particles>),
-    /// A generator.
-    Generator(Box<Generator>, ModuleAdam),
+    Stored(Vec<Particles>, Vec<Target>, StepSchedule),
+    /// Particles of each group, towards a fresh release in so many slices at each step.
+    Resampled(Vec<Particles>, usize, StepSize),
+    /// A generator, by a fresh release in so many slices at each step, at a learning rate.
+    Generator(Box<Generator>, ModuleAdam, usize, f64),
 }
 
 /// Latents that may be published, with labels where there is a flow a class.
 #[derive(Clone)]
-pub(crate) struct Generated {
+pub struct Generated {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,
     /// The class of each row.
@@ -68,11 +175,11 @@ impl Moved {
     pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         match self {
             Self::Nothing | Self::Rows(_) => BTreeMap::new(),
-            Self::Stored(groups, _) | Self::Resampled(groups) => {
+            Self::Stored(groups, ..) | Self::Resampled(groups, ..) => {
                 let rows: Vec<f32> = groups.iter().flat_map(Particles::rows).collect();
                 BTreeMap::from([(PARTICLES.into(), floats_to_bytes(&rows))])
             }
-            Self::Generator(model, optimizer) => {
+            Self::Generator(model, optimizer, ..) => {
                 let weights = floats_to_bytes(&to_host(&model.valid()));
                 let optimizer = (OPTIMIZER.into(), optimizer.to_bytes());
                 BTreeMap::from([(WEIGHTS.into(), weights), optimizer])
@@ -88,7 +195,7 @@ impl Moved {
     ) -> Result<(), Failure> {
         match self {
             Self::Nothing | Self::Rows(_) => {}
-            Self::Stored(groups, _) | Self::Resampled(groups) => {
+            Self::Stored(groups, ..) | Self::Resampled(groups, ..) => {
                 let rows = floats_of_bytes(checkpoint.file(PARTICLES)?);
                 let mut rest = &rows[..];
                 for particles in groups {
@@ -100,7 +207,7 @@ impl Moved {
                     rest = after;
                 }
             }
-            Self::Generator(model, optimizer) => {
+            Self::Generator(model, optimizer, ..) => {
                 let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
                 let restored = from_host(model.valid(), &weights);
                 **model = restored.map_err(|e| checkpoint.damaged(&e))?.train();
@@ -114,29 +221,21 @@ impl Moved {
 }
 
 impl Flow {
-    /// What comes before the first step: releases of all records, and where particles start.
-    pub(super) fn start(&mut self, session: &mut Session) -> Result<(), Failure> {
-        self.moved = match self.settings.mechanism {
-            Mechanism::Marginals => self.marginals(session)?,
-            Mechanism::Fixed => self.fixed(session)?,
-            Mechanism::Resampled => Moved::Resampled(self.first_particles(None)?),
-            Mechanism::Generator => self.generator(),
-            Mechanism::Gaussian => Moved::Rows(self.gaussian(session)?),
-            Mechanism::Mixture => Moved::Rows(self.mixture(session)?),
-            Mechanism::Public => Moved::Rows(self.public_records(session)?),
-        };
-        Ok(())
-    }
-
     /// One step.
     pub(super) fn one_step(&mut self, session: &mut Session) -> Result<(), Failure> {
         // Out of the way of the rest of the flow for this step.
         let mut moved = std::mem::replace(&mut self.moved, Moved::Nothing);
         let distance = match &mut moved {
             Moved::Nothing | Moved::Rows(_) => Ok(0.0),
-            Moved::Stored(particles, targets) => self.towards(particles, targets, session.step),
-            Moved::Resampled(particles) => self.resampled_step(particles, session),
-            Moved::Generator(model, optimizer) => self.generator_step(model, optimizer, session),
+            Moved::Stored(particles, targets, schedule) => {
+                schedule.step(particles, targets, session.step, &mut self.public)
+            }
+            Moved::Resampled(particles, slices, size) => {
+                self.resampled_step(particles, *slices, *size, session)
+            }
+            Moved::Generator(model, optimizer, slices, rate) => {
+                self.generator_step(model, optimizer, (*slices, *rate), session)
+            }
         };
         self.moved = moved;
         self.distance = distance?;
@@ -149,10 +248,11 @@ impl Flow {
         let rows = match moved {
             Moved::Nothing => Vec::new(),
             Moved::Rows(generated) => return Ok(generated),
-            Moved::Stored(mut groups, _) | Moved::Resampled(mut groups) => {
-                self.on_the_sphere(&mut groups)?
+            Moved::Stored(mut groups, ..) | Moved::Resampled(mut groups, ..) => {
+                let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+                rows_in(sphere, &mut groups)
             }
-            Moved::Generator(model, _) => self.sample(&model.valid(), &self.particles).concat(),
+            Moved::Generator(model, ..) => self.sample(&model.valid(), &self.particles).concat(),
         };
         Ok(Generated {
             rows,
@@ -163,15 +263,15 @@ impl Flow {
     /// Keeps some particles for the strip where `step` is one of its steps.
     pub(super) fn picture(&mut self, step: u64) {
         let last = self.strip.last().map(|s| s.step);
-        if last == Some(step) || !strip_steps(self.steps_in_all()).contains(&step) {
+        if last == Some(step) || !strip_steps(self.steps).contains(&step) {
             return;
         }
         let groups: Vec<Vec<f32>> = match &self.moved {
             Moved::Nothing | Moved::Rows(_) => return,
-            Moved::Stored(groups, _) | Moved::Resampled(groups) => {
+            Moved::Stored(groups, ..) | Moved::Resampled(groups, ..) => {
                 groups.iter().map(Particles::rows).collect()
             }
-            Moved::Generator(model, _) => {
+            Moved::Generator(model, ..) => {
                 self.sample(&model.valid(), &vec![10; self.groups.latents.len()])
             }
         };
@@ -179,18 +279,13 @@ impl Flow {
         self.strip.push(Snapshot { step, rows });
     }
 
-    fn steps_in_all(&self) -> u64 {
-        self.settings.step_count(self.split.private.len())
-    }
-
     /// Particles of all groups together.
     pub(super) fn total_particles(&self) -> usize {
-        self.settings.particles.unwrap_or(self.split.private.len())
+        self.shared.particles.unwrap_or(self.split.private.len())
     }
 
-    fn slices(&mut self) -> Result<Slices, Failure> {
-        let (d, k) = (self.groups.dim, self.settings.flow_slices());
-        Slices::tight(d, k, &mut self.public).map_err(Failure::failed)
+    fn slices(&mut self, count: usize) -> Result<Slices, Failure> {
+        Slices::tight(self.groups.dim, count, &mut self.public).map_err(Failure::failed)
     }
 
     /// Labels of particles that stand group after group.

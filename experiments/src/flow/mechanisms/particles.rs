@@ -1,33 +1,31 @@
-//! Particles: where they start, their steps towards stored targets, and their end on the sphere.
+//! Where particles start.
 
 use lab::diagnostic::Failure;
 use private_queries::Gaussians;
 use rand::RngExt;
 use rand::seq::index::sample;
-use swd::flow::StepSize;
 use swd::{Particles, Region};
 
-use super::super::settings::Start;
-use super::super::train::Flow;
-use crate::particles::{StepSchedule, Target, rows_in};
+use super::super::run::Flow;
+use super::marginals::Start;
 
 impl Flow {
     /// Where the particles of each group start, on the sphere: anywhere, or where the released moments are, in the
     /// distribution that the settings say.
     pub(super) fn first_particles(
         &mut self,
-        around: Option<&Gaussians>,
+        around: Option<(&Gaussians, Start)>,
     ) -> Result<Vec<Particles>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
         let dim = self.groups.dim;
         let mut starts = Vec::new();
         for (group, &n) in self.particles.clone().iter().enumerate() {
-            let around = around.filter(|latents| latents.gaussian(group).is_some());
-            let particles = match (around, self.settings.start) {
-                (Some(latents), Start::Gaussian) => {
+            let around = around.filter(|(latents, _)| latents.gaussian(group).is_some());
+            let particles = match around {
+                Some((latents, Start::Gaussian)) => {
                     Particles::new(&latents.sample(group, n, &mut self.public), dim)
                 }
-                (Some(latents), Start::Public) => {
+                Some((latents, Start::Public)) => {
                     let mut rows = self.public_rows(group, n);
                     latents.carry(group, &mut rows);
                     Particles::new(&rows, dim)
@@ -46,9 +44,9 @@ impl Flow {
         const ENOUGH: usize = 100;
         const APART: f32 = 0.01;
         let d = self.groups.dim;
-        let class = match self.settings.public_classes() {
-            true => self.groups.class(group),
-            false => 0,
+        let class = match self.public_groups.len() {
+            1 => 0,
+            _ => self.groups.class(group),
         };
         let rows = match &self.public_groups[class] {
             rows if rows.len() >= ENOUGH * d => rows.clone(),
@@ -65,34 +63,5 @@ impl Flow {
             *x += self.public.random_range(-APART..APART);
         }
         chosen
-    }
-
-    pub(super) fn step_size(&self) -> StepSize {
-        StepSize {
-            step: self.settings.step_size,
-            diffusion: self.settings.diffusion,
-        }
-    }
-
-    /// A step of every group towards its target, in random slices of it; answers the mean squared distance.
-    pub(super) fn towards(
-        &mut self,
-        groups: &mut [Particles],
-        targets: &[Target],
-        step: u64,
-    ) -> Result<f64, Failure> {
-        let schedule = StepSchedule {
-            steps: self.steps_in_all(),
-            slices: self.settings.slices_per_step,
-            size: self.step_size(),
-            last: self.settings.final_step,
-        };
-        schedule.step(groups, targets, step, &mut self.public)
-    }
-
-    /// Particles back on the sphere, where the decoder knows its way.
-    pub(super) fn on_the_sphere(&self, groups: &mut [Particles]) -> Result<Vec<f32>, Failure> {
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
-        Ok(rows_in(sphere, groups))
     }
 }

@@ -1,32 +1,51 @@
 //! Public latents, sampled with replacement: what is reached without a private record.
 
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{Session, bounded};
 use rand::RngExt;
 
-use super::super::train::Flow;
-use super::Generated;
+use super::super::run::Flow;
+use super::super::shared;
+use super::{Generated, Mechanism, Moved};
+use crate::records::SHAPES;
 
-impl Flow {
-    pub(super) fn public_records(&mut self, session: &Session) -> Result<Generated, Failure> {
-        let d = self.groups.dim;
-        let public = &self.split.public;
-        let latents = match &self.space {
+lab::settings! {
+    /// It has no settings of its own.
+    common {}
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "public";
+    const ABOUT: &'static str = "Decode public records: what no private record was needed for";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/public.toml");
+    const PHOTOGRAPHS: &'static str = "";
+    type Flags = Flags;
+    type Budget = ();
+
+    fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        let holds = shared.public != SHAPES || !shared.conditional;
+        let bound = "a data set for public: shapes have no classes; or say --unconditional";
+        bounded("public", &shared.public, holds, bound)?;
+        shared.check_public_latents("public")
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        let d = flow.groups.dim;
+        let public = &flow.split.public;
+        let latents = match &flow.space {
             Some(space) => space.encode_records(public, session)?,
             None => Vec::new(),
         };
         let labels = public.labels();
-        let total = self.total_particles();
+        let total = flow.total_particles();
         let mut rows = Vec::with_capacity(total * d);
         let mut sampled = Vec::with_capacity(total);
         for _ in 0..total {
-            let place = self.public.random_range(0..latents.len() / d);
+            let place = flow.public.random_range(0..latents.len() / d);
             rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
             sampled.extend(labels.get(place));
         }
-        Ok(Generated {
-            rows,
-            labels: self.groups.classes.is_some().then_some(sampled),
-        })
+        let labels = flow.groups.classes.is_some().then_some(sampled);
+        Ok(Moved::Rows(Generated { rows, labels }))
     }
 }

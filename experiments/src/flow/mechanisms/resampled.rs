@@ -6,21 +6,87 @@
 //! neither a checkpoint nor a file of the run holds a release.
 
 use lab::diagnostic::Failure;
-use lab::session::{SampledBatch, Session};
+use lab::session::{SampledBatch, Session, bounded, positive};
 use private_queries::{Projections, Query};
+use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
-use super::super::train::Flow;
+use super::super::budget;
+use super::super::run::Flow;
+use super::super::shared;
+use super::{Mechanism, Moved, check_diffusion, check_slices, steps_or_passes};
+
+lab::settings! {
+    /// Settings of the flow with a release at each step.
+    common { steps: Option<u64>, slices: usize }
+    flags {
+        /// Private records in a batch.
+        batch: usize,
+        /// h: the step of the flow.
+        step_size: f64,
+        /// Lambda: the diffusion of the flow.
+        diffusion: f64,
+    }
+    optional {
+        /// Passes over the private records, instead of steps.
+        #[flag(conflicts_with = "steps")]
+        epochs: u64,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "resampled";
+    const ABOUT: &'static str =
+        "Move particles towards a fresh release of noisy projections at each step (DPSWflow-r)";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/resampled.toml");
+    const PHOTOGRAPHS: &'static str = "delta = 1e-6\nslices = 300\nepochs = 30";
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+        self.epochs = self.epochs.filter(|_| flags.steps.is_none());
+    }
+
+    fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        let steps = self.steps(self.batch);
+        bounded("steps", steps, steps > 0, "at least 1")?;
+        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
+        check_slices(self.slices, shared.latent)?;
+        positive("step-size", self.step_size)?;
+        check_diffusion(self.diffusion)
+    }
+
+    fn batch(&self) -> Option<usize> {
+        Some(self.batch)
+    }
+
+    fn steps(&self, records: usize) -> u64 {
+        steps_or_passes(self.steps, self.epochs, self.batch, records)
+    }
+
+    fn start(&self, flow: &mut Flow, _: &mut Session) -> Result<Moved, Failure> {
+        let size = StepSize {
+            step: self.step_size,
+            diffusion: self.diffusion,
+        };
+        Ok(Moved::Resampled(
+            flow.first_particles(None)?,
+            self.slices,
+            size,
+        ))
+    }
+}
 
 impl Flow {
     /// The noisy projections of a fresh batch of each group, in fresh slices, without the order of rows.
     pub(super) fn fresh_release(
         &mut self,
+        slices: usize,
         session: &mut Session,
     ) -> Result<Vec<NoisyProjections>, Failure> {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
-        let slices = self.slices()?;
+        let slices = self.slices(slices)?;
         let (sampler, rng) = (&self.sampler, &mut self.non_private);
         let batch = SampledBatch::next(self.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
         let (d, mut groups) = (self.groups.dim, Vec::new());
@@ -45,12 +111,13 @@ impl Flow {
     pub(super) fn resampled_step(
         &mut self,
         groups: &mut [Particles],
+        slices: usize,
+        size: StepSize,
         session: &mut Session,
     ) -> Result<f64, Failure> {
-        let targets = self.fresh_release(session)?;
-        let all: Vec<usize> = (0..self.settings.flow_slices()).collect();
+        let targets = self.fresh_release(slices, session)?;
+        let all: Vec<usize> = (0..slices).collect();
         let total: usize = self.particles.iter().sum();
-        let size = self.step_size();
         let mut squares = 0.0;
         for (particles, target) in groups.iter_mut().zip(&targets) {
             let squared = particles.step(target, &all, size, &mut self.public);

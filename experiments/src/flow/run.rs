@@ -27,17 +27,29 @@ use serde_json::json;
 use crate::particles::share;
 use crate::scores::ScoreFlags;
 
+use super::budget::{MOMENTS, Promise, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
 use super::groups::Groups;
-use super::mechanisms::{Moved, Snapshot};
-use super::plan::{MOMENTS, RELEASE, plan, sampler};
-use super::settings::{Flags, Mechanism, Settings, Start};
+use super::mechanisms::{Mechanism, Moved, Snapshot};
+use super::settings::{Flags, Settings};
 use super::space::Space;
-use super::{report, space, toy};
+use super::{report, shared, space};
 
-/// A flow in the latent space of a public autoencoder.
+/// A run of one mechanism in the latent space of a public autoencoder.
+pub struct Run<M: Mechanism> {
+    pub(super) settings: Settings<M>,
+    pub(super) flow: Flow,
+}
+
+/// What all mechanisms work on.
 pub struct Flow {
-    pub(super) settings: Settings,
+    pub(super) shared: shared::Settings,
+    /// Whether neighbours replace a record by one of its class.
+    pub(super) within_classes: bool,
+    /// Whether the sizes of the groups are released, and not public.
+    pub(super) sizes_released: bool,
+    /// Steps of the run.
+    pub(super) steps: u64,
     pub(super) split: DataSplit,
     pub(super) sampler: BatchSampler,
     pub(super) releaser: Option<Releaser>,
@@ -72,8 +84,8 @@ struct State {
     strip: Vec<(u64, Vec<f32>)>,
 }
 
-fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
-    if !settings.within_classes() {
+fn group_sizes(within_classes: bool, split: &DataSplit) -> Vec<usize> {
+    if !within_classes {
         return vec![split.private.len()];
     }
     let mut sizes = vec![0; split.classes];
@@ -88,126 +100,134 @@ fn group_sizes(settings: &Settings, split: &DataSplit) -> Vec<usize> {
 const PUBLIC_LATENTS: usize = 30_000;
 
 impl Flow {
-    /// Keeps the public latents by their class, where they are looked at.
-    fn keep_public(&mut self, space: &Space, session: &Session) -> Result<(), Failure> {
-        let settings = &self.settings;
-        if settings.start != Start::Public {
+    /// Keeps the public latents, by their class where they show those of the private records.
+    pub(super) fn keep_public(&mut self, session: &Session) -> Result<(), Failure> {
+        let Some(space) = &self.space else {
             return Ok(());
-        }
+        };
         let public = &self.split.public;
         let most = public.len().min(PUBLIC_LATENTS.max(self.total_particles()));
         let first = public.only(&(0..most).collect::<Vec<_>>());
         let latents = space.encode_records(&first, session)?;
-        let (labels, classes) = match settings.public_classes() {
+        let (labels, classes) = match self.shared.public_shows_classes() {
             true => (first.labels(), self.split.classes),
             false => (vec![0; most], 1),
         };
-        let rows = latents.chunks_exact(settings.latent).zip(&labels);
+        let rows = latents.chunks_exact(self.shared.latent).zip(&labels);
         self.public_groups = vec![Vec::new(); classes];
         rows.for_each(|(row, &label)| self.public_groups[label].extend_from_slice(row));
         Ok(())
     }
 }
 
-impl Experiment for Flow {
+impl<M: Mechanism> Experiment for Run<M> {
     const NAME: &'static str = "flow";
-    const ABOUT: &'static str = "Generate images by a private flow in the latent space of a public \
-                                 autoencoder, or of cosines. Values come from the mechanism's preset, and a flag wins \
-                                 over the preset.";
+    const KIND: Option<&'static str> = Some(M::NAME);
+    const ABOUT: &'static str = M::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[MOMENTS, RELEASE];
-    type Settings = Settings;
-
-    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
-        let toy = arguments.own.dataset.as_deref() == Some(toy::NAME);
-        toy.then(|| toy::run(arguments))
-    }
+    type Settings = Settings<M>;
 
     fn afterwards(
-        arguments: &Arguments<Flags>,
+        arguments: &Arguments<Flags<M>>,
         folder: &RunFolder,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
-        arguments.own.export.of(folder, interrupt)
+        arguments.own.shared.export.of(folder, interrupt)
     }
 
     fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
+        settings: &Settings<M>,
+        arguments: &Arguments<Flags<M>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let cache = arguments.running.cache()?;
-        let split = DataSplit::load(settings, arguments.running.data_dir.as_deref(), &cache)?;
-        let sizes = group_sizes(settings, &split);
-        let particles = settings.particles.unwrap_or(split.private.len());
-        let groups = settings.cells
-            * if settings.conditional {
-                split.classes
-            } else {
-                1
+        let (cache, flags) = (arguments.running.cache()?, &arguments.own.shared);
+        let shared = &settings.shared;
+        let split = DataSplit::load(
+            shared,
+            arguments.running.data_dir.as_deref(),
+            &cache,
+            |most| possible(settings, most),
+        )?;
+        let (within_classes, sizes_released) =
+            (settings.within_classes(), settings.sizes_released());
+        let sizes = group_sizes(within_classes, &split);
+        let particles = shared.particles.unwrap_or(split.private.len());
+        let groups = settings.own.cells()
+            * match shared.conditional {
+                true => split.classes,
+                false => 1,
             };
-        let holds = particles >= groups || !settings.sizes_released();
+        let holds = particles >= groups || !sizes_released;
         let bound = format!("at least {groups}: one a class and cell");
         bounded("particles", particles, holds, &bound)?;
-        let most = match settings.sizes_released() {
+        let most = match sizes_released {
             true => particles,
             false => share(&sizes, particles).iter().sum(),
         };
-        let export = &arguments.own.export;
-        let most = (!settings.variation().any()).then_some(most);
-        export.check(split.test.shape(), settings.conditional, most)?;
+        let most = (!shared.variation().any()).then_some(most);
+        let shape = split.test.shape();
+        flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone())?;
         let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+            let mut rng = ChaCha20Rng::seed_from_u64(shared.seed);
             rng.set_stream(stream);
             rng
         };
-        Ok(Self {
-            releaser: releaser(plan, settings.insecure_noise_seed)?,
-            settings: settings.clone(),
+        let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
+        let flow = Flow {
+            releaser: releaser(plan, known)?,
+            shared: shared.clone(),
+            within_classes,
+            sizes_released,
+            steps: settings.own.steps(split.private.len()),
             split,
             sampler,
             public: stream(6),
             non_private: stream(4),
             device: chosen.device.clone(),
-            score: arguments.own.score.clone(),
+            score: flags.score.clone(),
             space: None,
             public_seconds: 0.0,
-            groups: Groups::none(settings.latent),
+            groups: Groups::none(shared.latent),
             public_groups: Vec::new(),
             particles: Vec::new(),
             moved: Moved::Nothing,
             strip: Vec::new(),
             distance: 0.0,
             cache,
+        };
+        Ok(Self {
+            settings: settings.clone(),
+            flow,
         })
     }
 
     fn data(&self) -> DataSummary {
         DataSummary {
-            name: self.settings.dataset.clone(),
-            private: self.split.private.len(),
-            test: self.split.test.len(),
-            used: self.split.used.clone(),
+            name: self.flow.shared.dataset.clone(),
+            private: self.flow.split.private.len(),
+            test: self.flow.split.test.len(),
+            used: self.flow.split.used.clone(),
         }
     }
 
     fn plan(&self) -> Option<&CheckedPlan> {
-        self.releaser.as_ref().map(Releaser::plan)
+        self.flow.releaser.as_ref().map(Releaser::plan)
     }
 
     fn wording(&self) -> Wording {
-        let reads_nothing = self.settings.mechanism == Mechanism::Public;
+        let reads_nothing = self.settings.budget.budget().is_none();
         Wording {
             groups: "classes",
-            releases: match self.settings.sizes_released() {
+            releases: match self.flow.sizes_released {
                 true => "all that is read of the private latents, of their labels and of how many each class has",
                 false => "all that is read of the private latents",
             }
             .into(),
-            public: format!("{}, and the test records", self.split.public_name),
+            public: format!("{}, and the test records", self.flow.split.public_name),
             without_noise: if reads_nothing {
                 "Nothing private is read: public records through the public autoencoder."
             } else {
@@ -219,80 +239,79 @@ impl Experiment for Flow {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let (records, name) = (self.split.public.len(), &self.split.public_name);
-        let public = match self.settings.cosines() && !self.settings.refined() {
+        let (records, name) = (self.flow.split.public.len(), &self.flow.split.public_name);
+        let public = match self.flow.shared.cosines() && !self.flow.shared.refined() {
             true => name.clone(),
             false => format!("{records} records of {name}"),
         };
         Ok(vec![
             format!("public    {public}"),
-            format!(
-                "mechanism {}; flows run on the host",
-                self.settings.mechanism.name()
-            ),
+            format!("mechanism {}; flows run on the host", M::NAME),
         ])
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let start = Instant::now();
-        let space = space::autoencoder(&self.settings, &self.split, &self.cache, session)?;
-        self.public_seconds = start.elapsed().as_secs_f64();
-        let latents = space.encode_records(&self.split.private, session)?;
-        self.keep_public(&space, session)?;
-        let (private, classes) = (&self.split.private, self.split.classes);
-        self.groups = Groups::new(&latents, private, classes, &self.settings);
-        if !self.settings.sizes_released() {
-            self.particles = share(&self.groups.sizes(), self.total_particles());
+        let (start, flow) = (Instant::now(), &mut self.flow);
+        let space = space::autoencoder(&flow.shared, &flow.split, &flow.cache, session)?;
+        flow.public_seconds = start.elapsed().as_secs_f64();
+        let private = &flow.split.private;
+        let latents = space.encode_records(private, session)?;
+        let classes = flow.shared.conditional.then_some(flow.split.classes);
+        let dim = flow.shared.latent;
+        flow.groups = Groups::new(&latents, dim, private, classes, flow.sizes_released);
+        if !flow.sizes_released {
+            flow.particles = share(&flow.groups.sizes(), flow.total_particles());
         }
-        self.space = Some(space);
-        self.start(session)
+        flow.space = Some(space);
+        flow.moved = self.settings.own.start(flow, session)?;
+        Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let weights = self.space.as_ref().map(Space::weights);
+        let weights = self.flow.space.as_ref().map(Space::weights);
         Ok(Fingerprint {
-            records: self.split.private.fingerprint()?,
-            encoded: weights.map(|weights| (weights, self.groups.latents.clone())),
+            records: self.flow.split.private.fingerprint()?,
+            encoded: weights.map(|weights| (weights, self.flow.groups.latents.clone())),
         })
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
         // A stored release is all that the steps towards it need.
-        match self.settings.mechanism.releases_each_step() {
-            true => Some(self),
-            false => None,
+        match self.settings.own.batch() {
+            Some(_) => Some(&mut self.flow),
+            None => None,
         }
     }
 
     fn steps(&self) -> u64 {
-        self.settings.step_count(self.split.private.len())
+        self.flow.steps
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        self.picture(session.step);
-        self.one_step(session)
+        self.flow.picture(session.step);
+        self.flow.one_step(session)
     }
 
     fn evaluates_after(&self, step: u64) -> bool {
-        let often = match self.settings.mechanism.releases_each_step() {
-            true => (self.steps() / 200).max(1),
-            false => 1,
+        let often = match self.settings.own.batch() {
+            Some(_) => (self.steps() / 200).max(1),
+            None => 1,
         };
         step > 0 && step.is_multiple_of(often)
     }
 
     fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
         Ok(Evaluation {
-            scores: json!({"sliced_w2_squared_to_release": self.distance}),
-            message: format!("distance {:.5}", self.distance),
+            scores: json!({"sliced_w2_squared_to_release": self.flow.distance}),
+            message: format!("distance {:.5}", self.flow.distance),
             accounted: false,
         })
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        self.picture(session.step);
-        let generated = self.generated()?;
-        report::report(self, session, &generated)
+        self.flow.picture(session.step);
+        let generated = self.flow.generated()?;
+        report::report(&self.flow, session, &generated)
     }
 }
 

@@ -1,28 +1,85 @@
-//! What a flow promises, checked before it starts.
+//! The budget of a flow, and what it promises, checked before it starts.
+
+use std::fmt::Debug;
 
 use dp_core::delta::check_delta;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
-use lab::session::refused_plan;
+use lab::session::{Ends, positive, refused_plan, within};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::Settings;
+use super::mechanisms::Mechanism;
+use super::settings;
 
 /// The one release of a mechanism without private steps, by its name in the plan.
 pub(crate) const RELEASE: &str = "release";
 /// The moments that a release is measured around, likewise.
 pub(crate) const MOMENTS: &str = "moments";
 
+lab::settings! {
+    /// The budget of a mechanism that reads private records.
+    common { epsilon: Option<f64>, delta: f64, insecure_noise_seed: Option<u64> }
+    optional {
+        /// The noise multiplier instead of a budget: the epsilon is computed.
+        #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
+        noise_multiplier: f64,
+    }
+}
+
+/// A budget, or nothing where no private record is read.
+pub trait Promise: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+    /// Its flags.
+    type Flags: clap::Args + Serialize;
+
+    /// The budget.
+    fn budget(&self) -> Option<&Settings>;
+}
+
+impl Promise for Settings {
+    type Flags = Flags;
+
+    fn budget(&self) -> Option<&Settings> {
+        Some(self)
+    }
+}
+
+impl Promise for () {
+    type Flags = ();
+
+    fn budget(&self) -> Option<&Settings> {
+        None
+    }
+}
+
+impl Settings {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        positive("noise-multiplier", self.noise_multiplier.unwrap_or(1.0))?;
+        within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)
+    }
+
+    /// The noise; none without privacy.
+    fn noise(&self) -> Option<Noise> {
+        let multiplier = self.noise_multiplier.map(Noise::Multiplier);
+        multiplier.or(self.epsilon.map(Noise::TargetEpsilon))
+    }
+}
+
 /// Refuses what no `most` records can make possible, before they are split.
-pub(crate) fn possible(settings: &Settings, most: usize) -> Result<(), Failure> {
-    if !settings.private() {
+pub(crate) fn possible<M: Mechanism>(
+    settings: &settings::Settings<M>,
+    most: usize,
+) -> Result<(), Failure> {
+    let Some(budget) = settings.budget.budget().filter(|b| b.noise().is_some()) else {
         return Ok(());
-    }
+    };
     // More than there are is refused for itself.
-    if let Some(records) = settings.records.filter(|&records| records <= most) {
-        check_delta(settings.delta, records as f64).map_err(refused_plan)?;
+    if let Some(records) = settings.shared.records.filter(|&records| records <= most) {
+        check_delta(budget.delta, records as f64).map_err(refused_plan)?;
     }
-    if !settings.mechanism.releases_each_step() {
+    if settings.own.batch().is_none() {
         // Its noise does not depend on the records.
         plan(settings, sampler(settings, &[1])?)?;
     }
@@ -31,11 +88,13 @@ pub(crate) fn possible(settings: &Settings, most: usize) -> Result<(), Failure> 
 
 /// What draws the private records of a step from groups of `sizes` records, which stand one behind the
 /// other: a batch, or all of them where there is one release.
-pub(crate) fn sampler(settings: &Settings, sizes: &[usize]) -> Result<BatchSampler, Failure> {
-    let batches = if settings.mechanism.releases_each_step() {
-        batch_sizes(settings.batch.unwrap_or(0), sizes)?
-    } else {
-        sizes.to_vec()
+pub(crate) fn sampler<M: Mechanism>(
+    settings: &settings::Settings<M>,
+    sizes: &[usize],
+) -> Result<BatchSampler, Failure> {
+    let batches = match settings.own.batch() {
+        Some(batch) => batch_sizes(batch, sizes)?,
+        None => sizes.to_vec(),
     };
     if !settings.within_classes() {
         let all = FixedSizeSampler::new(sizes.iter().sum(), batches.iter().sum());
@@ -62,34 +121,25 @@ fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
 }
 
 /// The checked plan; none without noise.
-pub(crate) fn plan(
-    settings: &Settings,
+pub(crate) fn plan<M: Mechanism>(
+    settings: &settings::Settings<M>,
     sampler: BatchSampler,
 ) -> Result<Option<CheckedPlan>, Failure> {
-    if !settings.private() {
+    let budget = settings.budget.budget();
+    let Some((budget, noise)) = budget.and_then(|budget| Some((budget, budget.noise()?))) else {
         return Ok(None);
-    }
-    let each_step = settings.mechanism.releases_each_step();
-    let steps = if each_step {
-        settings.step_count(sampler.records().unwrap_or_default())
-    } else {
-        0
     };
-    let mut plan = TrainingPlan {
-        noise: match (settings.noise_multiplier, settings.epsilon) {
-            (Some(z), _) => Noise::Multiplier(z),
-            (None, epsilon) => Noise::TargetEpsilon(epsilon.unwrap_or(f64::NAN)),
-        },
-        ..TrainingPlan::within(f64::NAN, settings.delta, steps, sampler)
+    let (steps, once) = match settings.own.batch() {
+        Some(_) => {
+            let records = sampler.records().unwrap_or_default();
+            (settings.own.steps(records), Vec::new())
+        }
+        None => (0, settings.own.shares()),
     };
-    if settings.moments_first() {
-        let share = settings.moments_share;
-        plan = plan
-            .and(MOMENTS, ReleaseNoise::Share(share))
-            .and(RELEASE, ReleaseNoise::Share(1.0 - share));
-    } else if !each_step {
-        plan = plan.and(RELEASE, ReleaseNoise::Share(1.0));
-    }
+    let plan = TrainingPlan::of(noise, budget.delta, steps, sampler);
+    let plan = once.into_iter().fold(plan, |plan, (name, share)| {
+        plan.and(name, ReleaseNoise::Share(share))
+    });
     plan.check().map(Some).map_err(refused_plan)
 }
 
@@ -101,6 +151,7 @@ mod tests {
     use dp_core::mechanism::{NoiseSource, SensitiveVector};
     use lab::session::{Arguments, Settings as _};
 
+    use super::super::mechanisms::{marginals, mixture, resampled};
     use super::*;
 
     /// The ledger of a finished run of a plan: of all that it has, by its own releaser, of values that do not matter.
@@ -159,55 +210,57 @@ mod tests {
         half
     }
 
+    fn settings<M: Mechanism>(flags: &[&str]) -> settings::Settings<M> {
+        let line = [&["flow"], flags].concat();
+        settings::Settings::resolve(&Arguments::parse_from(line)).unwrap()
+    }
+
     /// What the lines of a finished run cost is what was promised, and what is said to be spent is never less than either;
     /// lines of less noise, a line less and a line more cost something else.
+    fn costs_what_it_promises<M: Mechanism>(flags: &[&str]) {
+        let settings = settings::<M>(&[&["--epsilon", "2"], flags].concat());
+        let mechanism = M::NAME;
+        let of_flow = || {
+            let sampler = sampler(&settings, &[3000]).unwrap();
+            plan(&settings, sampler).unwrap().unwrap()
+        };
+        let (plan, entries) = (of_flow(), finished(of_flow()));
+        let promised = plan.epsilon_upper();
+        assert_eq!(entries.releases(), plan.releases_in_all());
+        let costs = |lines: &[LedgerEntry]| {
+            let entries = Entries {
+                entries: lines.to_vec(),
+                torn: Vec::new(),
+            };
+            let spent = plan.epsilon_spent(&entries).unwrap();
+            (epsilon_of(&entries, plan.delta()), spent)
+        };
+        let lines = &entries.entries;
+        let (cost, spent) = costs(lines);
+        assert!(cost <= 2.0, "{mechanism}: {cost}");
+        assert!((cost / promised - 1.0).abs() < 1e-6, "{mechanism}: {cost}");
+        assert!(spent >= promised && spent <= 2.0, "{mechanism}: {spent}");
+
+        let (first, rest) = lines.split_first().unwrap();
+        for more in [
+            [&[halved(first)], rest].concat(),
+            [lines, &[first.clone()][..]].concat(),
+        ] {
+            let (cost, spent) = costs(&more);
+            assert!(cost > promised * 1.001, "{mechanism}: {cost}");
+            assert!(spent >= cost, "{mechanism}: {spent} of {cost}");
+        }
+        // A run is finished: a line that was lost was made.
+        let (cost, spent) = costs(rest);
+        assert!(cost < promised * 0.999, "{mechanism}: {cost}");
+        assert!(spent >= promised, "{mechanism}: {spent}");
+    }
+
     #[test]
     fn a_finished_flow_never_costs_less_than_promised() {
-        for mechanism in [
-            &["resampled", "--steps", "20", "--batch", "100"][..],
-            &["marginals"],
-            &["mixture", "--cells", "2"],
-        ] {
-            let arguments = [&["flow", "--epsilon", "2", "--mechanism"], mechanism].concat();
-            let settings = Settings::resolve(&Arguments::parse_from(arguments)).unwrap();
-            let of_flow = || {
-                let sampler = sampler(&settings, &[3000]).unwrap();
-                plan(&settings, sampler).unwrap().unwrap()
-            };
-            let (plan, entries) = (of_flow(), finished(of_flow()));
-            let promised = plan.epsilon_upper();
-            assert_eq!(entries.releases(), plan.releases_in_all());
-            let costs = |lines: &[LedgerEntry]| {
-                let entries = Entries {
-                    entries: lines.to_vec(),
-                    torn: Vec::new(),
-                };
-                let spent = plan.epsilon_spent(&entries).unwrap();
-                (epsilon_of(&entries, plan.delta()), spent)
-            };
-            let lines = &entries.entries;
-            let (cost, spent) = costs(lines);
-            assert!(cost <= 2.0, "{mechanism:?}: {cost}");
-            assert!(
-                (cost / promised - 1.0).abs() < 1e-6,
-                "{mechanism:?}: {cost}"
-            );
-            assert!(spent >= promised && spent <= 2.0, "{mechanism:?}: {spent}");
-
-            let (first, rest) = lines.split_first().unwrap();
-            for more in [
-                [&[halved(first)], rest].concat(),
-                [lines, &[first.clone()][..]].concat(),
-            ] {
-                let (cost, spent) = costs(&more);
-                assert!(cost > promised * 1.001, "{mechanism:?}: {cost}");
-                assert!(spent >= cost, "{mechanism:?}: {spent} of {cost}");
-            }
-            // A run is finished: a line that was lost was made.
-            let (cost, spent) = costs(rest);
-            assert!(cost < promised * 0.999, "{mechanism:?}: {cost}");
-            assert!(spent >= promised, "{mechanism:?}: {spent}");
-        }
+        costs_what_it_promises::<resampled::Settings>(&["--steps", "20", "--batch", "100"]);
+        costs_what_it_promises::<marginals::Settings>(&[]);
+        costs_what_it_promises::<mixture::Settings>(&["--cells", "2"]);
     }
 
     /// Sebag et al. 2023, appendix C.5: CelebA at 30 epochs of batches of 250 out of 81385 records, for which it
@@ -215,16 +268,8 @@ mod tests {
     #[test]
     fn the_published_settings_of_photographs_cost_less_than_published() {
         for (noise, expected) in [("0.6804", 5.92), ("0.8446", 3.33)] {
-            let arguments = Arguments::parse_from([
-                "flow",
-                "--dataset",
-                "images",
-                "--mechanism",
-                "resampled",
-                "--noise-multiplier",
-                noise,
-            ]);
-            let settings = Settings::resolve(&arguments).unwrap();
+            let flags = ["--dataset", "images", "--noise-multiplier", noise];
+            let settings = settings::<resampled::Settings>(&flags);
             let sampler = sampler(&settings, &[81385]).unwrap();
             assert_eq!(sampler.expected_sizes(), [250.0]);
             let plan = plan(&settings, sampler).unwrap().unwrap();

@@ -1,0 +1,85 @@
+//! DPSWflow (Sebag et al. 2023, algorithm 2): one release of all projections, stored; then any number of steps.
+
+use lab::diagnostic::Failure;
+use lab::session::{Ends, Session, bounded, positive, within};
+use private_queries::Projections;
+use swd::Region;
+use swd::flow::StepSize;
+
+use super::super::budget;
+use super::super::run::Flow;
+use super::super::shared;
+use super::marginals::{boxed, once};
+use super::{Mechanism, Moved};
+use super::{check_diffusion, check_slices, check_slices_per_step};
+use crate::particles::StepSchedule;
+
+lab::settings! {
+    /// Settings of the flow towards one stored release.
+    common { steps: u64, slices: usize }
+    flags {
+        /// h: the step of the flow.
+        step_size: f64,
+        /// The last step's size as a share of the first; it falls along a line.
+        final_step: f64,
+        /// Lambda: the diffusion of the flow.
+        diffusion: f64,
+    }
+    optional {
+        /// Slices of one flow step, out of those released.
+        slices_per_step: usize,
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "fixed";
+    const ABOUT: &'static str =
+        "Move particles towards noisy projections, which are released once (DPSWflow)";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/fixed.toml");
+    const PHOTOGRAPHS: &'static str =
+        "delta = 1e-6\nslices = 250\nslices-per-step = 220\nsteps = 2000";
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+        // The preset's; a flag of one's own is checked.
+        if flags.slices_per_step.is_none() {
+            self.slices_per_step = self.slices_per_step.map(|some| some.min(self.slices));
+        }
+    }
+
+    fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
+        check_slices(self.slices, shared.latent)?;
+        check_slices_per_step(self.slices_per_step, self.slices)?;
+        positive("step-size", self.step_size)?;
+        within("final-step", self.final_step, 0.0, 1.0, Ends::LAST)?;
+        check_diffusion(self.diffusion)
+    }
+
+    fn steps(&self, _: usize) -> u64 {
+        self.steps
+    }
+
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let slices = flow.slices(self.slices)?;
+        let query = Projections::new(slices, sphere, flow.groups.sizes());
+        let targets = boxed(once(flow, session, &query)?);
+        let size = StepSize {
+            step: self.step_size,
+            diffusion: self.diffusion,
+        };
+        let schedule = StepSchedule {
+            steps: self.steps,
+            slices: self.slices_per_step,
+            size,
+            last: self.final_step,
+        };
+        Ok(Moved::Stored(
+            flow.first_particles(None)?,
+            targets,
+            schedule,
+        ))
+    }
+}

@@ -1,0 +1,208 @@
+//! Private sliced marginals: noisy histograms of every slice, released once; then any number of steps.
+
+use lab::diagnostic::Failure;
+use lab::session::{Ends, Session, bounded, positive, within};
+use private_queries::marginals::{Basis, Bins};
+use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
+use serde::{Deserialize, Serialize};
+use swd::flow::StepSize;
+use swd::{FlowTarget, Region};
+
+use super::super::budget::{self, MOMENTS, RELEASE};
+use super::super::groups::apportion;
+use super::super::run::Flow;
+use super::super::shared;
+use super::{Labels, Mechanism, Moved};
+use super::{check_diffusion, check_slices, check_slices_per_step};
+use crate::particles::{StepSchedule, Target};
+
+/// Where particles start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Uniform on the sphere.
+    #[default]
+    Sphere,
+    /// At samples of each group's private Gaussian.
+    Gaussian,
+    /// At public latents, of the group's class where public records show the same classes, carried to each group's
+    /// private Gaussian.
+    Public,
+}
+
+lab::settings! {
+    /// Settings of private marginals.
+    common { steps: u64, slices: usize }
+    preset {
+        /// Slices of a class's release.
+        class_slices: Option<usize>,
+    }
+    flags {
+        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
+        /// ones have class sizes that are known.
+        #[flag(value_enum)]
+        labels: Labels,
+        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents, the default
+        /// where synthetic digits stand beside private ones.
+        #[flag(value_enum)]
+        #[setting(default)]
+        start: Start,
+        /// Bins of a marginal, a power of two.
+        bins: usize,
+        /// The share of the budget (of `1/z^2`) that goes to moments of classes first. The bins then lie around each
+        /// class's private Gaussian, and noise is pulled towards it; 0 for histograms alone.
+        moments_share: f64,
+        /// h: the step of the flow.
+        step_size: f64,
+        /// The last step's size as a share of the first; it falls along a line.
+        final_step: f64,
+        /// Lambda: the diffusion of the flow.
+        diffusion: f64,
+    }
+    optional {
+        /// Slices of one flow step, out of those released.
+        slices_per_step: usize,
+    }
+}
+
+impl Settings {
+    /// Slices of a release of one flow.
+    fn flow_slices(&self, shared: &shared::Settings) -> usize {
+        match self.class_slices {
+            Some(slices) if shared.conditional => slices,
+            _ => self.slices,
+        }
+    }
+}
+
+impl Mechanism for Settings {
+    const NAME: &'static str = "marginals";
+    const ABOUT: &'static str =
+        "Move particles towards noisy histograms of every slice, which are released once";
+    const PRESET: &'static str = include_str!("../../../../assets/flow/marginals.toml");
+    const FOLLOWS: bool = true;
+    type Flags = Flags;
+    type Budget = budget::Settings;
+
+    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: f64) {
+        if flags.start.is_none() && self.moments_share > 0.0 {
+            self.start = match shared.synthetic_classes() {
+                true => Start::Public,
+                false => Start::Gaussian,
+            };
+        }
+        if shared.photographs() {
+            self.step_size = flags.step_size.unwrap_or(shared.latent as f64);
+        }
+        if flags.slices.is_some() {
+            self.class_slices = None;
+            // The preset's; a flag of one's own is checked.
+            if flags.slices_per_step.is_none() {
+                self.slices_per_step = self.slices_per_step.map(|some| some.min(self.slices));
+            }
+        }
+    }
+
+    fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
+        let slices = self.flow_slices(shared);
+        check_slices(slices, shared.latent)?;
+        check_slices_per_step(self.slices_per_step, slices)?;
+        positive("step-size", self.step_size)?;
+        within("final-step", self.final_step, 0.0, 1.0, Ends::LAST)?;
+        check_diffusion(self.diffusion)?;
+        let holds = self.bins.is_power_of_two() && self.bins >= 2;
+        bounded("bins", self.bins, holds, "a power of two of at least 2")?;
+        within("moments-share", self.moments_share, 0.0, 1.0, Ends::FIRST)?;
+        let holds = self.start == Start::Sphere || self.moments_share > 0.0;
+        let bound = "sphere where no moments are released first (--moments-share 0)";
+        bounded("start", "other", holds, bound)?;
+        match self.start {
+            Start::Public => shared.check_public_latents("--start public"),
+            _ => Ok(()),
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        match self.moments_share {
+            0.0 => vec![(RELEASE, 1.0)],
+            share => vec![(MOMENTS, share), (RELEASE, 1.0 - share)],
+        }
+    }
+
+    fn steps(&self, _: usize) -> u64 {
+        self.steps
+    }
+
+    /// The marginals are counted around the private Gaussian of each group where a share of the budget goes to its moments.
+    fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
+        if self.start == Start::Public {
+            flow.keep_public(session)?;
+        }
+        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let around = match self.moments_share > 0.0 {
+            true => Some(flow.moments(session, MOMENTS, 1.0)?),
+            false => None,
+        };
+        let count = self.flow_slices(&flow.shared);
+        let mut queries = Vec::new();
+        for group in 0..flow.groups.latents.len() {
+            let slices = flow.slices(count)?;
+            let gaussian = around.as_ref().and_then(|moments| moments.gaussian(group));
+            let query = match gaussian {
+                Some((mean, factor)) => {
+                    MarginalQuery::around_gaussian(slices, sphere, mean, factor, self.bins)
+                }
+                None => Bins::uniform(1.0, self.bins)
+                    .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
+            };
+            queries.push(query.map_err(Failure::failed)?);
+        }
+        let targets = match flow.sizes_released {
+            true => {
+                let query = LabelledMarginals::of(queries).map_err(Failure::failed)?;
+                let (marginals, sizes) = once(flow, session, &query)?;
+                flow.particles = apportion(&sizes, flow.total_particles());
+                boxed(marginals)
+            }
+            false => {
+                let query = GroupMarginals::new(queries, flow.groups.sizes());
+                boxed(once(flow, session, &query.map_err(Failure::failed)?)?)
+            }
+        };
+        let around = around.as_ref().map(|latents| (latents, self.start));
+        let particles = flow.first_particles(around)?;
+        let size = StepSize {
+            step: self.step_size,
+            diffusion: self.diffusion,
+        };
+        let schedule = StepSchedule {
+            steps: self.steps,
+            slices: self.slices_per_step,
+            size,
+            last: self.final_step,
+        };
+        Ok(Moved::Stored(particles, targets, schedule))
+    }
+}
+
+/// Makes the one release of all groups, or reads it where the run made it before it was killed.
+pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
+    flow: &mut Flow,
+    session: &mut Session,
+    query: &Q,
+) -> Result<Q::Answer, Failure> {
+    session.release(flow, RELEASE, query, |run, _| {
+        query.measure(&run.groups.latents).map_err(Failure::failed)
+    })
+}
+
+/// What each group goes towards.
+pub(super) fn boxed<T: FlowTarget + 'static>(targets: Vec<T>) -> Vec<Target> {
+    let boxed = |target| Box::new(target) as Target;
+    targets.into_iter().map(boxed).collect()
+}
