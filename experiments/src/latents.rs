@@ -13,7 +13,7 @@ const LABELS: &str = "labels.u8";
 
 /// Latents that may be published, with their classes where there are some.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Latents {
+pub(crate) struct Latents {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,
     /// The class of each row.
@@ -28,7 +28,7 @@ impl Latents {
     /// # Errors
     ///
     /// As [`RunFolder::write`].
-    pub fn keep(&self, folder: &RunFolder) -> Result<(), Failure> {
+    pub(crate) fn keep(&self, folder: &RunFolder) -> Result<(), Failure> {
         if let Some(labels) = &self.labels {
             let bytes: Vec<u8> = labels.iter().map(|&l| l as u8).collect();
             folder.write(LABELS, &bytes)?;
@@ -38,7 +38,7 @@ impl Latents {
     }
 
     /// Whether a run's folder has them.
-    pub fn kept(folder: &RunFolder) -> bool {
+    pub(crate) fn kept(folder: &RunFolder) -> bool {
         folder.file(ROWS).exists()
     }
 
@@ -47,7 +47,7 @@ impl Latents {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a file that is missing or damaged.
-    pub fn read(folder: &RunFolder, dim: usize, labelled: bool) -> Result<Self, Failure> {
+    pub(crate) fn read(folder: &RunFolder, dim: usize, labelled: bool) -> Result<Self, Failure> {
         let rows = floats_of_bytes(&export::bytes(folder, ROWS)?);
         let count = rows.len() / dim;
         let labels = match labelled {
@@ -67,12 +67,12 @@ impl Latents {
     }
 
     /// How many there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.rows.len() / self.dim
     }
 
     /// The rows at some places.
-    pub fn at(&self, places: &[usize]) -> Self {
+    pub(crate) fn at(&self, places: &[usize]) -> Self {
         let d = self.dim;
         let rows = places
             .iter()
@@ -88,7 +88,7 @@ impl Latents {
     }
 
     /// All places, in a random order.
-    pub fn shuffled(&self, rng: &mut impl Rng) -> Vec<usize> {
+    pub(crate) fn shuffled(&self, rng: &mut impl Rng) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.count()).collect();
         order.shuffle(rng);
         order

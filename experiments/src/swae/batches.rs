@@ -1,10 +1,13 @@
 //! The batches of a run, and what draws them.
 
+use std::sync::Arc;
+
 use burn::tensor::Device;
 use data::Dataset;
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
+use lab::session::{DataSummary, RunRecords, Used};
 use model::swae::Swae as Network;
 use private_training::Batch;
 
@@ -12,6 +15,8 @@ use super::Settings;
 
 /// Where the records of a step come from.
 pub(crate) struct Batches {
+    data: Arc<Dataset>,
+    used: Used,
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
@@ -21,7 +26,11 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// The sampler that the settings ask for.
-    pub(crate) fn new(settings: &Settings, data: &Dataset) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        settings: &Settings,
+        data: Arc<Dataset>,
+        used: Used,
+    ) -> Result<Self, Failure> {
         let records = data.train.len();
         let bad = |e: DpError| {
             Failure::input(
@@ -53,23 +62,43 @@ impl Batches {
             (all.into(), vec![settings.batch])
         };
         Ok(Self {
+            data,
+            used,
             sizes,
             class_sizes,
             sampler,
         })
     }
+}
 
-    /// The batch of the records at `indices`, which stand group after group.
-    pub(crate) fn of(
+impl RunRecords<Network> for Batches {
+    fn summary(&self) -> DataSummary {
+        DataSummary {
+            name: self.data.name.clone(),
+            private: self.data.train.len(),
+            test: self.data.test.len(),
+            used: vec![self.used.clone()],
+        }
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        let train = &self.data.train;
+        let mut records = (train.len() as u64).to_le_bytes().to_vec();
+        records.extend(train.pixels());
+        records.extend(train.labels());
+        Ok(records)
+    }
+
+    fn batch(
         &self,
-        data: &Dataset,
-        indices: &[usize],
         model: &Network,
+        sampled: &[Vec<usize>],
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
-        let pixels = data
+        let pixels = self
+            .data
             .train
-            .gather(indices)
+            .gather(&sampled.concat())
             .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
         let batch = model.batch(pixels, &self.sizes, device);
         batch.map_err(Failure::failed)

@@ -1,8 +1,7 @@
 //! What is released after training, and what the model is sampled by then.
 
-use dp_core::mechanism::Releaser;
 use lab::diagnostic::Failure;
-use lab::session::{Releases, Session};
+use lab::session::Session;
 use private_queries::{Moments, Query};
 
 use super::Settings;
@@ -10,12 +9,6 @@ use super::latents::encode;
 use super::plan::MOMENTS;
 use super::samples::Origin;
 use super::train::Swae;
-
-impl Releases for Swae {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.training.releaser()
-    }
-}
 
 impl Swae {
     /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
@@ -25,7 +18,7 @@ impl Swae {
     ///
     /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`]
     /// before anything is released.
-    pub fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
+    pub(crate) fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
         let Some(query) = moments(&self.settings, &self.batches.class_sizes) else {
             return Ok(Origin::Prior);
         };

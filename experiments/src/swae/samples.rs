@@ -31,7 +31,7 @@ pub(crate) struct Samples {
 }
 
 /// What latents are sampled from.
-pub enum Origin {
+pub(crate) enum Origin {
     /// The prior.
     Prior,
     /// The distribution of each class.

@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use data::Dataset;
-use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
+use lab::report::Better;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Used,
-    Wording, announcement, judge_again, load_weights, released, save_weights, start as started,
-    take_step,
+    Arguments, Evaluation, Report, Scores, Session, Start, TrainingRun, Wording, judge_again,
+    load_weights, released,
 };
 use model::swae::{Swae as Network, SwaeConfig};
 use private_training::{StepLosses, Training, TrainingConfig};
@@ -25,24 +24,20 @@ use crate::records::load_private;
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
-use super::plan::{MARGINALS, MOMENTS, plan};
+use super::plan::{MARGINALS, MOMENTS, releases};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
 use super::settings::{Flags, Settings};
 use super::start;
 
-/// Interim evaluations on public test records during a run.
-const EVALUATIONS: u64 = 10;
-
 /// A private autoencoder.
-pub struct Swae {
+pub(crate) struct Swae {
     pub(super) settings: Settings,
     pub(super) data: Arc<Dataset>,
     pub(super) batches: Batches,
     pub(super) training: Training<Network>,
     pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
-    used: Used,
     /// Of all private records, class by class; none before they are encoded.
     pub(super) latents: Vec<Vec<f32>>,
     pub(super) public_seconds: f64,
@@ -50,7 +45,7 @@ pub struct Swae {
     losses: Option<StepLosses>,
 }
 
-impl Experiment for Swae {
+impl TrainingRun for Swae {
     const NAME: &'static str = "swae";
     const ABOUT: &'static str = "Train a private sliced-Wasserstein autoencoder and look at what it \
                                  learned. Values come from the preset, and a flag wins over the preset. \
@@ -59,7 +54,13 @@ impl Experiment for Swae {
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "Judging", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[MOMENTS, MARGINALS];
+    /// On public test records.
+    const EVALUATIONS: u64 = 10;
     type Settings = Settings;
+    type Network = Network;
+    type Records = Batches;
+
+    lab::parts!(settings, batches, training);
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
@@ -98,7 +99,8 @@ impl Experiment for Swae {
         let export = &arguments.own.judging.export;
         let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
-        let batches = Batches::new(settings, &data)?;
+        let data = Arc::new(data);
+        let batches = Batches::new(settings, data.clone(), used)?;
         let most = settings.releases_marginals().then(|| {
             let sizes = &batches.class_sizes;
             let particles = settings.particles.unwrap_or(sizes.iter().sum());
@@ -106,7 +108,6 @@ impl Experiment for Swae {
         });
         let most = most.filter(|_| !settings.variation().any());
         export.check(SHAPE, settings.conditional, most)?;
-        let plan = plan(settings, &batches)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let classes = data.train.classes();
         let config = SwaeConfig {
@@ -120,9 +121,13 @@ impl Experiment for Swae {
             .public(public);
         let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
         non_private.set_stream(1);
-        let (sampler, known) = (batches.sampler.clone(), settings.insecure_noise_seed);
-        let training = started(config, network, sampler, plan, known, non_private, chosen)?;
-        let data = Arc::new(data);
+        let sampler = batches.sampler.clone();
+        let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
+        for (name, noise) in releases(settings)? {
+            start = start.and(name, noise);
+        }
+        start.batches = non_private;
+        let training = start.training(chosen)?;
         Ok(Self {
             evaluator: Evaluator::new(data.clone(), settings, &chosen.device)?,
             settings: settings.clone(),
@@ -130,24 +135,10 @@ impl Experiment for Swae {
             batches,
             training,
             judging: arguments.own.judging.clone(),
-            used,
             latents: Vec::new(),
             public_seconds: 0.0,
             losses: None,
         })
-    }
-
-    fn data(&self) -> DataSummary {
-        DataSummary {
-            name: self.data.name.clone(),
-            private: self.data.train.len(),
-            test: self.data.test.len(),
-            used: vec![self.used.clone()],
-        }
-    }
-
-    fn plan(&self) -> Option<&CheckedPlan> {
-        self.training.plan()
     }
 
     fn wording(&self) -> Wording {
@@ -166,9 +157,8 @@ impl Experiment for Swae {
         wording
     }
 
-    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let (steps, dims) = (self.settings.steps, [self.settings.latent]);
-        announcement(&mut self.training, steps, &dims)
+    fn penalised(&self) -> Vec<usize> {
+        vec![self.settings.latent]
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
@@ -179,58 +169,35 @@ impl Experiment for Swae {
         Ok(())
     }
 
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let train = &self.data.train;
-        let mut records = (train.len() as u64).to_le_bytes().to_vec();
-        records.extend(train.pixels());
-        records.extend(train.labels());
-        Ok(Fingerprint::of(&records))
-    }
-
-    fn state(&mut self) -> Option<&mut dyn RunState> {
-        Some(&mut self.training)
-    }
-
-    fn steps(&self) -> u64 {
-        self.settings.steps
-    }
-
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let (batches, data, device) = (&self.batches, &self.data, &session.chosen.device);
-        let gather = |model: &Network, sampled: &[Vec<usize>]| {
-            batches.of(data, &sampled.concat(), model, device)
-        };
-        self.losses = take_step(&mut self.training, &mut session.ledger, gather)?;
+        self.losses = self.gradient_step(session)?;
         Ok(())
     }
 
-    fn evaluates_after(&self, step: u64) -> bool {
-        let steps = self.settings.steps;
-        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
+    fn scores(&mut self, session: &Session) -> Result<Scores, Failure> {
+        let last = session.step == self.settings.steps;
+        let found = self.evaluator.scores(&self.scored()?, last)?;
+        let (loss, distance) = (found.reconstruction, found.sliced);
+        let (better, scores) = (Better::Lower, Scores::default());
+        Ok(scores
+            .with("test_reconstruction_bce", "Reconstruction", loss, better)
+            .with(
+                "test_sliced_w2_squared",
+                "Sliced distance",
+                distance,
+                better,
+            ))
     }
 
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
-        let model = self.training.averaged().map_err(Failure::failed)?;
-        let last = session.step == self.settings.steps;
-        let scores = self.evaluator.scores(&model, last)?;
-        let (reconstruction, sliced) = (scores.reconstruction, scores.sliced);
-        Ok(Evaluation {
-            message: format!(
-                "test reconstruction {reconstruction:.2} nats, sliced distance to prior {sliced:.4}"
-            ),
-            scores: json!({
-                "test_reconstruction_bce": reconstruction,
-                "test_sliced_w2_squared": sliced,
-                "training_loss_not_private": self.losses.as_ref().map(|losses| {
-                    json!({"reconstruction": losses.losses[0], "sliced": losses.penalties[0]})
-                }),
-            }),
-            accounted: true,
-        })
+        let mut found = self.scores(session)?.evaluation();
+        found.scores["training_loss_not_private"] = json!(self.losses.as_ref().map(|losses| {
+            json!({"reconstruction": losses.losses[0], "sliced": losses.penalties[0]})
+        }));
+        Ok(found)
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
-        save_weights(&self.training, &session.folder)?;
         let origin = self.origin(session)?;
         report::report(self, session, &origin)
     }
