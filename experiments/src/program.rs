@@ -1,6 +1,7 @@
 //! The program `sliver` and its subcommands.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
@@ -70,7 +71,10 @@ fn group(
     kinds: Vec<Subcommand>,
 ) -> Subcommand {
     Subcommand {
-        command: Command::new(name).about(about).subcommand_required(true),
+        command: Command::new(name)
+            .about(about)
+            .subcommand_required(true)
+            .override_usage(format!("sliver {name} [{}] [OPTIONS]", key.to_uppercase())),
         first: &[],
         kinds: Some((key, kinds)),
         run: |_| Ok(()),
@@ -182,6 +186,15 @@ pub fn command() -> Command {
         .subcommands(all().map(|subcommand| subcommand.command("sliver")))
 }
 
+/// What the settings of a run that is to be resumed have for `key`.
+fn of_run(words: &[OsString], key: &str) -> Option<String> {
+    let named = words
+        .windows(2)
+        .filter(|pair| pair[0] == "--resume" || pair[0] == "--run");
+    let mut places = named.map(|pair| Path::new(&pair[1]).join("config.toml"));
+    places.find_map(|path| session::text_in(&std::fs::read_to_string(path).ok()?, key))
+}
+
 /// The words of a command line, with the flags of values that come first.
 fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
@@ -194,16 +207,20 @@ fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         return words;
     };
     let mut at = 2;
-    if let Some((_, mut kinds)) = subcommand.kinds.take() {
+    if let Some((key, mut kinds)) = subcommand.kinds.take() {
         let word = words.get(at).map(|word| word.to_string_lossy());
         let word = word.as_deref().unwrap_or_default();
         if ["-h", "--help", "-V", "--version", "help"].contains(&word) {
             return words;
         }
-        let place = kinds
-            .iter()
-            .position(|kind| kind.command.get_name() == word);
-        subcommand = kinds.swap_remove(place.unwrap_or(0));
+        let at_name = |name: &str| {
+            kinds
+                .iter()
+                .position(|kind| kind.command.get_name() == name)
+        };
+        let place = at_name(word);
+        let resumed = of_run(&words, key).and_then(|kind| at_name(&kind));
+        subcommand = kinds.swap_remove(place.or(resumed).unwrap_or(0));
         if place.is_none() {
             words.insert(at, subcommand.command.get_name().into());
         }

@@ -2,7 +2,7 @@
 //! may look at (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 5.2 and table 3).
 //!
 //! No record is public, but for half of a folder of photographs: slices are sampled without a look at any. In a public
-//! latent space it is `flow --mechanism generator`.
+//! latent space it is `flow generator`.
 
 mod plan;
 mod report;

@@ -88,6 +88,26 @@ fn what_a_run_is_on_may_come_first() {
     assert!(message.contains("unexpected argument 'mnist'"), "{message}");
 }
 
+/// A run that is resumed says itself which of the subcommands of one name it is of.
+#[test]
+fn a_resumed_flow_has_the_mechanism_of_its_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().to_string_lossy();
+    let mechanism = |flag: &str| {
+        let words = ["sliver", "flow", flag, &run].map(Into::into);
+        let matches = parse(words).unwrap_or_else(|e| panic!("{flag}: {e}"));
+        let (_, flow) = matches.subcommand().expect("flow");
+        flow.subcommand_name().expect("a mechanism").to_string()
+    };
+    assert_eq!(mechanism("--resume"), "mixture");
+    let settings = folder.path().join("config.toml");
+    std::fs::write(settings, "mechanism = \"fixed\"\n").expect("written");
+    for flag in ["--resume", "--run"] {
+        assert_eq!(mechanism(flag), "fixed");
+    }
+    assert_eq!(mechanism("--out"), "mixture");
+}
+
 /// The lines of the pages' blocks of code that call the program.
 fn shown(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {

@@ -52,15 +52,15 @@ impl Basics {
     /// The learning rate after so many steps, where it falls along a line to a share of itself at the last one.
     pub fn falling_to(self, last: f64) -> impl Fn(u64) -> f64 + Send + 'static {
         move |step| {
-            let done = step as f64 / (self.steps - 1).max(1) as f64;
+            let done = step as f64 / self.steps.saturating_sub(1).max(1) as f64;
             self.learning_rate * (1.0 - (1.0 - last) * done)
         }
     }
 
     pub(super) fn plan(&self, sampler: &BatchSampler) -> Option<TrainingPlan> {
         let epsilon = self.epsilon?;
-        let records = sampler.records().unwrap_or(1).max(1);
-        let delta = self.delta.unwrap_or(0.1 / records as f64);
+        let records = sampler.presumed_records().max(1.0);
+        let delta = self.delta.unwrap_or(0.1 / records);
         let plan = TrainingPlan::within(epsilon, delta, self.steps, sampler.clone());
         Some(plan)
     }

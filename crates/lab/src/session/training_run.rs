@@ -256,7 +256,7 @@ pub trait TrainingRun: Sized {
         })
     }
 
-    /// The network that is scored and saved: the average of its weights where there is one.
+    /// The network that is scored: the average of its weights where there is one, as it is saved.
     ///
     /// # Errors
     ///

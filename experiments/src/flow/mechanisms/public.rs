@@ -24,9 +24,10 @@ impl Mechanism for Settings {
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
         let holds = shared.public != SHAPES || !shared.conditional;
-        let bound = "a data set for public: shapes have no classes; or say --unconditional";
+        let bound =
+            "a data set for the mechanism public: shapes have no classes; or say --unconditional";
         bounded("public", &shared.public, holds, bound)?;
-        shared.check_public_latents("public")
+        shared.check_public_latents("the mechanism public")
     }
 
     fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {

@@ -49,9 +49,9 @@ impl Mechanism for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
+        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
         let steps = self.steps(self.batch);
         bounded("steps", steps, steps > 0, "at least 1")?;
-        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
         check_slices(self.slices, shared.latent)?;
         positive("step-size", self.step_size)?;
         check_diffusion(self.diffusion)
