@@ -52,6 +52,6 @@ pub use projections::{Projections, project};
 pub use query::{Query, QueryError};
 pub use table::Table;
 
-/// The relative amount added to every sensitivity for rounding: projections are computed in `f64` from rows that exceed
+/// The relative amount added to the sensitivity of marginals for rounding: projections are computed in `f64` from rows that exceed
 /// the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
 const ROUNDING: f64 = 1e-9;

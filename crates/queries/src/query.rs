@@ -1,6 +1,5 @@
 //! What a query is.
 
-use dp_core::DpError;
 use dp_core::mechanism::{Noisy, SensitiveVector};
 use swd::SwdError;
 use thiserror::Error;
@@ -73,8 +72,10 @@ pub enum QueryError {
         /// The length that fits.
         expected: usize,
     },
-    /// A value that is a NaN or an infinity.
-    #[error("{what}: value {index} is {value}, expected a finite number")]
+    /// A value that is a NaN or an infinity, or a deviation below 0.
+    #[error(
+        "{what}: value {index} is {value}, expected a finite number, and of a deviation at least 0"
+    )]
     NotFinite {
         /// The argument.
         what: &'static str,
@@ -83,28 +84,25 @@ pub enum QueryError {
         /// The value.
         value: f64,
     },
-    /// A group or a cell that there is not.
-    #[error("{what} {index} was asked for, there are {count}")]
+    /// A value or a cell that there is not: which one is a record's.
+    #[error("a record has a {what} that there is not: there are {count}")]
     NotThere {
-        /// What was asked for.
+        /// What it has.
         what: &'static str,
-        /// Its place, counted from 0.
-        index: usize,
         /// How many there are.
         count: usize,
+    },
+    /// Rows that are not whole: how many values they have is a record's.
+    #[error("{what} are not whole: their values are no multiple of {dim}")]
+    Ragged {
+        /// The rows.
+        what: &'static str,
+        /// Values of a row.
+        dim: usize,
     },
     /// Slices or bins that are refused.
     #[error(transparent)]
     Transport(#[from] SwdError),
-    /// A vector that is refused.
-    #[error("{0}")]
-    Mechanism(String),
-}
-
-impl From<DpError> for QueryError {
-    fn from(error: DpError) -> Self {
-        Self::Mechanism(error.to_string())
-    }
 }
 
 /// Refuses a length that does not fit.
@@ -119,6 +117,14 @@ pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Resul
     })
 }
 
+/// Refuses rows that are not whole.
+pub(crate) fn whole(what: &'static str, values: usize, dim: usize) -> Result<(), QueryError> {
+    match dim > 0 && values.is_multiple_of(dim) {
+        true => Ok(()),
+        false => Err(QueryError::Ragged { what, dim }),
+    }
+}
+
 /// Refuses noisy values of another number, or that are not finite, and a deviation that is none.
 pub(crate) fn check_noisy(
     what: &'static str,
@@ -128,7 +134,8 @@ pub(crate) fn check_noisy(
 ) -> Result<(), QueryError> {
     length(what, values.len(), expected)?;
     let all = values.iter().chain([&deviation]);
-    match all.clone().position(|value| !value.is_finite()) {
+    let place = all.clone().position(|value| !value.is_finite());
+    match place.or((deviation < 0.0).then_some(values.len())) {
         Some(index) => Err(QueryError::NotFinite {
             what,
             index,

@@ -52,7 +52,7 @@ impl Table {
         for (&index, &count) in values.iter().zip(&self.shape) {
             if index >= count {
                 let what = "value of an attribute";
-                return Err(QueryError::NotThere { what, index, count });
+                return Err(QueryError::NotThere { what, count });
             }
             cell = cell * count + index;
         }
@@ -76,7 +76,7 @@ impl Query for Table {
         for &index in records {
             let what = "cell";
             let cell = counts.get_mut(index);
-            *cell.ok_or(QueryError::NotThere { what, index, count })? += 1.0;
+            *cell.ok_or(QueryError::NotThere { what, count })? += 1.0;
         }
         Ok(match self.laplace {
             true => SensitiveVector::l1(counts, 2.0),

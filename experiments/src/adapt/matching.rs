@@ -74,7 +74,7 @@ impl Adapt {
         };
         let target = &self.domains.target;
         let rows = target.gather(&batch.groups.concat());
-        let query = Projections::new(slices, region, vec![rows.len() / target.width]);
+        let query = Projections::new(slices, region, batch.sizes());
         let measured = projections(&extractor, (&rows, target.width), &query, device)?;
         let mut noisy = batch.release(self.training.releaser(), measured, ledger)?;
         if let (false, Some(deviation)) = (private, self.settings.noise) {

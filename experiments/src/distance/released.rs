@@ -124,8 +124,10 @@ impl Query for Sides {
     }
 
     fn measure(&self, sides: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
-        let project = |rows: &Vec<f32>| project(rows, &self.slices, self.region);
-        let sides: Result<Vec<_>, _> = sides.iter().map(project).collect();
+        let sides: Result<Vec<_>, _> = sides
+            .iter()
+            .map(|rows| project(rows, &self.slices, self.region))
+            .collect();
         Ok(SensitiveVector::of_groups(sides?))
     }
 

@@ -78,8 +78,13 @@ fn holds(
         );
         let pairs = a.before_noise().iter().zip(b.before_noise());
         let moved = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / declared;
-        // Moments have no slack for the rounding of f32: the releaser adds it.
-        assert!(moved <= 1.0 + 1e-6, "{what}: {moved} of what is declared");
+        // Moments have no room of their own for what f32 rounds: the releaser adds it to every bound.
+        let room = if what.starts_with("moments") {
+            1e-6
+        } else {
+            0.0
+        };
+        assert!(moved <= 1.0 + room, "{what}: {moved} of what is declared");
         largest = largest.max(moved);
     }
     assert!(largest >= attained, "{what}: only {largest} was tried");

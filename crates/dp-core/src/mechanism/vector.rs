@@ -57,13 +57,13 @@ impl SensitiveVector {
     }
 
     /// The values of several groups, one behind the other, where a record lies in one group and a neighbour has it in
-    /// the same: all of them move by as much as one does.
+    /// the same: all of them move by as much as one does. Bounds in different norms leave none, which the releaser refuses.
     pub fn of_groups(groups: impl IntoIterator<Item = Self>) -> Self {
-        let mut all = Self::l2(Vec::new(), 0.0);
+        let mut groups = groups.into_iter();
+        let mut all = groups.next().unwrap_or(Self::l2(Vec::new(), f64::NAN));
         for group in groups {
+            all.bound = all.larger_bound(&group);
             all.values.extend(group.values);
-            all.bound = all.bound.max(group.bound);
-            all.norm = group.norm;
         }
         all
     }
@@ -82,11 +82,19 @@ impl SensitiveVector {
                 found,
             });
         }
-        self.bound = self.bound.max(other.bound);
+        self.bound = self.larger_bound(other);
         for (sum, value) in self.values.iter_mut().zip(&other.values) {
             *sum += value;
         }
         Ok(self)
+    }
+
+    /// The larger of two bounds; none of bounds in different norms, or where one is none.
+    fn larger_bound(&self, other: &Self) -> f64 {
+        if self.norm != other.norm || self.bound.is_nan() || other.bound.is_nan() {
+            return f64::NAN;
+        }
+        self.bound.max(other.bound)
     }
 
     /// The values before the noise: not to be published, for tests and audits.
@@ -125,5 +133,34 @@ impl Noisy {
             values: values.values,
             deviation: 0.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_and_parts_have_the_larger_bound_and_none_in_two_norms() {
+        let (one, two) = (
+            SensitiveVector::l2(vec![1.0], 2.0),
+            SensitiveVector::l2(vec![5.0], 3.0),
+        );
+        let groups = SensitiveVector::of_groups([one.clone(), two.clone()]);
+        assert_eq!(groups, SensitiveVector::l2(vec![1.0, 5.0], 3.0));
+        let sum = two.clone().plus(&one).unwrap();
+        assert_eq!(sum, SensitiveVector::l2(vec![6.0], 3.0));
+        assert!(two.plus(&groups).is_err());
+        let none = SensitiveVector::l2(vec![0.0], f64::NAN);
+        for other in [SensitiveVector::l1(vec![0.0], 9.0), none] {
+            for pair in [[&one, &other], [&other, &one]] {
+                let groups = SensitiveVector::of_groups(pair.map(Clone::clone));
+                assert!(groups.l2_sensitivity().is_err());
+                let sum = pair[0].clone().plus(pair[1]).unwrap();
+                assert!(sum.sensitivity_upper().is_nan());
+            }
+        }
+        let empty = SensitiveVector::of_groups([]);
+        assert!(empty.l2_sensitivity().is_err());
     }
 }

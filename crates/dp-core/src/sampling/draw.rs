@@ -4,8 +4,8 @@ use crate::DpError;
 
 /// The records that one step drew: a key to one release.
 ///
-/// Only the releaser of a plan draws one that it accepts back, once: a draw cannot be copied, and a
-/// gradient takes it ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)).
+/// Only the releaser of a plan draws one that it accepts back, once: a draw cannot be copied, a gradient takes it
+/// ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)), and a step that was released is over.
 ///
 /// ```compile_fail,E0382
 /// use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};

@@ -263,6 +263,33 @@ fn a_run_that_goes_on_counts_the_steps_before() {
 }
 
 #[test]
+fn a_draw_of_numbers_is_released_once_and_by_its_own_releaser() {
+    let mut run = Run::of(fixed());
+    let draw = run.releaser.draw().unwrap();
+    let sizes = draw.sizes();
+    let message = run.refused(|run| {
+        let l1 = laplace(&[1.0], 1.0);
+        run.releaser
+            .release_step(&l1, &sizes, &draw, &mut run.ledger)
+            .map(drop)
+    });
+    names(&message, &["a step", "Gaussian", "Laplace"]);
+    let release = |run: &mut Run| {
+        run.releaser
+            .release_step(&gaussian(&[1.0]), &sizes, &draw, &mut run.ledger)
+            .map(drop)
+    };
+    let mut other = Run::of(fixed());
+    other.releaser.draw().unwrap();
+    other.refused(release);
+    release(&mut run).unwrap();
+    run.refused(release);
+    run.releaser.draw().unwrap();
+    run.refused(release);
+    assert_eq!(run.ledger.releases(), 1);
+}
+
+#[test]
 fn a_release_that_is_not_planned_is_refused() {
     let mut run = Run::of(fixed());
     let message = run.refused(|run| {

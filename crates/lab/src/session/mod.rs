@@ -63,6 +63,8 @@ pub struct Session {
     pub running: Running,
     /// Whether to stop.
     pub interrupt: Interrupt,
+    /// Whether the run has a plan: nothing is released without its noise then.
+    promises: bool,
     /// Steps done.
     pub step: u64,
     /// Seconds of training so far.
@@ -141,6 +143,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         chosen,
         running: running.clone(),
         interrupt,
+        promises: experiment.plan().is_some(),
         step: 0,
         seconds: 0.0,
         warnings: Vec::new(),
@@ -211,6 +214,7 @@ pub fn judge_again<E: Experiment>(
         running: arguments.running.clone(),
         // Nobody listens: there is nothing to keep, and a signal ends it at once.
         interrupt: Interrupt::default(),
+        promises: experiment.plan().is_some(),
         step: experiment.steps(),
         seconds: finish::seconds_before(&folder),
         folder,

@@ -45,16 +45,26 @@ impl Session {
             return Ok(answer);
         }
         let measured = measure(run, self)?;
+        if measured.before_noise().len() != query.len() {
+            return Err(Failure::failed(format!(
+                "{name}: measured by another query"
+            )));
+        }
         let noisy = match run.releaser() {
             Some(releaser) => releaser
                 .release_vector(name, &measured, &mut self.ledger)
                 .map_err(Failure::failed)?,
+            None if self.promises => {
+                let what = format!("{name}: the run has a plan, and nothing that releases it");
+                return Err(Failure::failed(what));
+            }
             None => Noisy::without_privacy(measured),
         };
         self.keep(name, query, &noisy)
     }
 
-    /// As [`Session::release`], of one batch that the plan samples: `release` makes it.
+    /// As [`Session::release`], of one batch that the plan samples, in a run that releases nothing else: `release` makes
+    /// it. Values are kept in their order, so the records of the batch must be in none.
     ///
     /// # Errors
     ///
@@ -213,7 +223,10 @@ impl SampledBatch {
             (Some(releaser), Some(draw)) => releaser
                 .release_step(&measured, &self.sizes(), draw, ledger)
                 .map_err(Failure::failed),
-            _ => Ok(Noisy::without_privacy(measured)),
+            (None, None) => Ok(Noisy::without_privacy(measured)),
+            _ => Err(Failure::failed(
+                "a batch of a plan, and another releaser or none",
+            )),
         }
     }
 }
@@ -244,6 +257,7 @@ mod tests {
             chosen: Backend::Flex.choose().expect("a device"),
             running: arguments.running,
             interrupt: Interrupt::default(),
+            promises: true,
             step: 0,
             seconds: 0.0,
             warnings: Vec::new(),
@@ -325,6 +339,8 @@ mod tests {
 
         let batch = SampledBatch::next(run.releaser(), || unreachable!()).expect("a batch");
         let measured = query.measure(&()).expect("values");
+        let without = batch.release(None, measured.clone(), &mut session.ledger);
+        assert!(without.is_err());
         let step = batch.release(run.releaser(), measured, &mut session.ledger);
         let entries = session.ledger.entries().expect("entries").entries;
         assert_eq!(entries.len(), 2);
@@ -338,6 +354,13 @@ mod tests {
         let mut session = session(&place.path().join("run"));
         let query = Ones(0.25);
         let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
+        assert!(
+            session
+                .release(&mut Run(None), "ones", &query, measure)
+                .is_err()
+        );
+        assert!(!released(&session.folder, "ones").expect("read"));
+        session.promises = false;
         let made = session.release(&mut Run(None), "ones", &query, measure);
         let made = made.expect("released");
         let near = read(&session.folder, "ones", &Ones(0.25 + 1e-6)).expect("read");
@@ -354,6 +377,7 @@ mod tests {
     fn what_was_released_is_read_whole_or_refused() {
         let place = tempfile::tempdir().expect("a folder");
         let mut session = session(&place.path().join("run"));
+        session.promises = false;
         let table = Table::of([3]).expect("a table");
         let measure = |_: &mut Run, _: &mut Session| table.measure(&[2]).map_err(Failure::failed);
         let counts = session.release(&mut Run(None), "counts", &table, measure);

@@ -18,7 +18,7 @@ use swd::{Region, Slices};
 
 use super::{Basis, Bins, MarginalQuery, SlicedMarginals};
 use crate::Query;
-use crate::query::{QueryError, check_noisy, length};
+use crate::query::{QueryError, check_noisy, length, whole};
 
 /// The public side of a release of the marginals of each class, and of the sizes of the classes.
 ///
@@ -120,7 +120,7 @@ impl Query for LabelledMarginals {
         let mut sizes = Vec::with_capacity(classes.len());
         for (rows, query) in classes.iter().zip(&self.queries) {
             let dim = query.slices.dim();
-            length("rows of a class", rows.len(), rows.len() / dim * dim)?;
+            whole("rows of a class", rows.len(), dim)?;
             sizes.push((rows.len() / dim) as f64 * self.weight());
             values.extend(query.counts(rows)?);
         }

@@ -211,6 +211,17 @@ mod tests {
         );
     }
 
+    /// A release that was stored is known again by what it is of: the same centres of the same classes and generator.
+    #[test]
+    fn cells_say_what_they_were_made_of() {
+        let of = |seed| mixture(&mut ChaCha20Rng::seed_from_u64(seed)).made_of();
+        assert_eq!(of(1).len(), CLASSES * 3 * DIM);
+        assert_eq!(of(1), of(1));
+        let (one, other) = (of(1), of(2));
+        let apart = one.iter().zip(&other).map(|(a, b)| (a - b).abs());
+        assert!(apart.fold(0.0, f64::max) > 0.01);
+    }
+
     const D: usize = 3;
 
     fn draw(n: usize, at: [f32; D], scale: [f32; D], rng: &mut ChaCha20Rng) -> Vec<f32> {

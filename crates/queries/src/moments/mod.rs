@@ -27,7 +27,7 @@ use std::f64::consts::SQRT_2;
 use dp_core::mechanism::{Noisy, SensitiveVector};
 
 use crate::Query;
-use crate::query::{QueryError, check_noisy, length};
+use crate::query::{QueryError, check_noisy, length, whole};
 use gaussians::gaussian;
 
 /// How far the sums of groups move when one record is replaced, in a ball of this radius.
@@ -153,9 +153,13 @@ impl Query for Moments {
     fn measure(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
         length("groups of latents", groups.len(), self.groups)?;
         let mut values = Vec::with_capacity(self.len());
-        for rows in groups {
-            if self.sizes.is_none() {
-                values.push(count_weight(self.radius) * (rows.len() / self.latent) as f64);
+        for (group, rows) in groups.iter().enumerate() {
+            whole("latents of a group", rows.len(), self.latent)?;
+            match &self.sizes {
+                Some(sizes) => {
+                    length("latents of a group", rows.len(), sizes[group] * self.latent)?
+                }
+                None => values.push(count_weight(self.radius) * (rows.len() / self.latent) as f64),
             }
             values.extend(sums(rows, self.latent, self.radius, self.scale));
         }
