@@ -10,7 +10,6 @@ mod evaluate;
 mod images;
 mod matching;
 mod network;
-mod plan;
 mod public;
 mod report;
 mod settings;

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use dp_core::plan::CheckedPlan;
+use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, batches_of, save_weights, start,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Start,
+    Wording, bounded, save_weights,
 };
 use private_training::{Loss, Objective, Training, TrainingConfig};
 use rand::SeedableRng;
@@ -17,7 +18,6 @@ use serde_json::json;
 use super::domains::Domains;
 use super::evaluate::Confusion;
 use super::network::{Model, Path, Sizes};
-use super::plan::{plan, sampler};
 use super::public::trained_on_source;
 use super::settings::{Flags, Method, Settings};
 use super::{adversary, report};
@@ -67,8 +67,11 @@ impl Experiment for Adapt {
     ) -> Result<Self, Failure> {
         let cache = arguments.running.cache()?;
         let domains = Domains::load(settings, arguments.running.data_dir.as_deref())?;
-        let sampler = sampler(settings, domains.target.len())?;
-        let plan = plan(settings, sampler)?;
+        let records = domains.target.len();
+        let batch = settings.batch.unwrap_or(records);
+        let bound = format!("between 1 and the {records} private target records");
+        bounded("batch", batch, (1..=records).contains(&batch), &bound)?;
+        let sampler = FixedSizeSampler::new(records, batch).map_err(Failure::failed)?;
         let sizes = Sizes {
             width: domains.source.width,
             side: domains.side,
@@ -88,14 +91,13 @@ impl Experiment for Adapt {
             TrainingConfig::new(Objective::of([loss.max_grad_norm(settings.max_grad_norm)]))
                 .average(settings.ema)
                 .public(public);
-        let known = settings.insecure_noise_seed;
-        let batches = batches_of(known.unwrap_or(settings.seed));
-        let training = start(config, model, sampler, plan, known, batches, chosen)?;
+        let mut start = Start::new(&lab::basics!(settings), config, model, sampler);
+        start.plan = start.plan.filter(|plan| plan.steps > 0);
         Ok(Self {
             settings: settings.clone(),
             domains,
             sizes,
-            training,
+            training: start.training(chosen)?,
             before: None,
             cache,
         })

@@ -38,8 +38,7 @@ pub use rows::{Predictions, Tables, batch, host, table_batch, table_bytes, table
 pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
-    announcement, batches_of, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser,
-    save_weights, start, take_step,
+    announcement, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser, save_weights,
 };
 pub use training_run::{RunRecords, Start, TrainingRun};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};

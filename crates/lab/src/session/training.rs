@@ -7,49 +7,21 @@ use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::CheckedPlan;
-use dp_core::sampling::BatchSampler;
 use private_training::{
-    Batch, Checkpoint as Stored, GroupSizes, Network, Step, StepLosses, Training, TrainingConfig,
+    Batch, Checkpoint as Stored, GroupSizes, Network, Step, StepLosses, Training,
 };
 use rand_chacha::ChaCha20Rng;
 
 use super::RunState;
-use crate::backend::Chosen;
 use crate::checkpoint::Checkpoint;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
 const TRAINING: &str = "training.bin";
 
-/// A training before its first step: with secret noise but where its seed is known; without a plan `batches` samples
-/// them.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a plan on a device that does not support private steps; [`Failure::Failed`] where
-/// the operating system gives no randomness, and for settings that are refused.
-pub fn start<M: Module>(
-    config: TrainingConfig,
-    network: M,
-    sampler: impl Into<BatchSampler>,
-    plan: Option<CheckedPlan>,
-    insecure_noise_seed: Option<u64>,
-    batches: ChaCha20Rng,
-    chosen: &Chosen,
-) -> Result<Training<M>, Failure> {
-    if plan.is_some() {
-        chosen.supports_private_steps()?;
-    }
-    match releaser(plan, insecure_noise_seed)? {
-        Some(releaser) => config.start_with_noise(network, releaser),
-        None => config.start_without_privacy(network, sampler, batches),
-    }
-    .map_err(Failure::failed)
-}
-
 /// What samples the batches of a run without a plan: runs of one seed share them, with a known noise seed or without
 /// privacy.
-pub fn batches_of(seed: u64) -> ChaCha20Rng {
+pub(super) fn batches_of(seed: u64) -> ChaCha20Rng {
     NoiseSource::insecure(seed).rng().clone()
 }
 
@@ -69,7 +41,7 @@ pub fn next_step<M: Module>(training: &mut Training<M>) -> Result<Step<'_, M>, F
 /// # Errors
 ///
 /// [`Failure::Failed`] where the ledger cannot be written; nothing was released then.
-pub fn take_step<M: Network<D>, const D: usize>(
+pub(super) fn take_step<M: Network<D>, const D: usize>(
     training: &mut Training<M>,
     ledger: &mut Ledger,
     batch: impl FnOnce(&M, &[Vec<usize>]) -> Result<Batch<D>, Failure>,
