@@ -132,7 +132,7 @@ impl Settings {
         if self.public == COSINES && (asked || learned) {
             return Err(Failure::input(
                 format!(
-                    "--public {COSINES} has no use for --public-records, --public-epochs and --encoder learned"
+                    "--public {COSINES} does not use --public-records, --public-epochs and --encoder learned"
                 ),
                 "leave them out: cosines learn from no record",
             ));

@@ -154,7 +154,7 @@ impl session::Settings for Settings {
         if let Some((flag, _)) = unused.iter().find(|(_, given)| *given) {
             let name = release.name();
             return Err(Failure::input(
-                format!("--{flag}: --release {name} has no use for it"),
+                format!("--{flag}: --release {name} does not use it"),
                 "leave it out",
             ));
         }

@@ -187,7 +187,7 @@ impl Settings {
         ];
         match given.into_iter().find(|&(_, given)| given) {
             Some((flag, _)) if !self.releases_marginals() => Err(Failure::input(
-                format!("--{flag}: --sampler moments has no use for it"),
+                format!("--{flag}: --sampler moments does not use it"),
                 "leave it out, or say --sampler marginals",
             )),
             _ => Ok(()),

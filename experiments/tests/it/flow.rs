@@ -783,7 +783,7 @@ fn bad_input_is_refused_by_name() {
         ("mixture --cells 0", "--cells 0"),
         (
             "--public cosines --public-epochs 2",
-            "--public cosines has no use for --public-records, --public-epochs",
+            "--public cosines does not use --public-records, --public-epochs",
         ),
         ("--records 999999", "--records 999999"),
         ("marginals --step-size -1", "--step-size -1"),

@@ -249,11 +249,11 @@ fn what_is_not_public_or_has_no_use_is_refused() {
         ),
         (
             "--bins 8".into(),
-            "--bins: --sampler moments has no use for it",
+            "--bins: --sampler moments does not use it",
         ),
         (
             "--particles 8".into(),
-            "--particles: --sampler moments has no use for it",
+            "--particles: --sampler moments does not use it",
         ),
         (
             "--sampler marginals --bins 9".into(),

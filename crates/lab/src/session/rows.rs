@@ -151,7 +151,7 @@ impl Predictions {
         all
     }
 
-    /// The share of records of a table whose label of 0 or 1 is told by an output above `boundary`.
+    /// The share of records of a table whose label of 0 or 1 an output above `boundary` predicts.
     ///
     /// # Errors
     ///

@@ -354,11 +354,14 @@ mod tests {
         let mut session = session(&place.path().join("run"));
         let query = Ones(0.25);
         let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
-        assert!(
-            session
-                .release(&mut Run(None), "ones", &query, measure)
-                .is_err()
-        );
+        let refusal = session.release(&mut Run(None), "ones", &query, measure);
+        let refusal = refusal.unwrap_err().to_string();
+        assert!(refusal.contains("has a plan"), "{refusal}");
+        let short = |_: &mut Run, _: &mut Session| Ok(SensitiveVector::l2(vec![1.0], 0.5));
+        let refusal = session.release(&mut run(), "once", &query, short);
+        let refusal = refusal.unwrap_err().to_string();
+        assert!(refusal.contains("another query"), "{refusal}");
+        assert_eq!(session.ledger.releases(), 0);
         assert!(!released(&session.folder, "ones").expect("read"));
         session.promises = false;
         let made = session.release(&mut Run(None), "ones", &query, measure);

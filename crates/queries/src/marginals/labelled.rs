@@ -5,8 +5,8 @@
 //!
 //! - Replaced by one of its class: at most `2 log2 B + 2` a slice, as [`super::Basis::Haar`] has it.
 //! - Replaced by one of another class: one tree loses a record and another gains one, so `2 log2 B` a slice. That
-//!   leaves 2 a slice, and the sizes of the classes leave in them for nothing: told `sqrt(k)` times, the two that
-//!   change add `2k`.
+//!   is 2 a slice less, in which the sizes of the classes are released at no cost: multiplied by `sqrt(k)`, the two
+//!   that change add `2k`.
 //!
 //! Either way `sqrt(k (2 log2 B + 2))` in counts, over all classes together, labels and sizes of classes included. The
 //! number of all records is public. Each class may have slices and bins of its own, as many of both as the others.

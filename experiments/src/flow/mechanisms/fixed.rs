@@ -4,14 +4,13 @@ use lab::diagnostic::Failure;
 use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::Projections;
 use swd::Region;
-use swd::flow::StepSize;
 
 use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
 use super::marginals::{boxed, once};
 use super::{Mechanism, Moved};
-use super::{check_diffusion, check_slices, check_slices_per_step};
+use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
 use crate::particles::StepSchedule;
 
 lab::settings! {
@@ -66,14 +65,10 @@ impl Mechanism for Settings {
         let slices = flow.slices(self.slices)?;
         let query = Projections::new(slices, sphere, flow.groups.sizes());
         let targets = boxed(once(flow, session, &query)?);
-        let size = StepSize {
-            step: self.step_size,
-            diffusion: self.diffusion,
-        };
         let schedule = StepSchedule {
             steps: self.steps,
             slices: self.slices_per_step,
-            size,
+            size: step_size(self.step_size, self.diffusion),
             last: self.final_step,
         };
         Ok(Moved::Stored(

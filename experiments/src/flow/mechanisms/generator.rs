@@ -3,7 +3,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::Failure;
-use lab::session::{Session, bounded, positive};
+use lab::session::{Session, positive};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
 use rand::SeedableRng;
@@ -15,7 +15,7 @@ use super::super::budget;
 use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Mechanism, Moved, check_slices, normalise, steps_or_passes};
+use super::{Mechanism, Moved, check_batches, check_slices, normalise, steps_or_passes};
 
 /// Points that the generator makes of a group at each step.
 const POINTS: usize = 250;
@@ -47,9 +47,7 @@ impl Mechanism for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
-        let steps = self.steps(self.batch);
-        bounded("steps", steps, steps > 0, "at least 1")?;
+        check_batches(self.batch, self.steps(self.batch))?;
         check_slices(self.slices, shared.latent)?;
         positive("learning-rate", self.learning_rate)
     }

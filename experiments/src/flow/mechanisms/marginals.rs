@@ -5,7 +5,6 @@ use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
 use serde::{Deserialize, Serialize};
-use swd::flow::StepSize;
 use swd::{FlowTarget, Region};
 
 use super::super::budget::{self, MOMENTS, RELEASE};
@@ -13,7 +12,7 @@ use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared;
 use super::{Labels, Mechanism, Moved};
-use super::{check_diffusion, check_slices, check_slices_per_step};
+use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
 use crate::particles::{StepSchedule, Target};
 
 /// Where particles start.
@@ -176,14 +175,10 @@ impl Mechanism for Settings {
         };
         let around = around.as_ref().map(|latents| (latents, self.start));
         let particles = flow.first_particles(around)?;
-        let size = StepSize {
-            step: self.step_size,
-            diffusion: self.diffusion,
-        };
         let schedule = StepSchedule {
             steps: self.steps,
             slices: self.slices_per_step,
-            size,
+            size: step_size(self.step_size, self.diffusion),
             last: self.final_step,
         };
         Ok(Moved::Stored(particles, targets, schedule))

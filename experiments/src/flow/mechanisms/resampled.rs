@@ -6,7 +6,7 @@
 //! neither a checkpoint nor a file of the run holds a release.
 
 use lab::diagnostic::Failure;
-use lab::session::{SampledBatch, Session, bounded, positive};
+use lab::session::{SampledBatch, Session, positive};
 use private_queries::{Projections, Query};
 use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
@@ -15,7 +15,9 @@ use swd::{Particles, Region};
 use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Mechanism, Moved, check_diffusion, check_slices, steps_or_passes};
+use super::{
+    Mechanism, Moved, check_batches, check_diffusion, check_slices, step_size, steps_or_passes,
+};
 
 lab::settings! {
     /// Settings of the flow with a release at each step.
@@ -49,9 +51,7 @@ impl Mechanism for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
-        let steps = self.steps(self.batch);
-        bounded("steps", steps, steps > 0, "at least 1")?;
+        check_batches(self.batch, self.steps(self.batch))?;
         check_slices(self.slices, shared.latent)?;
         positive("step-size", self.step_size)?;
         check_diffusion(self.diffusion)
@@ -66,15 +66,9 @@ impl Mechanism for Settings {
     }
 
     fn start(&self, flow: &mut Flow, _: &mut Session) -> Result<Moved, Failure> {
-        let size = StepSize {
-            step: self.step_size,
-            diffusion: self.diffusion,
-        };
-        Ok(Moved::Resampled(
-            flow.first_particles(None)?,
-            self.slices,
-            size,
-        ))
+        let size = step_size(self.step_size, self.diffusion);
+        let particles = flow.first_particles(None)?;
+        Ok(Moved::Resampled(particles, self.slices, size))
     }
 }
 
