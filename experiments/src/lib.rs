@@ -3,6 +3,7 @@
 pub mod adapt;
 pub mod audit;
 pub mod circle;
+mod cosines;
 pub mod cost;
 mod devices;
 pub mod distance;
@@ -19,7 +20,9 @@ mod pictures;
 pub mod privatise;
 pub mod program;
 mod records;
+mod refined;
 mod scores;
 pub mod swae;
+pub mod synth;
 mod trained;
 mod variation;

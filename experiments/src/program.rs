@@ -9,7 +9,7 @@ use lab::diagnostic::{self, Failure};
 use lab::session::{self, Experiment};
 
 use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
-use crate::{privatise, swae};
+use crate::{privatise, swae, synth};
 
 /// A subcommand: what it is given, and what it does with that.
 struct Subcommand {
@@ -116,6 +116,7 @@ impl Subcommand {
 /// What makes runs, and so the cells of a sweep.
 fn experiments() -> Vec<Subcommand> {
     vec![
+        experiment::<synth::Synth>(&["input"]),
         experiment::<swae::Swae>(&["dataset"]),
         group(
             "flow",

@@ -2,21 +2,22 @@ use crate::DataError;
 use crate::error::{check_count, index, unfit};
 use crate::idx::check_labels;
 
-/// Grey images of one size, each with a class label.
+/// Grey or colour images of one size, each with a class label.
 ///
-/// A pixel is one byte, 0 for the background to 255; accessors that give `f32` divide by 255, so
+/// A value is one byte, 0 for the background to 255; accessors that give `f32` divide by 255, so
 /// that values lie in [0, 1].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelledImages {
     pixels: Vec<u8>,
     labels: Vec<u8>,
+    channels: usize,
     height: usize,
     width: usize,
     classes: usize,
 }
 
 impl LabelledImages {
-    /// Puts together `n` images: `pixels` holds `n * height * width` bytes, image by image and row by
+    /// Puts together `n` grey images: `pixels` holds `n * height * width` bytes, image by image and row by
     /// row, `labels` holds `n` values below `classes`.
     ///
     /// # Errors
@@ -29,30 +30,41 @@ impl LabelledImages {
         width: usize,
         classes: usize,
     ) -> Result<Self, DataError> {
+        Self::planes(pixels, labels, [1, height, width], classes)
+    }
+
+    /// As [`new`](Self::new), of images with several channels: `pixels` has the shape `[n, channels, height, width]`.
+    pub fn planes(
+        pixels: Vec<u8>,
+        labels: Vec<u8>,
+        shape: [usize; 3],
+        classes: usize,
+    ) -> Result<Self, DataError> {
+        let [channels, height, width] = shape;
         let refuse = |what: &str, expected: &str, found| {
             Err(unfit(&format!("labelled images: {what}"), expected, found))
         };
         if labels.is_empty() {
             return refuse("number of labels", "at least 1", 0);
         }
-        if height == 0 || width == 0 {
-            return refuse("side of an image", "at least 1", 0);
+        if height == 0 || width == 0 || channels == 0 {
+            return refuse("side or channels of an image", "at least 1", 0);
         }
         if !(1..=256).contains(&classes) {
             return refuse("number of classes", "1 to 256", classes);
         }
-        let expected = labels
-            .len()
-            .checked_mul(height)
-            .and_then(|n| n.checked_mul(width));
+        let expected = shape
+            .iter()
+            .try_fold(labels.len(), |n, &side| n.checked_mul(side));
         if expected != Some(pixels.len()) {
-            let expected = format!("{} x {height} x {width}", labels.len());
+            let expected = format!("{} x {channels} x {height} x {width}", labels.len());
             return refuse("number of pixels", &expected, pixels.len());
         }
         check_labels("labelled images", 0, &labels, (classes - 1) as u8)?;
         Ok(Self {
             pixels,
             labels,
+            channels,
             height,
             width,
             classes,
@@ -65,6 +77,16 @@ impl LabelledImages {
         self.labels.len()
     }
 
+    /// 1 for grey images, 3 for colour.
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Channels, height and width of an image.
+    pub fn shape(&self) -> [usize; 3] {
+        [self.channels, self.height, self.width]
+    }
+
     /// Rows of an image.
     pub fn height(&self) -> usize {
         self.height
@@ -75,9 +97,9 @@ impl LabelledImages {
         self.width
     }
 
-    /// Pixels of an image, `height * width`.
+    /// Values of an image, `channels * height * width`.
     pub fn image_size(&self) -> usize {
-        self.height * self.width
+        self.channels * self.height * self.width
     }
 
     /// The number of classes; a class may have no record.
@@ -85,7 +107,7 @@ impl LabelledImages {
         self.classes
     }
 
-    /// All pixels, 0 to 255, shape `[len, height, width]` in row-major order.
+    /// All pixels, 0 to 255, shape `[len, channels, height, width]` in row-major order.
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
@@ -100,20 +122,20 @@ impl LabelledImages {
         self.labels.get(index).map(|&label| usize::from(label))
     }
 
-    /// One image as bytes, shape `[height, width]` in row-major order, `None` past the end.
+    /// One image as bytes, shape `[channels, height, width]` in row-major order, `None` past the end.
     pub fn image_bytes(&self, index: usize) -> Option<&[u8]> {
         let size = self.image_size();
         let start = index.checked_mul(size)?;
         self.pixels.get(start..start.checked_add(size)?)
     }
 
-    /// One image in [0, 1], shape `[height, width]` in row-major order, `None` past the end.
+    /// One image in [0, 1], shape `[channels, height, width]` in row-major order, `None` past the end.
     pub fn image(&self, index: usize) -> Option<Vec<f32>> {
         let bytes = self.image_bytes(index)?;
         Some(bytes.iter().copied().map(unit).collect())
     }
 
-    /// The images at `indices` in [0, 1], in that order, shape `[indices.len(), height, width]` in
+    /// The images at `indices` in [0, 1], in that order, shape `[indices.len(), channels, height, width]` in
     /// row-major order, `None` if one is past the end.
     pub fn gather(&self, indices: &[usize]) -> Option<Vec<f32>> {
         let mut values = Vec::with_capacity(indices.len() * self.image_size());
@@ -162,7 +184,7 @@ impl LabelledImages {
             pixels.extend_from_slice(image);
             labels.push(label);
         }
-        Self::new(pixels, labels, self.height, self.width, self.classes)
+        Self::planes(pixels, labels, self.shape(), self.classes)
     }
 
     /// Keeps the first `count` records.

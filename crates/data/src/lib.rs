@@ -8,6 +8,7 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
+//! [`pictures`] reads labelled images of anyone's own: class folders, archives, arrays.
 //! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are made by random processes and
 //! show no class of anything. [`Gaussians`] are points in the plane.
 //!
@@ -47,6 +48,7 @@ mod hex;
 pub mod idx;
 mod images;
 pub mod npy;
+pub mod pictures;
 pub mod privatised;
 mod progress;
 mod reshape;

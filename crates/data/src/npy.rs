@@ -2,8 +2,9 @@
 //!
 //! A file is `\x93NUMPY`, two bytes of version (1.0, 2.0 or 3.0), the length of the header (two bytes in
 //! version 1, four after it, the lowest first), the header (a Python dictionary with `descr`,
-//! `fortran_order` and `shape`), and then the values. Read are arrays of one or two dimensions in C order of
-//! `<f4`, `<f8` or `|u1`; everything else is refused, by name, with where it is and what was expected.
+//! `fortran_order` and `shape`), and then the values. Read are arrays of one or two dimensions in C order, of
+//! floating-point numbers or whole ones ([`KINDS`]); everything else is refused, by name, with where it is and what was
+//! expected.
 //!
 //! Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays".
 
@@ -57,11 +58,11 @@ pub fn read(path: &Path) -> Result<NpyArray, DataError> {
 /// for more than [`MAX_BYTES`], and for a file that ends too soon or goes on; [`DataError::Record`] for a number that
 /// is not finite or has no `f32`; [`DataError::Io`].
 pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
-    let mut stream = NpyStream::of(file, reader)?;
+    let mut stream = NpyStream::of(file, reader, 2)?;
     let values = stream.next(stream.rows)?.values;
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
         let (row, column) = (place / stream.columns(), place % stream.columns());
-        let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.bytes();
+        let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.1;
         return Err(DataError::Record(format!(
             "{file}, row {row}, column {column} (byte {byte}): expected a finite number within the range of 32 bits; \
              repair or remove the row"
@@ -69,7 +70,7 @@ pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     }
     Ok(NpyArray {
         rows: stream.rows,
-        width: stream.width,
+        width: stream.shape.get(1).copied(),
         values,
     })
 }
@@ -105,31 +106,24 @@ pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     [MAGIC, &[1, 0], &length, text.as_bytes()].concat()
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Byte,
-    Single,
-    Double,
+/// A value of a file, by the bytes that it is made of, as `f32`.
+type Read1 = fn(&[u8]) -> f32;
+
+/// A type by its name in a header, with its bytes.
+type Kind = (&'static str, usize, Read1);
+
+macro_rules! kinds {
+    ($($name:literal $type:ty),*) => {
+        [$(($name, size_of::<$type>(), |bytes: &[u8]| {
+            bytes.try_into().map_or(f32::NAN, |bytes| <$type>::from_le_bytes(bytes) as f32)
+        })),*]
+    };
 }
 
-impl Kind {
-    fn bytes(self) -> usize {
-        match self {
-            Self::Byte => 1,
-            Self::Single => 4,
-            Self::Double => 8,
-        }
-    }
-
-    fn floats(self, bytes: &[u8]) -> Vec<f32> {
-        let (fours, eights) = (bytes.as_chunks().0.iter(), bytes.as_chunks().0.iter());
-        match self {
-            Self::Byte => bytes.iter().map(|&byte| f32::from(byte)).collect(),
-            Self::Single => fours.map(|four| f32::from_le_bytes(*four)).collect(),
-            Self::Double => eights.map(|b| f64::from_le_bytes(*b) as f32).collect(),
-        }
-    }
-}
+/// The types that are read.
+pub const KINDS: [Kind; 10] = kinds!(
+    "<f4" f32, "<f8" f64, "|u1" u8, "|i1" i8, "<u2" u16, "<i2" i16, "<u4" u32, "<i4" i32, "<u8" u64, "<i8" i64
+);
 
 /// The rows of a file, read when they are asked for. Values may be NaN or infinite.
 pub struct NpyStream<R = BufReader<File>> {
@@ -139,26 +133,27 @@ pub struct NpyStream<R = BufReader<File>> {
     at: u64,
     kind: Kind,
     rows: usize,
-    width: Option<usize>,
+    shape: Vec<usize>,
     read: usize,
 }
 
 impl NpyStream {
     /// Reads the header of a file.
     pub fn open(path: &Path) -> Result<Self, DataError> {
-        Self::of(&path.display().to_string(), BufReader::new(open(path)?))
+        Self::of(&path.display().to_string(), BufReader::new(open(path)?), 2)
     }
 }
 
 impl<R: Read> NpyStream<R> {
-    fn of(file: &str, reader: R) -> Result<Self, DataError> {
+    /// The header of an array of so many dimensions, or fewer.
+    pub(crate) fn of(file: &str, reader: R, dimensions: usize) -> Result<Self, DataError> {
         let mut stream = Self {
             file: file.into(),
             reader,
             at: 0,
-            kind: Kind::Byte,
+            kind: KINDS[0],
             rows: 0,
-            width: None,
+            shape: Vec::new(),
             read: 0,
         };
         let magic = stream.exactly(MAGIC.len() as u64)?;
@@ -183,12 +178,12 @@ impl<R: Read> NpyStream<R> {
             return Err(stream.refuse(start, &expected, &format!("{length} bytes")));
         }
         let text = stream.exactly(length)?;
-        stream.dictionary(&String::from_utf8_lossy(&text), start)?;
+        stream.dictionary(&String::from_utf8_lossy(&text), start, dimensions)?;
         Ok(stream)
     }
 
     /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, its keys in any order.
-    fn dictionary(&mut self, text: &str, start: usize) -> Result<(), DataError> {
+    fn dictionary(&mut self, text: &str, start: usize, dimensions: usize) -> Result<(), DataError> {
         let entry = |key: &str| {
             let quoted = format!("'{key}':");
             let Some(place) = text.find(&quoted) else {
@@ -202,36 +197,50 @@ impl<R: Read> NpyStream<R> {
             return Err(self.refuse(byte, "False, C order", order));
         }
         let (byte, descr) = entry("descr")?;
-        let kind = match descr.get(..5) {
-            Some("'<f4'") => Kind::Single,
-            Some("'<f8'") => Kind::Double,
-            Some("'|u1'") => Kind::Byte,
-            _ => return Err(self.refuse(byte, "'<f4', '<f8' or '|u1'", descr)),
+        let named = |(name, ..): &&Kind| descr.get(1..4) == Some(*name);
+        let Some(&kind) = KINDS.iter().find(named) else {
+            let names = KINDS.map(|(name, ..)| name).join(", ");
+            return Err(self.refuse(byte, &names, descr));
         };
         let (byte, shape) = entry("shape")?;
-        let (rows, width) = match tuple(shape).as_deref() {
-            Some(&[rows]) => (rows, None),
-            Some(&[rows, width]) => (rows, Some(width)),
-            _ => return Err(self.refuse(byte, "one or two dimensions", shape)),
+        let lengths = tuple(shape).filter(|lengths| (1..=dimensions).contains(&lengths.len()));
+        let Some(lengths) = lengths else {
+            let expected = match dimensions {
+                2 => "one or two dimensions".to_string(),
+                most => format!("at most {most} dimensions"),
+            };
+            return Err(self.refuse(byte, &expected, shape));
         };
-        let total = u128::from(rows) * u128::from(width.unwrap_or(1)) * kind.bytes() as u128;
-        if total == 0 || total > u128::from(MAX_BYTES) {
+        let total = lengths
+            .iter()
+            .try_fold(kind.1 as u64, |n, &l| n.checked_mul(l));
+        if total.is_none_or(|total| total == 0 || total > MAX_BYTES) {
             let expected = format!("1 to {MAX_BYTES} bytes of values");
             return Err(self.refuse(byte, &expected, shape));
         }
         self.kind = kind;
-        self.rows = rows as usize;
-        self.width = width.map(|width| width as usize);
+        self.shape = lengths.into_iter().map(|length| length as usize).collect();
+        self.rows = self.shape[0];
         Ok(())
     }
 
+    /// The lengths of all dimensions.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The type of the values, by its name in NumPy.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind.0
+    }
+
     fn columns(&self) -> usize {
-        self.width.unwrap_or(1)
+        self.shape[1..].iter().product()
     }
 
     /// Bytes of the whole file, by its header.
     pub(crate) fn bytes(&self) -> u64 {
-        self.at + ((self.rows - self.read) * self.columns() * self.kind.bytes()) as u64
+        self.at + ((self.rows - self.read) * self.columns() * self.kind.1) as u64
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -284,7 +293,7 @@ impl<R: Read> RecordStream for NpyStream<R> {
 
     fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
         let rows = most.min(self.rows - self.read);
-        let length = rows * self.columns() * self.kind.bytes();
+        let length = rows * self.columns() * self.kind.1;
         let whole = self.bytes();
         let bytes = self.part(length as u64, whole)?;
         self.read += rows;
@@ -295,7 +304,7 @@ impl<R: Read> RecordStream for NpyStream<R> {
             }
         }
         Ok(Chunk {
-            values: self.kind.floats(&bytes),
+            values: bytes.chunks_exact(self.kind.1).map(self.kind.2).collect(),
             labels: Vec::new(),
         })
     }

@@ -17,16 +17,22 @@ impl LabelledImages {
         let (height, width) = (longer(self.height()), longer(self.width()));
         check_side(height)?;
         check_side(width)?;
-        let mut pixels = vec![0; self.len() * height * width];
-        let images = pixels.chunks_mut(height * width);
-        for (image, source) in images.zip(self.pixels().chunks(self.image_size())) {
+        let mut pixels = vec![0; self.len() * self.channels() * height * width];
+        let planes = pixels.chunks_mut(height * width);
+        let sources = self.pixels().chunks(self.height() * self.width());
+        for (image, source) in planes.zip(sources) {
             let rows = image.chunks_mut(width).skip(border);
             for (row, source) in rows.zip(source.chunks(self.width())) {
                 row[border..border + source.len()].copy_from_slice(source);
             }
         }
         let labels = self.labels().to_vec();
-        Self::new(pixels, labels, height, width, self.classes())
+        Self::planes(
+            pixels,
+            labels,
+            [self.channels(), height, width],
+            self.classes(),
+        )
     }
 
     /// The images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
@@ -42,12 +48,17 @@ impl LabelledImages {
         check_side(height)?;
         check_side(width)?;
         let map = Bilinear::new((self.height(), self.width()), (height, width));
-        let mut pixels = Vec::with_capacity(self.len() * height * width);
-        for image in self.pixels().chunks(self.image_size()) {
+        let mut pixels = Vec::with_capacity(self.len() * self.channels() * height * width);
+        for image in self.pixels().chunks(self.height() * self.width()) {
             map.append(image, |&pixel| f64::from(pixel), &mut pixels);
         }
         let labels = self.labels().to_vec();
-        Self::new(pixels, labels, height, width, self.classes())
+        Self::planes(
+            pixels,
+            labels,
+            [self.channels(), height, width],
+            self.classes(),
+        )
     }
 }
 

@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::EvaluateError;
-use super::classifier::{LeNet, side_of};
+use super::classifier::{LeNet, shape_of};
 use super::error::{check_count, check_labels, check_records};
 use super::neighbours::Images;
 use super::supervised::{
@@ -91,6 +91,27 @@ impl Learner {
         settings: &Settings,
         interrupt: &Interrupt,
     ) -> Result<Accuracy, EvaluateError> {
+        let predicted = self.predicted(samples, labels, test, settings, interrupt)?;
+        Ok(Accuracy {
+            accuracy: share_correct(&predicted, test.labels()),
+            test_records: test.len(),
+            training_records: labels.len(),
+        })
+    }
+
+    /// The class that it finds for each of `test`, after it was trained on `samples`; the labels of `test` are not read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Learner::accuracy`].
+    pub fn predicted(
+        self,
+        samples: &[f32],
+        labels: &[u8],
+        test: &LabelledImages,
+        settings: &Settings,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u8>, EvaluateError> {
         let (features, classes) = (test.image_size(), test.classes());
         let records = check_records("samples", samples, features)?;
         check_count("samples to learn from", records, 1)?;
@@ -103,34 +124,29 @@ impl Learner {
         };
         let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
         let device = Device::flex();
-        let predicted = match self {
+        match self {
             Self::Mlp => {
                 let network = Mlp {
                     fc1: linear(features, WIDTH, 2.0, &mut rng, &device),
                     fc2: linear(WIDTH, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test, interrupt)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)
             }
             Self::Logistic => {
                 let network = Logistic {
                     fc: linear(features, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test, interrupt)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)
             }
             Self::Convolutional => {
                 let network = LeNet::for_images(test, &mut rng, &device)?;
-                learn(network, &examples, settings, &mut rng, test, interrupt)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)
             }
             Self::Wide => {
                 let network = Wide::for_images(test, &mut rng, &device)?;
-                learn(network, &examples, settings, &mut rng, test, interrupt)?
+                learn(network, &examples, settings, &mut rng, test, interrupt)
             }
-        };
-        Ok(Accuracy {
-            accuracy: share_correct(&predicted, test.labels()),
-            test_records: test.len(),
-            training_records: records,
-        })
+        }
     }
 }
 
@@ -138,6 +154,8 @@ impl Learner {
 const WIDTH: usize = 100;
 /// Samples on one core; two chunks a batch by default.
 const CHUNK: usize = 100;
+/// Test images that are looked at together.
+const BLOCK: usize = 5000;
 /// Channels of the convolutions of [`Learner::Wide`], and units of its hidden layer.
 const CHANNELS: [usize; 2] = [32, 64];
 const HIDDEN: usize = 128;
@@ -160,6 +178,7 @@ struct Wide {
     fc1: Linear,
     fc2: Linear,
     pool: MaxPool2d,
+    channels: usize,
     side: usize,
 }
 
@@ -169,16 +188,17 @@ impl Wide {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, EvaluateError> {
-        let side = side_of(images)?;
+        let [channels, side] = shape_of(images)?;
         let [c1, c2] = CHANNELS;
         let mut conv = |channels| conv2d(channels, Window::same(3), 2.0, 0.0, rng, device);
-        let (conv1, conv2) = (conv([1, c1]), conv([c1, c2]));
+        let (conv1, conv2) = (conv([channels, c1]), conv([c1, c2]));
         Ok(Self {
             conv1,
             conv2,
             fc1: linear(c2 * (side / 4).pow(2), HIDDEN, 2.0, rng, device),
             fc2: linear(HIDDEN, images.classes(), 1.0, rng, device),
             pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
+            channels,
             side,
         })
     }
@@ -186,7 +206,7 @@ impl Wide {
 
 impl Network for Wide {
     fn stack(&self) -> Result<Stack<'_>, DpError> {
-        Chain::image([1, self.side, self.side])
+        Chain::image([self.channels, self.side, self.side])
             .conv2d(&self.conv1)
             .relu()
             .max_pool2d(&self.pool)
@@ -236,7 +256,11 @@ fn learn<N: Network>(
         shift: None,
     };
     let network = train(network, examples, &schedule, rng, interrupt)?;
-    let inputs = Images::from(test).block(0..test.len());
-    let logits = outputs(&host(&network)?, &inputs);
-    Ok(largest(&logits, examples.classes))
+    let (network, images) = (host(&network)?, Images::from(test));
+    let mut predicted = Vec::with_capacity(test.len());
+    for start in (0..test.len()).step_by(BLOCK) {
+        let inputs = images.block(start..test.len().min(start + BLOCK));
+        predicted.extend(largest(&outputs(&network, &inputs), examples.classes));
+    }
+    Ok(predicted)
 }

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-/// Moves of a square image by whole pixels, uniform in `-pixels..=pixels` in both directions.
+/// Moves of the channels of a square image by whole pixels, uniform in `-pixels..=pixels` in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shift {
     /// The side of the image.
@@ -12,14 +12,16 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
-    /// Appends `image`, `[side, side]`, moved; what comes in at the border is 0.
+    /// Appends `image`, `[channels, side, side]`, moved; what comes in at the border is 0.
     pub(crate) fn append(self, image: &[f32], rng: &mut impl Rng, out: &mut Vec<f32>) {
         let down = rng.random_range(0..=2 * self.pixels);
         let right = rng.random_range(0..=2 * self.pixels);
-        self.append_moved(image, (down, right), out);
+        for plane in image.chunks_exact(self.side * self.side) {
+            self.append_moved(plane, (down, right), out);
+        }
     }
 
-    /// Moved by `(down - pixels, right - pixels)`.
+    /// A channel, moved by `(down - pixels, right - pixels)`.
     fn append_moved(self, image: &[f32], (down, right): (usize, usize), out: &mut Vec<f32>) {
         let start = out.len();
         out.resize(start + self.side * self.side, 0.0);

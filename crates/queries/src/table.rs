@@ -14,6 +14,8 @@ use crate::query::{QueryError, check_noisy};
 pub struct Table {
     shape: Vec<usize>,
     laplace: bool,
+    /// Records of a unit that count, at most.
+    most: usize,
 }
 
 impl Table {
@@ -30,6 +32,7 @@ impl Table {
         Ok(Self {
             shape,
             laplace: false,
+            most: 1,
         })
     }
 
@@ -40,6 +43,13 @@ impl Table {
             laplace: true,
             ..self
         }
+    }
+
+    /// Where neighbours replace a unit of which at most `most` records count: `most` times as much, since a record that is
+    /// only in one of both moves the counts by 1.
+    #[must_use]
+    pub fn of_units(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// The place of the cell of a record with these values: the last attribute varies fastest.
@@ -78,9 +88,10 @@ impl Query for Table {
             let cell = counts.get_mut(index);
             *cell.ok_or(QueryError::NotThere { what, count })? += 1.0;
         }
+        let most = self.most as f64;
         Ok(match self.laplace {
-            true => SensitiveVector::l1(counts, 2.0),
-            false => SensitiveVector::l2(counts, std::f64::consts::SQRT_2),
+            true => SensitiveVector::l1(counts, 2.0 * most),
+            false => SensitiveVector::l2(counts, std::f64::consts::SQRT_2 * most),
         })
     }
 

@@ -22,7 +22,7 @@ use crate::pictures::channels_last;
 
 pub(crate) use request::{Arguments, run};
 pub use request::{ExportFlags, ExportRequest};
-pub use source::{Source, bytes, damaged};
+pub use source::{CopyOf, Source, bytes, damaged};
 
 use card::Card;
 use destination::Destination;
@@ -106,15 +106,22 @@ pub fn export(
     let mut sampler: Box<dyn Sampler> = match run.experiment.as_str() {
         "swae" => Box::new(crate::swae::sampler(folder, &source, &device)?),
         "flow" => Box::new(crate::flow::sampler(folder, &source, &device)?),
+        "synth" => Box::new(crate::synth::sampler(folder, &source, &device)?),
         "generator" => Box::new(crate::generator::sampler(folder, &source, &device)?),
         other => {
             return Err(Failure::input(
                 format!("{}: {other} makes no images", folder.path().display()),
-                "name a run of swae, flow or generator",
+                "name a run of synth, swae, flow or generator",
             ));
         }
     };
-    let layout = request.layout(source.shape, source.labelled, sampler.most())?;
+    let mut layout = request.layout(source.shape, source.labelled, sampler.most())?;
+    if let Some(copy) = &source.copy {
+        layout.classes.clone_from(&copy.classes);
+        if request.formats.is_empty() {
+            layout.formats.clone_from(&copy.formats);
+        }
+    }
     let seed = request
         .sample_seed
         .or_else(|| run.settings.get("seed")?.as_u64());

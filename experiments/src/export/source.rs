@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use data::export::Format;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use model::latent::ImageShape;
@@ -24,8 +25,23 @@ pub struct Source {
     /// The public sizes of the classes of private records, where samples need them; else empty.
     #[serde(default)]
     pub class_sizes: Vec<usize>,
+    /// What a copy of somebody's images has more of; none for samples of a data set that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyOf>,
     /// What the public side knew, in words.
     pub public_knowledge: String,
+}
+
+/// What is public of the images that a copy was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyOf {
+    /// Dimensions of the latents that samples are decoded from.
+    pub latent: usize,
+    /// The names of the classes.
+    pub classes: Vec<String>,
+    /// The forms that copies have where no others are asked for.
+    pub formats: Vec<Format>,
 }
 
 impl Source {

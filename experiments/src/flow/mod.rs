@@ -2,12 +2,10 @@
 
 mod baseline;
 mod budget;
-mod cosines;
 mod data_split;
 mod evaluate;
 mod groups;
 mod mechanisms;
-mod refined;
 mod report;
 mod run;
 mod samples;
@@ -17,6 +15,7 @@ mod space;
 pub(crate) mod toy;
 
 pub(crate) use data_split::photographs::load as load_photographs;
+pub(crate) use groups::apportion;
 pub(crate) use samples::sampler;
 
 pub use mechanisms::fixed::Settings as Fixed;

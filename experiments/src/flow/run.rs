@@ -221,7 +221,6 @@ impl<M: Mechanism> Experiment for Run<M> {
     fn wording(&self) -> Wording {
         let reads_nothing = self.settings.budget.budget().is_none();
         Wording {
-            groups: "classes",
             releases: match self.flow.sizes_released {
                 true => "all that is read of the private latents, of their labels and of how many each class has",
                 false => "all that is read of the private latents",
@@ -235,6 +234,7 @@ impl<M: Mechanism> Experiment for Run<M> {
             }
             .into(),
             reads_nothing,
+            ..Wording::default()
         }
     }
 

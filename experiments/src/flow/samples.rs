@@ -71,6 +71,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
         labelled,
         classes: if labelled { run.split.classes } else { 0 },
         class_sizes: Vec::new(),
+        copy: None,
         public_knowledge,
     }
 }

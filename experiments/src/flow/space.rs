@@ -14,11 +14,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use crate::cosines::CosineSpace;
+use crate::refined::RefinedCosines;
 use crate::trained::{CachePath, damaged};
 
-use super::cosines::CosineSpace;
 use super::data_split::DataSplit;
-use super::refined::RefinedCosines;
 use super::shared::Settings;
 use crate::records::Records;
 
@@ -220,11 +220,11 @@ fn fresh(
 ) -> Result<Space, TrainingError> {
     let (latent, width) = (settings.latent, settings.width);
     if settings.refined() {
-        let refined = RefinedCosines::new(shape.side, latent, rng, device)?;
+        let refined = RefinedCosines::new(shape, latent, rng, device)?;
         return Ok(Space::Refined(Box::new(refined)));
     }
     if settings.cosines() {
-        return CosineSpace::new(shape.side, latent).map(Space::Cosines);
+        return CosineSpace::new(shape, latent).map(Space::Cosines);
     }
     Ok(match settings.photographs() {
         true => Space::Dcgan(Box::new(DcganAutoencoder::new(

@@ -24,6 +24,7 @@ pub(crate) fn source(run: &Generate) -> Source {
         labelled: run.classes > 0,
         classes: run.classes,
         class_sizes: Vec::new(),
+        copy: None,
         public_knowledge: format!(
             "Nothing: no public record, and no weights that were trained on any.{}",
             run.settings.variation().words()

@@ -144,6 +144,7 @@ pub(crate) fn source(settings: &Settings, class_sizes: &[usize]) -> Result<Sourc
             true => class_sizes.to_vec(),
             false => Vec::new(),
         },
+        copy: None,
         public_knowledge,
     })
 }

@@ -28,5 +28,6 @@ mod resume;
 mod subcommands;
 mod swae;
 mod sweep;
+mod synth;
 mod tuned;
 mod uses;

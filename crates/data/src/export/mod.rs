@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Format::Idx`] | `MNIST/raw/train-images-idx3-ubyte`, `MNIST/raw/train-labels-idx1-ubyte`, each as it is and as `.gz`; grey images alone |
 //! | [`Format::Npz`] | `images.npz`: `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, `labels` of `[n]` bytes |
-//! | [`Format::Png`] | `png/CLASS/NUMBER.png`, `png/all/NUMBER.png` without labels |
+//! | [`Format::Png`] | `png/CLASS/NUMBER.png`, by the names of the classes or their numbers; `png/all/NUMBER.png` without labels |
 //!
 //! Images are written as they come, a part at a time: memory grows by their labels alone, a byte an image.
 
@@ -51,6 +51,8 @@ pub struct Layout {
     pub channels: usize,
     /// Whether each image has a label.
     pub labels: bool,
+    /// The names of the classes, for their folders; empty where their numbers are their names.
+    pub classes: Vec<String>,
     /// In which forms, each once.
     pub formats: Vec<Format>,
 }
@@ -117,7 +119,7 @@ impl Layout {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let formats = vec![Format::Idx, Format::Npz, Format::Png];
-/// let layout = Layout { count: 2, sides: [2, 3], channels: 1, labels: true, formats };
+/// let layout = Layout { count: 2, sides: [2, 3], channels: 1, labels: true, classes: Vec::new(), formats };
 /// let mut writer = ImageWriter::create(folder.path(), &layout)?;
 /// writer.append(&[0, 1, 2, 3, 4, 5], &[7])?;
 /// writer.append(&[9; 6], &[1])?;

@@ -15,6 +15,7 @@ const ALL: &str = "all";
 /// PNG files, a folder a class.
 pub(super) struct PngFolder {
     folder: PathBuf,
+    classes: Vec<String>,
     sides: [usize; 2],
     colour: ExtendedColorType,
     size: usize,
@@ -24,6 +25,7 @@ impl PngFolder {
     pub(super) fn new(folder: PathBuf, layout: &Layout) -> Self {
         Self {
             folder,
+            classes: layout.classes.clone(),
             sides: layout.sides,
             colour: match layout.channels {
                 1 => ExtendedColorType::L8,
@@ -41,7 +43,10 @@ impl PngFolder {
         labels: &[u8],
     ) -> Result<(), DataError> {
         let class = |label: Option<&u8>| {
-            let name = label.map_or(ALL.to_string(), u8::to_string);
+            let name = label.map_or(ALL.to_string(), |&label| {
+                let named = self.classes.get(usize::from(label));
+                named.cloned().unwrap_or_else(|| label.to_string())
+            });
             self.folder.join(name)
         };
         let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();

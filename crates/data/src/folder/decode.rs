@@ -3,34 +3,44 @@ use std::io::Cursor;
 use std::path::Path;
 
 use image::imageops::{self, FilterType};
-use image::{ImageError, ImageFormat, ImageReader, Limits, RgbImage};
+use image::{
+    DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits, Pixel, RgbImage,
+};
 
 use crate::DataError;
 
-/// Decodes an image file: three channels of 8 bits.
-pub(super) fn open(path: &Path) -> Result<RgbImage, DataError> {
-    let unreadable = |reason: &str| {
-        DataError::File(format!(
-            "{}: cannot be read as an image: {reason}; replace or remove the file",
-            path.display()
-        ))
-    };
-    let bytes = fs::read(path).map_err(|error| unreadable(&error.to_string()))?;
+/// The bytes of a file of the name that errors use.
+pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, DataError> {
+    fs::read(path).map_err(|error| unreadable(name, &error.to_string()))
+}
+
+/// Decodes an image, turned as its EXIF data has it; `name` is for errors.
+pub(crate) fn image(name: &str, bytes: &[u8]) -> Result<DynamicImage, DataError> {
+    let unreadable = |reason: &str| unreadable(name, reason);
     // By its first bytes, not by its name.
-    let mut reader = ImageReader::new(Cursor::new(&bytes))
+    let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|error| unreadable(&error.to_string()))?;
     // Memory for what the file can hold, never for what its header claims.
     let mut limits = Limits::default();
     limits.max_alloc = Some(most(bytes.len()));
     reader.limits(limits);
-    if reader.format() == Some(ImageFormat::Jpeg) && !has_end(&bytes) {
+    if reader.format() == Some(ImageFormat::Jpeg) && !has_end(bytes) {
         return Err(unreadable("the jpg file is cut off"));
     }
-    match reader.decode() {
-        Ok(image) => Ok(image.into_rgb8()),
-        Err(error) => Err(unreadable(reason(&error))),
-    }
+    let decoded = reader.into_decoder().and_then(|mut decoder| {
+        let orientation = decoder.orientation()?;
+        let mut image = DynamicImage::from_decoder(decoder)?;
+        image.apply_orientation(orientation);
+        Ok(image)
+    });
+    decoded.map_err(|error| unreadable(reason(&error)))
+}
+
+fn unreadable(name: &str, reason: &str) -> DataError {
+    DataError::File(format!(
+        "{name}: cannot be read as an image: {reason}; replace or remove the file"
+    ))
 }
 
 /// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in
@@ -58,24 +68,29 @@ fn has_end(bytes: &[u8]) -> bool {
 }
 
 /// The largest square in the middle, one pixel up or left where it cannot be in the middle, at
-/// `side` x `side` pixels.
-pub(super) fn square(image: &RgbImage, side: u32) -> RgbImage {
-    let (width, height) = image.dimensions();
+/// `side` x `side` pixels: `[channels, side, side]`.
+pub(crate) fn square(image: DynamicImage, side: usize, channels: usize) -> Vec<u8> {
+    let (width, height) = (image.width(), image.height());
     let length = width.min(height);
     let (left, top) = ((width - length) / 2, (height - length) / 2);
-    let square = imageops::crop_imm(image, left, top, length, length).to_image();
-    if length == side {
-        return square;
-    }
-    imageops::resize(&square, side, side, FilterType::Triangle)
-}
-
-/// Writes an image, channel by channel, to `3 * side * side` values.
-pub(super) fn write(image: &RgbImage, values: &mut [f32]) {
-    let plane = values.len() / 3;
-    for (place, pixel) in image.pixels().enumerate() {
-        for (channel, &byte) in pixel.0.iter().enumerate() {
-            values[channel * plane + place] = f32::from(byte) / 255.0;
+    // At most MAX_SIDE: it fits.
+    let side = side as u32;
+    fn planes<P: Pixel<Subpixel = u8> + 'static>(
+        image: image::ImageBuffer<P, Vec<u8>>,
+        [left, top, length, side]: [u32; 4],
+    ) -> Vec<u8> {
+        let mut square = imageops::crop_imm(&image, left, top, length, length).to_image();
+        if length != side {
+            square = imageops::resize(&square, side, side, FilterType::Triangle);
         }
+        let channel = |c| square.pixels().map(move |pixel: &P| pixel.channels()[c]);
+        (0..usize::from(P::CHANNEL_COUNT))
+            .flat_map(channel)
+            .collect()
+    }
+    let to = [left, top, length, side];
+    match channels {
+        1 => planes(image.into_luma8(), to),
+        _ => planes::<image::Rgb<u8>>(RgbImage::from(image), to),
     }
 }

@@ -4,13 +4,13 @@
 //! of its path, component by component. Names that start with `.` are passed over, links to folders
 //! are not followed. An image becomes square by cutting off its longer sides equally, is resized to
 //! S x S by a triangle filter (bilinear, as wide as the reduction asks for), and has three channels:
-//! grey is repeated, transparency is dropped, the orientation in EXIF is not considered.
+//! grey is repeated, transparency is dropped. An image is turned as its EXIF data has it.
 //!
 //! Source of crop and size: "Differentially private gradient flow based on the sliced Wasserstein
 //! distance", appendix C.1.
 
-mod decode;
-mod scan;
+pub(crate) mod decode;
+pub(crate) mod scan;
 
 use std::path::{Path, PathBuf};
 
@@ -93,10 +93,12 @@ impl ImageFolder {
             .par_chunks_mut(self.image_size())
             .zip(paths)
             .map(|(values, path)| {
-                let image = decode::open(&self.root.join(path))?;
-                // At most MAX_SIDE: it fits.
-                let square = decode::square(&image, self.side as u32);
-                decode::write(&square, values);
+                let path = self.root.join(path);
+                let name = path.display().to_string();
+                let image = decode::image(&name, &decode::read(&path, &name)?)?;
+                let bytes = decode::square(image, self.side, Self::CHANNELS);
+                let pairs = values.iter_mut().zip(bytes);
+                pairs.for_each(|(value, byte)| *value = f32::from(byte) / 255.0);
                 Ok(())
             })
             .collect();

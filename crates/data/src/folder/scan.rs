@@ -7,7 +7,7 @@ use crate::error::io;
 const EXTENSIONS: [&str; 3] = ["jpg", "jpeg", "png"];
 
 /// The paths, below `root`, of the files named as images, sorted component by component.
-pub(super) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
+pub(crate) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -37,7 +37,7 @@ pub(super) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
     Ok(found)
 }
 
-fn is_image(path: &Path) -> bool {
+pub(crate) fn is_image(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
         EXTENSIONS

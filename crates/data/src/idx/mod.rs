@@ -83,6 +83,12 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
     decode_labels(&path.display().to_string(), open(path)?)
 }
 
+/// Reads an idx1 file of labels 0 to `most` that need not be compressed.
+pub fn read_labels_plain_or_gzip(path: &Path, most: u8) -> Result<Vec<u8>, DataError> {
+    let file = path.display().to_string();
+    labels_of(&file, Stream::open(&file, open(path)?, true)?, most)
+}
+
 /// Decodes gzip idx3 images from a reader; `file` is the name to use in errors.
 ///
 /// Memory grows with the bytes that are really there, never with what the header claims.
@@ -126,10 +132,13 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
 /// # Errors
 /// As [`decode_images`], and [`DataError::Record`] for a label over [`MAX_LABEL`].
 pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError> {
-    let mut stream = Stream::open(file, reader, false)?;
+    labels_of(file, Stream::open(file, reader, false)?, MAX_LABEL)
+}
+
+fn labels_of(file: &str, mut stream: Stream<'_>, most: u8) -> Result<Vec<u8>, DataError> {
     let count = label_header(&mut stream)?;
     let labels = stream.body(count)?;
-    check_labels(file, 0, &labels, MAX_LABEL)?;
+    check_labels(file, 0, &labels, most)?;
     Ok(labels)
 }
 

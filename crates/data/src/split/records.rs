@@ -48,15 +48,16 @@ pub(crate) fn file_digest(path: &Path) -> Result<[u8; 32], DataError> {
     }
 }
 
-/// The sum is over `sliver images 1`, the number of images, height, width and classes (8 bytes each,
-/// the lowest first), the pixels and the labels; the strata are the labels.
+/// The sum is over `sliver images 1`, the number of images, height, width and classes, and of channels where there are
+/// several (8 bytes each, the lowest first), the pixels and the labels; the strata are the labels.
 impl Records for LabelledImages {
     fn count(&self) -> usize {
         self.len()
     }
 
     fn sha256(&self) -> Result<String, DataError> {
-        let header = [self.len(), self.height(), self.width(), self.classes()];
+        let mut header = vec![self.len(), self.height(), self.width(), self.classes()];
+        header.extend(Some(self.channels()).filter(|&channels| channels > 1));
         Ok(digest(
             "sliver images 1",
             &header,

@@ -14,6 +14,7 @@ fn grey(count: usize, labels: bool) -> Layout {
         sides: [4, 3],
         channels: 1,
         labels,
+        classes: Vec::new(),
         formats: ALL.to_vec(),
     }
 }

@@ -13,6 +13,7 @@ mod glyphs;
 mod idx;
 mod images;
 mod npy;
+mod pictures;
 mod privatised;
 mod published;
 mod reshape;

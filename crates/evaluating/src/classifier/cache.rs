@@ -24,8 +24,12 @@ pub(super) fn path(folder: &Path, data: &LabelledImages, settings: &Settings) ->
     digest.update(FORMAT);
     // Lengths go before contents, so that no two different trainings are the same bytes.
     let described = format!(
-        "{}\n{}x{} classes {} records {}\n{settings:?}\n",
+        "{}\n{}{}x{} classes {} records {}\n{settings:?}\n",
         lenet::ARCHITECTURE,
+        match data.channels() {
+            1 => String::new(),
+            several => format!("{several}x"),
+        },
         data.height(),
         data.width(),
         data.classes(),

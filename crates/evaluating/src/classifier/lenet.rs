@@ -28,7 +28,7 @@ const WIDTH: usize = 120;
 pub(super) const ARCHITECTURE: &str = "conv5x5(8) relu avgpool2 conv5x5(16) relu avgpool2 \
                                        linear(120) relu linear(84) relu linear(classes)";
 
-/// Images `[n, side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
+/// Images `[n, channels * side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
 #[derive(Module, Debug)]
 pub(crate) struct LeNet {
     conv1: Conv2d,
@@ -37,11 +37,12 @@ pub(crate) struct LeNet {
     fc2: Linear,
     fc3: Linear,
     pool: AvgPool2d,
+    channels: usize,
     side: usize,
 }
 
-/// The side of square images that can be halved twice.
-pub(crate) fn side_of(images: &LabelledImages) -> Result<usize, EvaluateError> {
+/// Channels and side of square images that can be halved twice.
+pub(crate) fn shape_of(images: &LabelledImages) -> Result<[usize; 2], EvaluateError> {
     let side = images.width();
     if images.height() != side || !side.is_multiple_of(4) {
         return Err(EvaluateError::Shape {
@@ -50,22 +51,28 @@ pub(crate) fn side_of(images: &LabelledImages) -> Result<usize, EvaluateError> {
             found: images.height(),
         });
     }
-    Ok(side)
+    Ok([images.channels(), side])
 }
 
 impl LeNet {
     /// He initialisation sampled from `rng`, zero biases.
-    pub(super) fn new(side: usize, classes: usize, rng: &mut impl Rng, device: &Device) -> Self {
+    pub(super) fn new(
+        [channels, side]: [usize; 2],
+        classes: usize,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Self {
         let [c1, c2] = CHANNELS;
         let quarter = side / 4;
         let mut conv = |channels| conv2d(channels, Window::same(KERNEL), 2.0, 0.0, rng, device);
         Self {
-            conv1: conv([1, c1]),
+            conv1: conv([channels, c1]),
             conv2: conv([c1, c2]),
             fc1: linear(c2 * quarter * quarter, WIDTH, 2.0, rng, device),
             fc2: linear(WIDTH, FEATURES, 2.0, rng, device),
             fc3: linear(FEATURES, classes, 1.0, rng, device),
             pool: halve(),
+            channels,
             side,
         }
     }
@@ -76,7 +83,7 @@ impl LeNet {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, EvaluateError> {
-        Ok(Self::new(side_of(images)?, images.classes(), rng, device))
+        Ok(Self::new(shape_of(images)?, images.classes(), rng, device))
     }
 
     /// The layers up to the features, `[n, 84]`.
@@ -90,7 +97,7 @@ impl LeNet {
     }
 
     fn features(&self) -> Chain<'_> {
-        Chain::image([1, self.side, self.side])
+        Chain::image([self.channels, self.side, self.side])
             .conv2d(&self.conv1)
             .relu()
             .avg_pool2d(&self.pool)

@@ -19,7 +19,7 @@ use super::EvaluateError;
 use super::error::{check_count, check_labels, check_records};
 use super::shift::Shift;
 use super::supervised::{Examples, Schedule, largest, outputs, share_correct, train};
-pub(crate) use lenet::{LeNet, side_of};
+pub(crate) use lenet::{LeNet, shape_of};
 use reporting::interrupt::Interrupt;
 
 /// How a classifier is trained.
@@ -51,7 +51,7 @@ impl Default for Settings {
 
 /// A trained classifier, ready for use from any thread.
 pub struct Classifier {
-    side: usize,
+    image_size: usize,
     classes: usize,
     trunk: HostStack,
     head: HostStack,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Classifier {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Classifier")
-            .field("side", &self.side)
+            .field("image_size", &self.image_size)
             .field("classes", &self.classes)
             .finish_non_exhaustive()
     }
@@ -129,7 +129,7 @@ impl Classifier {
 
     fn new(network: &LeNet, data: &LabelledImages) -> Result<Self, EvaluateError> {
         Ok(Self {
-            side: data.width(),
+            image_size: data.image_size(),
             classes: data.classes(),
             trunk: network
                 .trunk()
@@ -142,9 +142,9 @@ impl Classifier {
         })
     }
 
-    /// Pixels of an image, `side * side`.
+    /// Values of an image, `channels * side * side`.
     pub fn image_size(&self) -> usize {
-        self.side * self.side
+        self.image_size
     }
 
     /// The number of classes.
@@ -152,7 +152,7 @@ impl Classifier {
         self.classes
     }
 
-    /// The activations of the penultimate layer: `[n, side * side]` in `[0, 1]` to `[n, 84]`.
+    /// The activations of the penultimate layer: `[n, channels * side * side]` in `[0, 1]` to `[n, 84]`.
     ///
     /// # Errors
     ///

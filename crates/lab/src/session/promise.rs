@@ -17,6 +17,8 @@ use crate::report::Plan;
 pub struct Wording {
     /// What a group of records is, where neighbours replace a record by one of its group.
     pub groups: &'static str,
+    /// What neighbours replace where that is no single record, such as `all images of one person`.
+    pub unit: Option<String>,
     /// What the releases are of, such as `the training gradients`.
     pub releases: String,
     /// What is public, other than group sizes, such as `the test records`.
@@ -31,6 +33,7 @@ impl Default for Wording {
     fn default() -> Self {
         Self {
             groups: "classes",
+            unit: None,
             releases: "the training gradients".into(),
             public: "the test records".into(),
             without_noise: "Not private: --no-privacy trains without clipping and without noise."
@@ -163,7 +166,10 @@ impl Promise<'_> {
     /// The neighbour relation in words.
     fn neighbours(&self, plan: &CheckedPlan) -> String {
         match plan.neighbours() {
-            Neighbours::ReplaceOne => "replace one record".into(),
+            Neighbours::ReplaceOne => {
+                let one = self.wording.unit.as_deref().unwrap_or("one record");
+                format!("replace {one}")
+            }
             Neighbours::AddRemove => "add or remove one record".into(),
             Neighbours::ZeroOut => {
                 "one record counts or is blank, their number being public".into()

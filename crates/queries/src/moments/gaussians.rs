@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::shrinkage::denoised;
+use super::shrinkage::{denoised, shrunk_towards};
 
 /// The smallest standard deviation of a group's Gaussian in any direction.
 const DEVIATION_FLOOR: f64 = 0.02;
@@ -133,6 +133,41 @@ pub(super) fn central(sums: &[f64], size: f64, latent: usize) -> (DVector<f64>, 
         }
     }
     (mean, covariance)
+}
+
+/// The Gaussian of each group of at least one record, from its sums and its size: empirical Bayes in two stages.
+///
+/// The within-group covariance of all records, of the least noise, is shrunk towards its diagonal; that of each group
+/// towards it ([`shrunk_towards`]).
+pub(super) fn pooled(
+    groups: &[(&[f64], f64)],
+    latent: usize,
+    radius: f64,
+    deviation: f64,
+) -> Vec<Option<Gaussian>> {
+    let beside = |size: f64| deviation / size / std::f64::consts::SQRT_2;
+    let each: Vec<_> = groups
+        .iter()
+        .map(|&(sums, size)| (size >= 1.0).then(|| (central(sums, size, latent), size)))
+        .collect();
+    let total: f64 = each.iter().flatten().map(|(_, size)| size).sum();
+    let count = each.iter().flatten().count() as f64;
+    let mut within = DMatrix::zeros(latent, latent);
+    for ((_, covariance), size) in each.iter().flatten() {
+        within += covariance * (size / total.max(1.0));
+    }
+    let alone = DMatrix::from_diagonal(&within.diagonal().map(|value| value.max(0.0)));
+    let shared = shrunk_towards(&alone, &within, beside(total) * count.sqrt(), total);
+    let of_group = |((mut mean, covariance), size): ((DVector<f64>, DMatrix<f64>), f64)| {
+        if mean.norm() > radius {
+            mean *= radius / mean.norm();
+        }
+        let covariance = shrunk_towards(&shared, &covariance, beside(size), size);
+        let eigen = SymmetricEigen::new(covariance);
+        let roots = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
+        (mean, eigen.eigenvectors * DMatrix::from_diagonal(&roots))
+    };
+    each.into_iter().map(|group| group.map(of_group)).collect()
 }
 
 /// Mean, and a factor `A` with `A A^T` the covariance.

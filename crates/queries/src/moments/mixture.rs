@@ -79,6 +79,15 @@ impl Mixture {
         }
     }
 
+    /// Where neighbours replace a unit of which at most `most` records count ([`Moments::of_units`]).
+    #[must_use]
+    pub fn of_units(self, most: usize) -> Self {
+        Self {
+            moments: self.moments.of_units(most),
+            ..self
+        }
+    }
+
     /// Private rows by class and cell, as each cell sees them.
     fn local(&self, classes: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let each = self.centres.count();

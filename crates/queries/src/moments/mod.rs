@@ -28,7 +28,7 @@ use dp_core::mechanism::{Noisy, SensitiveVector};
 
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
-use gaussians::gaussian;
+use gaussians::{gaussian, pooled};
 
 /// How far the sums of groups move when one record is replaced, in a ball of this radius.
 fn sensitivity(radius: f64) -> f64 {
@@ -76,6 +76,9 @@ pub struct Moments {
     sizes: Option<Vec<usize>>,
     scale: f64,
     denoise: bool,
+    pooled: bool,
+    /// Records of a unit that count, at most.
+    most: usize,
 }
 
 impl Moments {
@@ -99,6 +102,8 @@ impl Moments {
             sizes: None,
             scale: 1.0,
             denoise: true,
+            pooled: false,
+            most: 1,
         }
     }
 
@@ -117,6 +122,28 @@ impl Moments {
     pub fn as_released(self) -> Self {
         Self {
             denoise: false,
+            ..self
+        }
+    }
+
+    /// Where neighbours replace a unit, all records of a person for instance, of which at most `most` count: `most` times the
+    /// sensitivity.
+    ///
+    /// As many records as both have change in pairs, each by at most what replacing one does. A record that is left over adds
+    /// `(w, u, u u^T)`, of length at most `sqrt(w^2 + M^2 + M^4)`: the sensitivity over `sqrt 2`, or less. So sizes must be
+    /// released: with public ones no unit may have more records than before, and the bound is not used.
+    #[must_use]
+    pub fn of_units(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Reads the covariance of each group as far as its noise lets it, and beyond that takes for it what all groups share:
+    /// their pooled covariance, shrunk towards its diagonal in the same way. For coordinates that are nearly uncorrelated,
+    /// such as frequencies of images.
+    #[must_use]
+    pub fn pooled(self) -> Self {
+        Self {
+            pooled: true,
             ..self
         }
     }
@@ -163,11 +190,23 @@ impl Query for Moments {
             }
             values.extend(sums(rows, self.latent, self.radius, self.scale));
         }
-        Ok(SensitiveVector::l2(values, sensitivity(self.radius)))
+        let upper = match &self.sizes {
+            Some(_) if self.most > 1 => f64::NAN,
+            _ => self.most as f64 * sensitivity(self.radius),
+        };
+        Ok(SensitiveVector::l2(values, upper))
     }
 
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
         let sizes = self.sizes(noisy)?;
+        if self.pooled {
+            let groups = noisy.values.chunks_exact(self.each());
+            let sums = groups.map(|values| &values[self.each() - width(self.latent)..]);
+            let groups: Vec<_> = sums.zip(sizes.iter().copied()).collect();
+            let gaussians = pooled(&groups, self.latent, self.radius, noisy.deviation);
+            let gaussians = Gaussians::new(self.latent, self.radius, gaussians);
+            return Ok((gaussians.scaled(1.0 / self.scale), sizes));
+        }
         let taken_out = if self.denoise { noisy.deviation } else { 0.0 };
         let of_group = |(values, &size): (&[f64], &f64)| {
             let sums = &values[self.each() - width(self.latent)..];
@@ -282,6 +321,100 @@ mod tests {
             );
         }
         assert!((sensitivity(1.0) - 4.5_f64.sqrt()).abs() < 1e-12);
+    }
+
+    /// Neighbours replace all of a unit's records, of which 0 to 3 count, with others in any groups: the sums stay within
+    /// three times what one record moves them, and three records on each side, opposite ones of other groups, come near.
+    /// Fixed seed.
+    #[test]
+    fn units_move_moments_as_far_as_so_many_records() {
+        const MOST: usize = 3;
+        let rng = &mut ChaCha20Rng::seed_from_u64(9);
+        for radius in [0.3, 1.0, 2.0] {
+            let query = Moments::labelled(2, 2, radius).of_units(MOST);
+            let declared = query
+                .measure(&[Vec::new(), Vec::new()])
+                .unwrap()
+                .sensitivity_upper();
+            let (mut largest, single) = (0.0_f64, sensitivity(radius));
+            for round in 0..3000 {
+                let mut unit = |from: usize| {
+                    let mut groups = [vec![0.1, 0.2], vec![0.3, 0.1]];
+                    for _ in 0..rng.random_range(from..=MOST) {
+                        let angle = rng.random_range(0.0..std::f32::consts::TAU);
+                        let length = [0.5, 5.0][usize::from(round % 2 == 0)];
+                        let group = rng.random_range(0..2);
+                        groups[group].extend([length * angle.cos(), length * angle.sin()]);
+                    }
+                    measured(&query, &groups)
+                };
+                let (one, two) = (unit(0), unit(0));
+                largest = largest.max(apart(&one, &two));
+            }
+            let near = |x: f32| {
+                [vec![0.1, 0.2], vec![]].map(|mut rows: Vec<f32>| {
+                    rows.extend([x, 0.0].repeat(MOST * usize::from(rows.is_empty() == (x > 0.0))));
+                    rows
+                })
+            };
+            let attack = apart(
+                &measured(&query, &near(9.0)),
+                &measured(&query, &near(-9.0)),
+            );
+            assert!(largest <= declared * (1.0 + 1e-9), "{largest} {declared}");
+            assert!(
+                attack > 0.99 * declared && attack > 2.9 * single,
+                "{attack} {declared}"
+            );
+        }
+        let public = Moments::of_groups(vec![1], 2, 1.0).of_units(2);
+        assert!(
+            public
+                .measure(&[vec![0.0, 1.0]])
+                .unwrap()
+                .sensitivity_upper()
+                .is_nan()
+        );
+    }
+
+    /// Groups of one covariance with noise: pooled, it is nearer to the truth than each by itself, whatever the noise, and
+    /// without noise both are the truth. Fixed seed.
+    #[test]
+    fn groups_that_are_alike_speak_for_each_other() {
+        const D: usize = 12;
+        let rng = &mut ChaCha20Rng::seed_from_u64(4);
+        let mut draw = |n: usize| -> Vec<f32> {
+            let spread = |i: usize| 0.3 * 0.8_f32.powi(i as i32);
+            (0..n * D)
+                .map(|i| spread(i % D) * rng.random_range(-1.0..1.0_f32))
+                .collect()
+        };
+        let groups: Vec<Vec<f32>> = (0..8).map(|_| draw(3000)).collect();
+        let truth = DMatrix::from_diagonal(&nalgebra::DVector::from_fn(D, |i, _| {
+            (0.3 * 0.8_f64.powi(i as i32)).powi(2) / 3.0
+        }));
+        let query = Moments::labelled(8, D, 1.0);
+        let error = |query: &Moments, deviation: f64| {
+            let rng = &mut ChaCha20Rng::seed_from_u64(5);
+            let mut noisy = Noisy::without_privacy(query.measure(&groups).unwrap());
+            noisy.deviation = deviation;
+            noisy
+                .values
+                .iter_mut()
+                .for_each(|v| *v += deviation * rng.sample::<f64, _>(rand_distr::StandardNormal));
+            let (gaussians, _) = query.read(&noisy).unwrap();
+            let one = |group| {
+                let factor = DMatrix::from_column_slice(D, D, gaussians.gaussian(group).unwrap().1);
+                (&factor * factor.transpose() - &truth).norm()
+            };
+            (0..8).map(one).sum::<f64>() / 8.0
+        };
+        for deviation in [3.0, 10.0, 30.0] {
+            let [alone, pooled] =
+                [query.clone(), query.clone().pooled()].map(|q| error(&q, deviation));
+            assert!(pooled < 0.7 * alone, "{deviation}: {pooled} {alone}");
+        }
+        assert!(error(&query.pooled(), 0.0) < 0.05 * truth.norm());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use model::layers::{Window, conv2d};
 use private_training::TrainingError;
 use rand::Rng;
 
-use super::cosines::CosineSpace;
+use crate::cosines::CosineSpace;
 
 /// Channels between the convolutions.
 const WIDTH: usize = 24;
@@ -27,9 +27,9 @@ pub(crate) struct RefinedCosines {
 }
 
 impl RefinedCosines {
-    /// Of images of `side` pixels a side, in `latent` dimensions, before its training.
+    /// Of images of a shape, in `latent` dimensions, before its training.
     pub(crate) fn new(
-        side: usize,
+        shape: ImageShape,
         latent: usize,
         rng: &mut impl Rng,
         device: &Device,
@@ -37,11 +37,18 @@ impl RefinedCosines {
         let window = Window::same(3);
         Ok(Self {
             refine: vec![
-                conv2d([1, WIDTH], Window::same(5), 2.0, 0.0, rng, device),
+                conv2d(
+                    [shape.channels, WIDTH],
+                    Window::same(5),
+                    2.0,
+                    0.0,
+                    rng,
+                    device,
+                ),
                 conv2d([WIDTH, WIDTH], window, 2.0, 0.0, rng, device),
-                conv2d([WIDTH, 1], window, 0.0, 0.0, rng, device),
+                conv2d([WIDTH, shape.channels], window, 0.0, 0.0, rng, device),
             ],
-            cosines: CosineSpace::new(side, latent)?,
+            cosines: CosineSpace::new(shape, latent)?,
         })
     }
 }
@@ -104,13 +111,17 @@ mod tests {
     fn public_images_teach_it_their_edges() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let device = Device::flex();
-        let space = RefinedCosines::new(SIDE, 30, rng, &device.clone().autodiff()).unwrap();
+        let shape = ImageShape {
+            channels: 1,
+            side: SIDE,
+        };
+        let space = RefinedCosines::new(shape, 30, rng, &device.clone().autodiff()).unwrap();
         let test = images(&(0..40).collect::<Vec<_>>());
         let error = |space: &dyn LatentSpace| -> f32 {
             let back = space.decode_host(&space.encode_host(&test, &device), &device);
             back.iter().zip(&test).map(|(a, b)| (a - b).powi(2)).sum()
         };
-        let cosines = CosineSpace::new(SIDE, 30).unwrap();
+        let cosines = CosineSpace::new(shape, 30).unwrap();
         let (plain, before) = (error(&cosines), error(&space.valid()));
         assert!((before / plain - 1.0).abs() < 0.05, "{before} {plain}");
         let training = Training {

@@ -1,0 +1,210 @@
+//! Image files: a folder, or a tar archive.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::read::MultiGzDecoder;
+use rayon::prelude::*;
+
+use super::{Form, Pictures, Public, check_classes};
+use crate::error::{check_side, empty, io, unfit};
+use crate::folder::{decode, scan};
+use crate::{DataError, LabelledImages};
+
+/// The most bytes of all files of an archive: 4 GiB.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// A file by its path in the folder or the archive, with its content where that was read already.
+type Held = (PathBuf, Option<Vec<u8>>);
+
+/// The images of a folder, or of the `archive` of that name.
+pub(super) fn read(
+    path: &Path,
+    archive: Option<&mut dyn Read>,
+    public: &Public,
+    done: &(dyn Fn(usize) + Sync),
+) -> Result<Pictures, DataError> {
+    let asked = |what, flag| {
+        DataError::Request(format!(
+            "{}: {what} is public, and no file is asked for it; say {flag}",
+            path.display()
+        ))
+    };
+    let side = public
+        .side
+        .ok_or_else(|| asked("the side of the images", "a side"))?;
+    let channels = public
+        .channels
+        .ok_or_else(|| asked("whether they are grey or colour", "1 or 3 channels"))?;
+    check_side(side)?;
+    if ![1, 3].contains(&channels) {
+        return Err(unfit("channels of an image", "1 or 3", channels));
+    }
+    let (files, mut folders) = match archive {
+        Some(reader) => unpack(path, reader)?,
+        None => listing(path)?,
+    };
+    if files.is_empty() {
+        return Err(empty(
+            path.display(),
+            "jpg or png image, in it or in a folder in it",
+        ));
+    }
+    // A folder of a class has a file, or a folder with one.
+    let class = |file: &Path| {
+        let mut parts = file.iter().map(|part| part.to_string_lossy().into_owned());
+        parts.next().filter(|_| parts.next().is_some())
+    };
+    let mut of_files = Vec::with_capacity(files.len());
+    for (file, _) in &files {
+        of_files.push(class(file));
+    }
+    let flat = of_files.iter().all(Option::is_none);
+    let listed = public.classes.listed()?;
+    let names = match (listed, flat) {
+        (Some(_), true) => {
+            return Err(unfit(
+                &format!("{}: classes", path.display()),
+                "a folder for each",
+                "files without",
+            ));
+        }
+        (Some(names), false) => names,
+        (None, true) => Vec::new(),
+        (None, false) => {
+            folders.extend(of_files.iter().flatten().cloned());
+            folders.iter().cloned().collect()
+        }
+    };
+    let mut labels = vec![0; files.len()];
+    if !flat {
+        check_classes(&names)?;
+        for ((label, class), (file, _)) in labels.iter_mut().zip(&of_files).zip(&files) {
+            let place = class
+                .as_ref()
+                .and_then(|class| names.iter().position(|name| name == class));
+            let found = file.display();
+            *label = place.ok_or_else(|| {
+                let known = names.len();
+                DataError::File(format!("{}: {found} lies in no folder of the {known} classes; move it, or name its class", path.display()))
+            })? as u8;
+        }
+        if let Some(class) = (0..names.len()).find(|&class| !labels.contains(&(class as u8))) {
+            return Err(empty(
+                format!("{}: the folder of class {}", path.display(), names[class]),
+                "jpg or png image",
+            ));
+        }
+    }
+    let decoded = AtomicUsize::new(0);
+    let image = |(file, held): &Held| {
+        let name = format!("{}", path.join(file).display());
+        let bytes = match held {
+            Some(bytes) => decode::image(&name, bytes),
+            None => decode::image(&name, &decode::read(&path.join(file), &name)?),
+        };
+        let image = decode::square(bytes?, side, channels);
+        done(1 + decoded.fetch_add(1, Ordering::Relaxed));
+        Ok(image)
+    };
+    let images: Result<Vec<Vec<u8>>, DataError> = files.par_iter().map(image).collect();
+    let names_of_files = files.iter().map(|(file, _)| {
+        let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+        parts.join("/")
+    });
+    Ok(Pictures {
+        images: LabelledImages::planes(
+            images?.concat(),
+            labels,
+            [channels, side, side],
+            names.len().max(1),
+        )?,
+        names: names_of_files.collect(),
+        form: if flat { Form::Flat } else { Form::Folders },
+        classes: names,
+    })
+}
+
+/// The files of a folder, and the names of the folders in it.
+fn listing(root: &Path) -> Result<(Vec<Held>, BTreeSet<String>), DataError> {
+    let mut folders = BTreeSet::new();
+    let unreadable = io(root, "read the folder");
+    for entry in fs::read_dir(root).map_err(&unreadable)? {
+        let entry = entry.map_err(&unreadable)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && entry.file_type().map_err(&unreadable)?.is_dir() {
+            folders.insert(name);
+        }
+    }
+    let files = scan::images(root)?;
+    Ok((
+        files.into_iter().map(|file| (file, None)).collect(),
+        folders,
+    ))
+}
+
+/// The image files of a tar archive, without a folder that is around all of them, in the order of their paths.
+fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<String>), DataError> {
+    let failed = io(path, "read the archive");
+    let mut reader = BufReader::new(reader);
+    let gzip = reader
+        .fill_buf()
+        .map_err(&failed)?
+        .starts_with(&[0x1f, 0x8b]);
+    let reader: Box<dyn Read> = match gzip {
+        true => Box::new(MultiGzDecoder::new(reader)),
+        false => Box::new(reader),
+    };
+    let (mut files, mut total): (Vec<Held>, u64) = (Vec::new(), 0);
+    let mut archive = tar::Archive::new(reader);
+    for entry in archive.entries().map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
+        let name = entry.path().map_err(&failed)?.into_owned();
+        let hidden = name
+            .iter()
+            .any(|part| part.as_encoded_bytes().starts_with(b".") && part != ".");
+        if !entry.header().entry_type().is_file() || hidden || !scan::is_image(&name) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        entry
+            .take(MAX_BYTES - total + 1)
+            .read_to_end(&mut bytes)
+            .map_err(&failed)?;
+        total += bytes.len() as u64;
+        if total > MAX_BYTES {
+            return Err(unfit(
+                &format!("{}: bytes of images", path.display()),
+                format!("at most {MAX_BYTES}"),
+                "more",
+            ));
+        }
+        files.push((
+            name.iter().filter(|part| *part != ".").collect(),
+            Some(bytes),
+        ));
+    }
+    let around = |files: &[Held]| {
+        let first = files.first()?.0.iter().next()?.to_owned();
+        let inside =
+            |(file, _): &Held| file.iter().next() == Some(&first) && file.iter().count() > 2;
+        files.iter().all(inside).then_some(first)
+    };
+    while let Some(around) = around(&files) {
+        for (file, _) in &mut files {
+            *file = file.strip_prefix(&around).unwrap_or(file).to_path_buf();
+        }
+    }
+    files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    if let Some(twice) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let name = twice[0].0.display();
+        return Err(DataError::File(format!(
+            "{}: {name} is there twice; pack each image once",
+            path.display()
+        )));
+    }
+    Ok((files, BTreeSet::new()))
+}

@@ -1,0 +1,398 @@
+//! Labelled images of anyone's own, in every form that they come in, and what is wrong with some.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use data::pictures::{Classes, Form, Pictures, Public, Units};
+use data::{LabelledImages, idx};
+use image::{ImageBuffer, Luma, Rgb, RgbImage};
+use test_support::says;
+
+fn public(side: usize, channels: usize) -> Public {
+    Public {
+        side: Some(side),
+        channels: Some(channels),
+        classes: Classes::Folders,
+    }
+}
+
+fn counted(classes: usize) -> Public {
+    Public {
+        classes: Classes::Counted(classes),
+        ..Public::default()
+    }
+}
+
+fn read(path: &Path, public: &Public) -> Result<Pictures, String> {
+    Pictures::read(path, public, &|_| {}).map_err(|e| e.to_string())
+}
+
+fn save(folder: &Path, name: &str, red: u8) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    RgbImage::from_pixel(40, 32, Rgb([red, 0, 0]))
+        .save(path)
+        .unwrap();
+}
+
+/// The first value of each image, and its label.
+fn firsts(pictures: &Pictures) -> Vec<(u8, u8)> {
+    let size = pictures.images.image_size();
+    let first = pictures.images.pixels().iter().step_by(size);
+    first
+        .copied()
+        .zip(pictures.images.labels().iter().copied())
+        .collect()
+}
+
+#[test]
+fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, red) in [("cat/2.png", 2), ("cat/deep/1.png", 1), ("dog/1.PNG", 3)] {
+        save(folder.path(), name, red);
+    }
+    let found = read(folder.path(), &public(32, 3)).unwrap();
+    assert_eq!(
+        (found.form, &found.classes[..]),
+        (Form::Folders, &["cat".into(), "dog".into()][..])
+    );
+    assert_eq!(found.names, ["cat/2.png", "cat/deep/1.png", "dog/1.PNG"]);
+    assert_eq!(firsts(&found), [(2, 0), (1, 0), (3, 1)]);
+    let named = |names: &[&str]| Public {
+        classes: Classes::Named(names.iter().map(|name| name.to_string()).collect()),
+        ..public(32, 3)
+    };
+    let turned = read(folder.path(), &named(&["dog", "cat"])).unwrap();
+    assert_eq!(firsts(&turned), [(2, 1), (1, 1), (3, 0)]);
+    says(
+        &read(folder.path(), &named(&["dog", "cow"])).unwrap_err(),
+        &["cat/2.png", "2 classes"],
+    );
+    says(
+        &read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap_err(),
+        &["class cow is empty"],
+    );
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    says(
+        &read(folder.path(), &public(32, 3)).unwrap_err(),
+        &["class empty is empty", "at least 1"],
+    );
+    let flat = read(&folder.path().join("cat/deep"), &public(32, 1)).unwrap();
+    assert_eq!(
+        (flat.form, flat.classes.len(), flat.images.shape()),
+        (Form::Flat, 0, [1, 32, 32])
+    );
+    says(
+        &read(&folder.path().join("cat/deep"), &named(&["a"])).unwrap_err(),
+        &["a folder for each"],
+    );
+}
+
+/// Sixteen bits, grey for colour and colour for grey, and a camera that was turned.
+#[test]
+fn depth_colour_and_orientation_are_those_of_the_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep: ImageBuffer<Luma<u16>, Vec<u16>> = ImageBuffer::from_pixel(8, 8, Luma([257 * 100]));
+    deep.save(folder.path().join("deep.png")).unwrap();
+    let found = read(folder.path(), &public(8, 3)).unwrap();
+    assert_eq!(found.images.pixels(), [100; 192]);
+    // White above and black below; EXIF tag 0x0112 says that it hangs upside down.
+    let mut picture = RgbImage::from_pixel(16, 16, Rgb([255; 3]));
+    (0..16).for_each(|x| (8..16).for_each(|y| picture.put_pixel(x, y, Rgb([0; 3]))));
+    let mut jpeg = Vec::new();
+    picture
+        .write_to(
+            &mut std::io::Cursor::new(&mut jpeg),
+            image::ImageFormat::Jpeg,
+        )
+        .unwrap();
+    let tag = [0x12, 0x01, 3, 0, 1, 0, 0, 0, 3, 0, 0, 0];
+    let tiff = [&b"II*\0\x08\0\0\0\x01\0"[..], &tag, &[0; 4]].concat();
+    let body = [&b"Exif\0\0"[..], &tiff].concat();
+    let length = (body.len() as u16 + 2).to_be_bytes();
+    let turned = [&jpeg[..2], &[0xff, 0xe1], &length, &body, &jpeg[2..]].concat();
+    let own = tempfile::tempdir().unwrap();
+    fs::write(own.path().join("turned.jpg"), turned).unwrap();
+    let found = read(own.path(), &public(16, 1)).unwrap();
+    let pixels = found.images.pixels();
+    assert!(
+        pixels[0] < 30 && pixels[255] > 225,
+        "{} {}",
+        pixels[0],
+        pixels[255]
+    );
+}
+
+#[test]
+fn an_archive_is_the_folder_that_was_packed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("all");
+    for (name, red) in [("cat/1.png", 1), ("dog/1.png", 2)] {
+        save(&folder, name, red);
+    }
+    let path = home.path().join("all.tar.gz");
+    let gzip =
+        flate2::write::GzEncoder::new(File::create(&path).unwrap(), flate2::Compression::fast());
+    let mut archive = tar::Builder::new(gzip);
+    archive.append_dir_all("around/train", &folder).unwrap();
+    archive.into_inner().unwrap().finish().unwrap();
+    let (packed, plain) = (
+        read(&path, &public(32, 3)).unwrap(),
+        read(&folder, &public(32, 3)).unwrap(),
+    );
+    assert_eq!(packed, plain);
+    let twice = home.path().join("twice.tar");
+    let mut archive = tar::Builder::new(File::create(&twice).unwrap());
+    for _ in 0..2 {
+        archive
+            .append_path_with_name(folder.join("cat/1.png"), "cat/1.png")
+            .unwrap();
+    }
+    archive.finish().unwrap();
+    drop(archive);
+    says(
+        &read(&twice, &public(32, 3)).unwrap_err(),
+        &["cat/1.png is there twice"],
+    );
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(read(&path, &public(32, 3)).is_err());
+}
+
+fn images() -> LabelledImages {
+    let pixels = (0..3 * 32 * 32).map(|i| (i % 251) as u8).collect();
+    LabelledImages::new(pixels, vec![0, 2, 1], 32, 32, 3).unwrap()
+}
+
+fn npz(path: &Path, parts: &[(&str, &str, &str, Vec<u8>)]) {
+    let mut archive = zip::ZipWriter::new(File::create(path).unwrap());
+    for (name, descr, shape, body) in parts {
+        archive
+            .start_file(*name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        archive.write_all(b"\x93NUMPY\x01\x00").unwrap();
+        archive
+            .write_all(&(text.len() as u16).to_le_bytes())
+            .unwrap();
+        archive
+            .write_all(&[text.as_bytes(), body].concat())
+            .unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+#[test]
+fn arrays_say_their_size_and_are_told_their_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, images) = (folder.path().join("a.npz"), images());
+    let labels: Vec<u8> = images
+        .labels()
+        .iter()
+        .flat_map(|&l| i64::from(l).to_le_bytes())
+        .collect();
+    let grey = ("images.npy", "|u1", "(3, 32, 32)", images.pixels().to_vec());
+    npz(
+        &path,
+        &[grey.clone(), ("labels.npy", "<i8", "(3,)", labels.clone())],
+    );
+    let found = read(&path, &counted(3)).unwrap();
+    assert_eq!((&found.images, found.form), (&images, Form::Npz));
+    assert_eq!(
+        (found.classes, found.names),
+        (
+            ["0", "1", "2"].map(String::from).to_vec(),
+            ["0", "1", "2"].map(String::from).to_vec()
+        )
+    );
+    // Channels last become channels first.
+    let last = images.pixels().iter().flat_map(|&p| [p, 0, 255]).collect();
+    let colour = ("images.npy", "|u1", "(3, 32, 32, 3)", last);
+    npz(&path, &[colour, ("labels.npy", "<i8", "(3,)", labels)]);
+    let found = read(&path, &counted(3)).unwrap().images;
+    assert_eq!(found.shape(), [3, 32, 32]);
+    assert_eq!(
+        found.image_bytes(1).unwrap()[..1024],
+        images.pixels()[1024..2048]
+    );
+    assert_eq!(found.image_bytes(1).unwrap()[2048..], [255; 1024]);
+    says(
+        &read(&path, &public(32, 3)).unwrap_err(),
+        &["how many classes"],
+    );
+    says(
+        &read(&path, &counted(2)).unwrap_err(),
+        &["index 1", "0 to 1"],
+    );
+    says(
+        &read(&path, &counted(300)).unwrap_err(),
+        &["1 to 256", "257 or more"],
+    );
+    npz(
+        &path,
+        &[grey.clone(), ("labels.npy", "|u1", "(2,)", vec![0, 1])],
+    );
+    says(
+        &read(&path, &counted(3)).unwrap_err(),
+        &["2 labels", "expected 3"],
+    );
+    npz(&path, &[grey]);
+    says(&read(&path, &counted(3)).unwrap_err(), &["labels"]);
+    let floats = ("images.npy", "<f4", "(1, 1, 1)", vec![0; 4]);
+    npz(&path, &[floats, ("labels.npy", "|u1", "(1,)", vec![0])]);
+    says(&read(&path, &counted(3)).unwrap_err(), &["<f4", "|u1"]);
+    fs::write(&path, "no archive").unwrap();
+    assert!(read(&path, &counted(3)).is_err());
+
+    let at = |name: &str| folder.path().join(name);
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    idx::write_images(&mut first, &images).unwrap();
+    idx::write_labels(&mut second, &images).unwrap();
+    fs::write(at("own-images-idx3-ubyte.gz"), first).unwrap();
+    says(
+        &read(&at("own-images-idx3-ubyte.gz"), &counted(3)).unwrap_err(),
+        &["own-labels-idx1-ubyte.gz"],
+    );
+    fs::write(at("own-labels-idx1-ubyte.gz"), second).unwrap();
+    let found = read(&at("own-images-idx3-ubyte.gz"), &counted(3)).unwrap();
+    assert_eq!((found.images, found.form), (images, Form::Idx));
+    says(
+        &read(&at("own-images-idx3-ubyte.gz"), &counted(2)).unwrap_err(),
+        &["index 1", "0 to 1"],
+    );
+    let smaller = Public {
+        side: Some(28),
+        channels: Some(3),
+        ..counted(3)
+    };
+    assert_eq!(
+        read(&at("own-images-idx3-ubyte.gz"), &smaller)
+            .unwrap()
+            .images
+            .shape(),
+        [3, 28, 28]
+    );
+    says(
+        &read(&at("what"), &counted(3)).unwrap_err(),
+        &["images-idx3"],
+    );
+}
+
+#[test]
+fn nothing_public_is_looked_up_and_damage_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    save(folder.path(), "cat/1.png", 1);
+    says(
+        &read(
+            folder.path(),
+            &Public {
+                side: None,
+                ..public(1, 1)
+            },
+        )
+        .unwrap_err(),
+        &["side", "public"],
+    );
+    says(
+        &read(
+            folder.path(),
+            &Public {
+                channels: None,
+                ..public(32, 1)
+            },
+        )
+        .unwrap_err(),
+        &["grey or colour", "public"],
+    );
+    says(
+        &read(folder.path(), &public(32, 2)).unwrap_err(),
+        &["1 or 3", "found 2"],
+    );
+    let bytes = fs::read(folder.path().join("cat/1.png")).unwrap();
+    fs::write(folder.path().join("cat/2.png"), &bytes[..bytes.len() - 20]).unwrap();
+    says(
+        &read(folder.path(), &public(32, 3)).unwrap_err(),
+        &["cat/2.png", "damaged or cut off"],
+    );
+    let empty = tempfile::tempdir().unwrap();
+    says(
+        &read(empty.path(), &public(32, 3)).unwrap_err(),
+        &["at least 1 jpg or png"],
+    );
+}
+
+#[test]
+fn units_are_named_for_each_image_and_bounded_each_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, red) in [
+        ("cat/ann-1.png", 1),
+        ("cat/ann-2.png", 2),
+        ("cat/bob-1.png", 3),
+        ("dog/ann-3.png", 4),
+    ] {
+        save(folder.path(), name, red);
+    }
+    let all = read(folder.path(), &public(32, 3)).unwrap();
+    let by_name = |name: &str| Some(name.split(['/', '-']).nth(1)?.to_string());
+    let units = Units::of_names(&all, by_name).unwrap();
+    assert_eq!(units.count(), 2);
+    let kept = |most| -> Vec<u8> {
+        let images = units.bounded(&all.images, most).unwrap();
+        images
+            .pixels()
+            .iter()
+            .step_by(images.image_size())
+            .copied()
+            .collect()
+    };
+    assert_eq!(
+        (kept(9), kept(1).len(), kept(2).len()),
+        (vec![1, 2, 3, 4], 2, 3)
+    );
+    assert!(kept(1).contains(&3));
+    // Which images of one unit are kept depends on no other unit.
+    let fewer = all.images.select(&[0, 1, 3]).unwrap();
+    let ann = Units::of_names(
+        &Pictures {
+            images: fewer.clone(),
+            names: vec!["a".into(); 3],
+            ..all.clone()
+        },
+        |n| Some(n.into()),
+    );
+    let two = ann.unwrap().bounded(&fewer, 2).unwrap();
+    let two: Vec<u8> = two
+        .pixels()
+        .iter()
+        .step_by(two.image_size())
+        .copied()
+        .collect();
+    assert!(two.iter().all(|red| kept(2).contains(red)), "{two:?}");
+    says(
+        &Units::of_names(&all, |name| by_name(name).filter(|n| n != "bob"))
+            .unwrap_err()
+            .to_string(),
+        &["cat/bob-1.png", "no unit"],
+    );
+
+    let path = folder.path().join("units.csv");
+    let csv = "file,age,person\ncat/ann-1.png,3,ann\ncat/ann-2.png,4,ann\ncat/bob-1.png,3,bob\ndog/ann-3.png,5,ann\n";
+    fs::write(&path, csv).unwrap();
+    assert_eq!(Units::of_csv(&all, &path, Some("person")).unwrap(), units);
+    assert_eq!(Units::of_csv(&all, &path, None).unwrap().count(), 3);
+    let refused = |text: &str, column| {
+        fs::write(&path, text).unwrap();
+        Units::of_csv(&all, &path, column).unwrap_err().to_string()
+    };
+    says(&refused(csv, Some("name")), &["no column name", "3"]);
+    says(&refused("file\n1\n", None), &["no column the second"]);
+    says(
+        &refused(&csv.replace("cat/bob-1.png,3,bob\n", ""), None),
+        &["cat/bob-1.png", "no unit"],
+    );
+    says(
+        &refused(&format!("{csv}cat/bob-1.png,3,eve\n"), None),
+        &["line 6", "there before"],
+    );
+}

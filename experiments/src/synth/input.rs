@@ -1,0 +1,238 @@
+//! The private images, and the public ones that the copy is judged by.
+
+use std::path::Path;
+
+use data::export::Format;
+use data::pictures::{Form, Pictures, Units};
+use data::split::{Records as _, Use};
+use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes};
+use lab::diagnostic::Failure;
+use lab::progress::Progress;
+use lab::session::{Used, bounded, name_of_path};
+use regex::Regex;
+
+use super::settings::Settings;
+use crate::records::{self, SHAPES};
+
+/// Images that the program draws, and is tried with.
+const DRAWN: usize = 20_000;
+const DRAWN_TESTS: usize = 2_000;
+/// Their classes, by how they are drawn.
+const PROCESSES: [&str; 4] = ["strokes", "silhouettes", "leaves", "spectra"];
+
+/// What a run reads.
+pub(super) struct Input {
+    /// Private images; of each unit no more than count.
+    pub images: LabelledImages,
+    /// How many neighbours there are: units, or images.
+    pub units: usize,
+    /// The names of the classes; none where images have none.
+    pub classes: Vec<String>,
+    form: Form,
+    /// Public images that the copy is judged by.
+    pub test: Option<LabelledImages>,
+    /// The data set among the notes of what is public where.
+    pub used: Used,
+    /// What is public, in words.
+    pub public: String,
+}
+
+impl Input {
+    pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+        let name = settings.input.as_str();
+        let mut input = match (name, name.parse::<DatasetKind>()) {
+            (SHAPES, _) => drawn()?,
+            ("cifar10", _) => cifar10(data_dir)?,
+            (_, Ok(kind)) => named(kind, data_dir)?,
+            (path, Err(_)) => own(settings, Path::new(path))?,
+        };
+        if let (Some(test), false) = (&settings.test, input.test.is_some()) {
+            let shape = input.images.shape();
+            let classes = input.images.classes();
+            let public = settings.public()?;
+            let pictures = read("test", test, &public)?;
+            let fits = pictures.images.shape() == shape && pictures.images.classes() == classes;
+            let same = input.classes.is_empty() || pictures.classes == input.classes;
+            let bound =
+                format!("images of the same size and classes as --input, {shape:?} and {classes}");
+            bounded("test", test.display(), fits && same, &bound)?;
+            input.public += &format!(", and the test images in {}", test.display());
+            input.test = Some(pictures.images);
+        }
+        let alone = settings.unit.is_none() && settings.unit_from_name.is_none();
+        let own = settings.input.parse::<DatasetKind>().is_err();
+        bounded(
+            "most-per-unit",
+            settings.most_per_unit.unwrap_or(0),
+            alone || own,
+            "left out for a data set that has no units",
+        )?;
+        if let Some(records) = settings.records {
+            bounded("records", records, alone, "left out where there are units")?;
+            let all = input.images.len();
+            let bound = format!("at most {all}, the images that there are");
+            bounded("records", records, records <= all, &bound)?;
+            input.images.truncate(records).map_err(Failure::failed)?;
+        }
+        if settings.most_per_unit.is_none() {
+            input.units = input.images.len();
+        }
+        Ok(input)
+    }
+
+    /// The forms of the copy: those of the images.
+    pub(super) fn formats(&self) -> Vec<Format> {
+        match self.form {
+            Form::Folders | Form::Flat => vec![Format::Png],
+            Form::Npz => vec![Format::Npz],
+            // Idx files hold grey images.
+            Form::Idx if self.images.channels() > 1 => vec![Format::Npz],
+            Form::Idx => vec![Format::Idx],
+        }
+    }
+}
+
+/// What the names of data sets make public.
+const KNOWN: &str = "the size and the classes of the data set, and its test images";
+
+fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
+    let (data, used) = records::load_private(kind, 0, None, data_dir)?;
+    Ok(Input {
+        classes: (0..data.train.classes())
+            .map(|class| class.to_string())
+            .collect(),
+        units: 0,
+        images: data.train,
+        form: Form::Idx,
+        test: Some(data.test),
+        used,
+        public: KNOWN.into(),
+    })
+}
+
+fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
+    let options = LoadOptions {
+        data_dir: data_dir.map(Path::to_path_buf),
+        ..LoadOptions::default()
+    };
+    let [train, test] = watched(|done| Pictures::cifar10(&options, done))
+        .map_err(|e| Failure::input(e.to_string(), "check --data-dir"))?;
+    let sha256 = train.images.sha256().map_err(Failure::failed)?;
+    Ok(Input {
+        units: 0,
+        images: train.images,
+        classes: train.classes,
+        form: Form::Folders,
+        test: Some(test.images),
+        used: Used::new("cifar10", "cifar10", &sha256, Use::AllPrivate),
+        public: KNOWN.into(),
+    })
+}
+
+/// Colour images that random processes draw, as if they were private: a first try.
+fn drawn() -> Result<Input, Failure> {
+    const SIDE: usize = 32;
+    let draw = |seed, count: usize| {
+        let shapes = Shapes::colour(SIDE, seed);
+        let labels = (0..count).map(|index| Shapes::process(index as u64) as u8);
+        let pixels = shapes.draw(0..count as u64);
+        LabelledImages::planes(pixels, labels.collect(), [3, SIDE, SIDE], PROCESSES.len())
+            .map_err(Failure::failed)
+    };
+    let images = draw(1, DRAWN)?;
+    let sha256 = images.sha256().map_err(Failure::failed)?;
+    Ok(Input {
+        units: 0,
+        images,
+        classes: PROCESSES.map(String::from).to_vec(),
+        form: Form::Folders,
+        test: Some(draw(2, DRAWN_TESTS)?),
+        used: Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate),
+        public: KNOWN.into(),
+    })
+}
+
+fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
+    let mut pictures = read("input", path, &settings.public()?)?;
+    let sha256 = pictures.images.sha256().map_err(Failure::failed)?;
+    let units = units(settings, &pictures)?;
+    if let Some((units, most)) = units.as_ref().zip(settings.most_per_unit) {
+        let bounded = units.bounded(&pictures.images, most);
+        pictures.images = bounded.map_err(Failure::failed)?;
+    }
+    let [channels, side, _] = pictures.images.shape();
+    let colour = if channels == 1 { "grey" } else { "colour" };
+    let classes = match (pictures.form, pictures.classes.len()) {
+        (Form::Flat, _) => "that they have no classes".to_string(),
+        (_, count) if settings.classes.is_none() => {
+            format!("the names of the {count} folders, which are the classes")
+        }
+        (_, count) => format!("the {count} classes, as --classes has them"),
+    };
+    let what = if units.is_some() { "units" } else { "images" };
+    Ok(Input {
+        images: pictures.images,
+        units: units.map_or(0, |units| units.count()),
+        classes: pictures.classes,
+        form: pictures.form,
+        test: None,
+        used: Used::new(
+            path.display().to_string(),
+            name_of_path("pictures", path),
+            &sha256,
+            Use::AllPrivate,
+        ),
+        public: format!(
+            "the number of {what}, the size of images ({side} pixels, {colour}), and {classes}"
+        ),
+    })
+}
+
+/// The unit of each image, where there are such.
+fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Failure> {
+    let refuse = |e: DataError| Failure::input(e.to_string(), "give each image a unit");
+    if let Some(text) = &settings.unit {
+        let (file, column) = match text.rsplit_once(':') {
+            Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
+            _ => (&text[..], None),
+        };
+        let units = Units::of_csv(pictures, Path::new(file), column);
+        return units.map(Some).map_err(refuse);
+    }
+    let Some(pattern) = &settings.unit_from_name else {
+        return Ok(None);
+    };
+    let pattern = Regex::new(pattern).map_err(|e| {
+        Failure::input(
+            format!("--unit-from-name {pattern}: {e}"),
+            "give a regular expression",
+        )
+    })?;
+    let unit = |name: &str| {
+        let found = pattern.captures(name)?;
+        found
+            .get(1)
+            .or(found.get(0))
+            .map(|part| part.as_str().into())
+    };
+    Units::of_names(pictures, unit).map(Some).map_err(refuse)
+}
+
+fn read(flag: &str, path: &Path, public: &data::pictures::Public) -> Result<Pictures, Failure> {
+    watched(|done| Pictures::read(path, public, done)).map_err(|e| {
+        Failure::input(
+            format!("--{flag}: {e}"),
+            "--side, --channels and --classes say what is public of images; see --help",
+        )
+    })
+}
+
+/// Reads images, with a count of them where that takes long.
+fn watched<T>(
+    read: impl FnOnce(&(dyn Fn(usize) + Sync)) -> Result<T, DataError>,
+) -> Result<T, DataError> {
+    let progress = Progress::new(0);
+    let result = read(&|_| progress.step());
+    progress.finish();
+    result
+}

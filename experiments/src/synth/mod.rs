@@ -1,0 +1,13 @@
+//! A private copy of labelled images: their moments are released once, class by class and then cell by cell, in a latent
+//! space that learned from nothing; samples of the mixture are decoded. Every record is private.
+
+mod input;
+mod report;
+mod run;
+mod samples;
+mod settings;
+
+pub use settings::{Flags, Settings};
+
+pub(crate) use run::Synth;
+pub(crate) use samples::sampler;

@@ -1,0 +1,113 @@
+//! What is shown of a copy.
+
+use lab::diagnostic::Failure;
+use lab::report::{Better, Metric};
+use lab::session::{Picture, Report, Session};
+use model::latent::LatentSpace;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use serde_json::json;
+
+use super::run::Synth;
+use super::samples::variation;
+use crate::export::{CopyOf, Source};
+use crate::pictures::grid;
+use crate::scores::{metrics, score, warnings};
+
+/// Latents that are decoded at once.
+const PART: usize = 250;
+
+/// Keeps the latents, and gives scores and pictures of them.
+pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, Failure> {
+    run.made.keep(&session.folder)?;
+    let shape = run.shape();
+    let labelled = run.made.labels.is_some();
+    let knowledge = format!(
+        "Nothing was learned from any public image: latents are the lowest cosine frequencies of an image. Public: \
+         {}.{}",
+        run.input.public,
+        variation(shape).words()
+    );
+    let source = Source {
+        shape,
+        labelled,
+        classes: run.input.classes.len(),
+        class_sizes: Vec::new(),
+        copy: Some(CopyOf {
+            latent: run.space.latent(),
+            classes: run.input.classes.clone(),
+            formats: run.input.formats(),
+        }),
+        public_knowledge: knowledge.clone(),
+    };
+    source.write(&session.folder)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(0);
+    let mut chosen = run.made.shuffled(&mut rng);
+    chosen.truncate(run.score.count());
+    let rows = run.made.at(&chosen);
+    let mut pixels = Vec::with_capacity(chosen.len() * shape.values());
+    for part in rows.rows.chunks(PART * rows.dim) {
+        session.interrupt.check("samples were decoded")?;
+        pixels.extend(run.space.decode_host(part, &session.chosen.device));
+    }
+    let samples = run.picture(&pixels, rows.labels.as_deref())?;
+    variation(shape).apply(&mut pixels, shape, &mut rng);
+    let scored = match &run.input.test {
+        Some(test) if !run.score.quick_scores => Some(score(
+            test,
+            &pixels,
+            rows.labels.as_deref(),
+            &run.input.images,
+            &run.score,
+            session,
+        )?),
+        _ => None,
+    };
+    let mut metrics = scored.as_ref().map(metrics).unwrap_or_default();
+    let labels = rows.labels.as_deref().unwrap_or_default();
+    if let Some(counts) = run.score_privately(&pixels, labels, session)? {
+        let known: f64 = counts.iter().skip(1).step_by(2).sum();
+        let all: f64 = counts.iter().sum();
+        let made = labels.len();
+        let what = "Noisy accuracy on the private images, bought with a share of the budget";
+        let name = format!("{what}, of a convolutional network trained on {made} samples");
+        metrics
+            .push(Metric::new(name, (known / all.max(1.0)).clamp(0.0, 1.0)).better(Better::Higher));
+        let name = "Standard deviation of the noise in it";
+        metrics.push(Metric::new(name, run.score_deviation()));
+    }
+    Ok(Report {
+        pictures: vec![samples],
+        metrics,
+        warnings: warnings(&run.score),
+        more: vec![
+            ("images", json!(scored)),
+            ("public_knowledge", json!(knowledge)),
+        ],
+        ..Report::default()
+    })
+}
+
+impl Synth {
+    /// Ten samples of each class, a row a class, as they are for viewing.
+    fn picture(&self, pixels: &[f32], labels: Option<&[usize]>) -> Result<Picture, Failure> {
+        let size = self.shape().values();
+        let all = 0..pixels.len() / size;
+        let chosen: Vec<usize> = match labels {
+            Some(labels) => (0..self.input.classes.len())
+                .flat_map(|class| all.clone().filter(move |&i| labels[i] == class).take(10))
+                .collect(),
+            None => all.take(100).collect(),
+        };
+        let images: Vec<f32> = chosen
+            .iter()
+            .flat_map(|&i| &pixels[i * size..(i + 1) * size])
+            .copied()
+            .collect();
+        let caption = match labels {
+            Some(_) => format!("Samples, a row a class: {}", self.input.classes.join(", ")),
+            None => "Samples".to_string(),
+        };
+        Ok(("samples.png", caption, grid(&images, self.shape(), 10)?))
+    }
+}

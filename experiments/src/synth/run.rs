@@ -1,0 +1,385 @@
+//! The run: two releases of all private images, and samples of what they say.
+
+use dp_core::mechanism::Releaser;
+use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::FixedSizeSampler;
+use lab::backend::Chosen;
+use lab::diagnostic::Failure;
+use lab::evaluate::downstream::{self, Learner};
+use lab::interrupt::Interrupt;
+use lab::run_folder::RunFolder;
+use lab::session::{
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
+    Session, Wording, bounded, refused_plan, releaser,
+};
+use model::latent::{ImageShape, LatentSpace};
+use private_queries::{Gaussians, Mixture, Moments, Query, Table};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::input::Input;
+use super::report;
+use super::settings::{Flags, Settings};
+use crate::cosines::CosineSpace;
+use crate::export;
+use crate::flow::apportion;
+use crate::latents::Latents;
+use crate::scores::ScoreFlags;
+
+/// The moments of classes, and those of their cells, by their names in the plan.
+const MOMENTS: &str = "moments";
+const CELLS: &str = "cells";
+/// Which private images a classifier knows that learned from the copy, likewise.
+const SCORE: &str = "score";
+/// The share of the budget (of `1/z^2`) that the moments of the classes get, where their cells have moments too.
+const MOMENTS_SHARE: f64 = 0.4;
+/// Images that are encoded at once.
+const PART: usize = 250;
+/// Where the copy lies in the run's folder.
+const COPY: &str = "copy";
+
+/// A private copy of labelled images.
+pub(crate) struct Synth {
+    pub(super) input: Input,
+    pub(super) space: CosineSpace,
+    pub(super) score: ScoreFlags,
+    /// The share of the budget that the accuracy on private images gets; 0 where there is none.
+    score_share: f64,
+    /// Cells of each class.
+    cells: usize,
+    /// Images of a unit that count, at most.
+    most: usize,
+    /// Whether neighbours replace units.
+    by_unit: bool,
+    releaser: Option<Releaser>,
+    /// Public randomness.
+    rng: ChaCha20Rng,
+    /// Latents of private images by class, once they are encoded.
+    groups: Vec<Vec<f32>>,
+    /// Those of the copy.
+    pub(super) made: Latents,
+}
+
+/// Private records as a share of 60 000, times epsilon; no budget counts as epsilon 10.
+fn signal(records: usize, epsilon: Option<f64>) -> f64 {
+    records as f64 / 60_000.0 * epsilon.unwrap_or(10.0)
+}
+
+/// Dimensions that records and budget bear: the more, the larger the fourth root of both.
+fn dimensions(shape: ImageShape, signal: f64) -> usize {
+    let [usual, most] = match shape.channels {
+        1 => [72.0, 120.0],
+        _ => [100.0, 160.0],
+    };
+    (4.0 * (usual * signal.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
+}
+
+/// Cells of a class that they bear; more than one are worth nothing where images have colours (docs/results/synth.md).
+fn cells(shape: ImageShape, signal: f64) -> usize {
+    match shape.channels {
+        1 => ((4.0 * signal.powf(0.9)).round() as usize).clamp(1, 32),
+        _ => 1,
+    }
+}
+
+impl Synth {
+    pub(super) fn shape(&self) -> ImageShape {
+        self.space.shape()
+    }
+
+    /// The plan; none without privacy.
+    fn planned(
+        settings: &Settings,
+        records: usize,
+        cells: usize,
+        score: f64,
+    ) -> Result<Option<CheckedPlan>, Failure> {
+        let Some(epsilon) = settings.epsilon else {
+            return Ok(None);
+        };
+        let all = FixedSizeSampler::new(records, records).map_err(Failure::failed)?;
+        let delta = settings.delta.unwrap_or(0.1 / records as f64);
+        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
+        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
+        let plan = match cells {
+            1 => plan.and(MOMENTS, share(1.0)),
+            _ => plan
+                .and(MOMENTS, share(MOMENTS_SHARE))
+                .and(CELLS, share(1.0 - MOMENTS_SHARE)),
+        };
+        let plan = match score {
+            0.0 => plan,
+            share => plan.and(SCORE, ReleaseNoise::Share(share)),
+        };
+        plan.check().map(Some).map_err(refused_plan)
+    }
+
+    /// What is released under a name.
+    fn release(
+        &mut self,
+        name: &str,
+        query: &impl Query<Records = [Vec<f32>], Answer = (Gaussians, Vec<f64>)>,
+        session: &mut Session,
+    ) -> Result<(Gaussians, Vec<f64>), Failure> {
+        session.release(self, name, query, |run, _| {
+            query.measure(&run.groups).map_err(Failure::failed)
+        })
+    }
+
+    /// How many private images of each class a classifier knows that learned from samples, with noise, and how many it does
+    /// not: a share of the budget. None where there is a public test, or no budget for it.
+    pub(super) fn score_privately(
+        &mut self,
+        pixels: &[f32],
+        labels: &[usize],
+        session: &mut Session,
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        if self.score_share == 0.0 {
+            return Ok(None);
+        }
+        let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
+        let table = Table::of([self.input.classes.len(), 2]).map_err(Failure::failed)?;
+        let table = table.of_units(self.most);
+        let counts = session.release(self, SCORE, &table, |run, session| {
+            let images = &run.input.images;
+            let settings = downstream::Settings::default();
+            let found = Learner::Convolutional.predicted(
+                pixels,
+                &labels,
+                images,
+                &settings,
+                &session.interrupt,
+            )?;
+            let cells = images.labels().iter().zip(found);
+            let cells: Vec<usize> = cells
+                .map(|(&label, found)| 2 * usize::from(label) + usize::from(label == found))
+                .collect();
+            table.measure(&cells).map_err(Failure::failed)
+        })?;
+        Ok(Some(counts))
+    }
+
+    /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: its standard deviation.
+    pub(super) fn score_deviation(&self) -> f64 {
+        let noise = self
+            .releaser
+            .as_ref()
+            .map_or(0.0, |r| r.plan().noise_multiplier());
+        let counts = self.input.classes.len() as f64;
+        let each = noise / self.score_share.sqrt() * std::f64::consts::SQRT_2 * self.most as f64;
+        each * counts.sqrt() / self.input.units as f64
+    }
+
+    /// Latents of the private images, by class.
+    fn encode(&self, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
+        let images = &self.input.images;
+        let mut groups = vec![Vec::new(); images.classes()];
+        let places: Vec<usize> = (0..images.len()).collect();
+        for part in places.chunks(PART) {
+            session.interrupt.check("images were encoded")?;
+            let pixels = images.gather(part).unwrap_or_default();
+            let rows = self.space.encode_host(&pixels, &session.chosen.device);
+            for (row, &place) in rows.chunks_exact(self.space.latent()).zip(part) {
+                groups[usize::from(images.labels()[place])].extend_from_slice(row);
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Rows of Gaussians in proportion to their sizes, each with its class: `each` Gaussians a class.
+    fn sampled(&mut self, from: &Gaussians, sizes: &[f64], each: usize) -> Latents {
+        let present = match from.present() {
+            none if none.is_empty() => (0..sizes.len()).collect(),
+            some => some,
+        };
+        let of_present: Vec<f64> = present.iter().map(|&place| sizes[place]).collect();
+        let total = self.input.units.max(present.len());
+        let (mut rows, mut labels) = (Vec::new(), Vec::new());
+        for (&place, n) in present.iter().zip(apportion(&of_present, total)) {
+            rows.extend(from.sample(place, n, &mut self.rng));
+            labels.extend(std::iter::repeat_n(place / each, n));
+        }
+        let dim = self.space.latent();
+        for row in rows.chunks_exact_mut(dim) {
+            let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
+            row.iter_mut().for_each(|x| *x /= norm);
+        }
+        let labels = (!self.input.classes.is_empty()).then_some(labels);
+        Latents { rows, labels, dim }
+    }
+}
+
+impl Releases for Synth {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
+    }
+}
+
+impl Experiment for Synth {
+    const NAME: &'static str = "synth";
+    const ABOUT: &'static str = "Make a private copy of labelled images: a folder in, a data set out that \
+                                 trains models and may be published. Every image is private, and public is \
+                                 only what a flag says.";
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "ExportRequest"];
+    const STORED: &'static [&'static str] = &[MOMENTS, CELLS, SCORE];
+    type Settings = Settings;
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        _: &Chosen,
+    ) -> Result<Self, Failure> {
+        let input = Input::load(settings, arguments.running.data_dir.as_deref())?;
+        let (images, flags) = (&input.images, &arguments.own);
+        let [channels, side, _] = images.shape();
+        let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
+        bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
+        let shape = ImageShape { channels, side };
+        let signal = signal(input.units, settings.epsilon);
+        let latent = settings.latent.unwrap_or(dimensions(shape, signal));
+        let cells = settings.cells.unwrap_or(cells(shape, signal));
+        let labelled = !input.classes.is_empty();
+        let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
+        let score_share = if scored { settings.score_share } else { 0.0 };
+        let plan = Self::planned(settings, input.units, cells, score_share)?;
+        flags.export.layout(shape, labelled, Some(input.units))?;
+        let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+        rng.set_stream(6);
+        Ok(Self {
+            space: CosineSpace::new(shape, latent).map_err(Failure::failed)?,
+            releaser: releaser(plan, settings.insecure_noise_seed)?,
+            score: flags.score.clone(),
+            score_share,
+            groups: Vec::new(),
+            made: Latents {
+                rows: Vec::new(),
+                labels: None,
+                dim: latent,
+            },
+            cells,
+            by_unit: settings.most_per_unit.is_some(),
+            most: settings.most_per_unit.unwrap_or(1),
+            input,
+            rng,
+        })
+    }
+
+    fn data(&self) -> DataSummary {
+        DataSummary {
+            name: self.input.used.what.clone(),
+            private: self.input.units,
+            test: self
+                .input
+                .test
+                .as_ref()
+                .map_or(0, data::LabelledImages::len),
+            used: vec![self.input.used.clone()],
+        }
+    }
+
+    fn plan(&self) -> Option<&CheckedPlan> {
+        self.releaser.as_ref().map(Releaser::plan)
+    }
+
+    fn wording(&self) -> Wording {
+        let most = self.most;
+        let unit = self
+            .by_unit
+            .then(|| format!("all images of one unit, {most} of which count at most"));
+        Wording {
+            unit,
+            releases: "all that is read of the private images, of their labels and of how many each class has".into(),
+            public: self.input.public.clone(),
+            without_noise: "Not private: --no-privacy adds no noise.".into(),
+            ..Wording::default()
+        }
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let (d, cells) = (self.space.latent(), self.cells);
+        let classes = self.input.images.classes();
+        Ok(vec![
+            format!(
+                "public    {}; nothing was learned from any public image",
+                self.input.public
+            ),
+            format!("copy      {cells} cells of {classes} classes in {d} dimensions"),
+        ])
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.groups = self.encode(session)?;
+        let (d, count) = (self.space.latent(), self.groups.len());
+        // Around one Gaussian a class less of the noise is in second moments where the ball is small.
+        let radius = if self.cells == 1 {
+            1.0
+        } else {
+            Mixture::RADIUS
+        };
+        let moments = Moments::labelled(count, d, radius).of_units(self.most);
+        let moments = match self.shape().channels {
+            1 => moments,
+            // Frequencies of colours are alike in all classes, and nearly uncorrelated.
+            _ => moments.pooled(),
+        };
+        let (classes, sizes) = self.release(MOMENTS, &moments.on_the_sphere(), session)?;
+        self.made = if self.cells == 1 {
+            self.sampled(&classes, &sizes, 1)
+        } else {
+            let query = Mixture::on_the_sphere(&classes, count, self.cells, &mut self.rng)
+                .of_units(self.most);
+            let (cells, of_cells) = self.release(CELLS, &query, session)?;
+            // A cell that tells of no record has no sample; where all of them are such, the classes have.
+            match cells.present().is_empty() {
+                true => self.sampled(&classes, &sizes, 1),
+                false => self.sampled(&cells, &of_cells, self.cells),
+            }
+        };
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let images = &self.input.images;
+        let records = [images.pixels(), images.labels()].concat();
+        Ok(Fingerprint {
+            encoded: Some((Vec::new(), self.groups.clone())),
+            ..Fingerprint::of(&records)
+        })
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        None
+    }
+
+    fn steps(&self) -> u64 {
+        0
+    }
+
+    fn step(&mut self, _: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
+            scores: serde_json::Value::Null,
+            message: String::new(),
+            accounted: false,
+        })
+    }
+
+    fn afterwards(
+        arguments: &Arguments<Flags>,
+        folder: &RunFolder,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        let to = folder.file(COPY);
+        if to.exists() && !arguments.own.export.force {
+            return Ok(());
+        }
+        export::export(folder, &to, &arguments.own.export, interrupt)
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        report::report(self, session)
+    }
+}

@@ -1,0 +1,151 @@
+//! A run's settings: defaults, then flags, then checks.
+
+use std::path::PathBuf;
+
+use data::pictures::{Classes, MAX_CLASSES, Public};
+use lab::diagnostic::Failure;
+use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+
+use crate::export::ExportRequest;
+use crate::scores::ScoreFlags;
+
+/// The values of a run that no flag gives.
+const DEFAULTS: &str = "
+    input = \"shapes\"
+    epsilon = 1.0
+    score-share = 0.02
+";
+
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, seed: u64, insecure_noise_seed: Option<u64>,
+    }
+    flags {
+        /// The private images: a folder with a folder for each class, or of files; a .tar or .npz archive; an idx file of
+        /// images, its labels beside it; or mnist, fashion-mnist, usps, cifar10, glyphs, or `shapes`, which need no file.
+        input: String,
+        /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private images, of a classifier that learned
+        /// from the copy, where there are no public test images; 0 for none.
+        score_share: f64,
+    }
+    optional {
+        /// Pixels along a side, 28 to 64 and a multiple of 4: images are cut to squares of it. It is public, and so asked for
+        /// where files do not say it.
+        side: usize,
+        /// 1 for grey images, 3 for colour: public likewise.
+        channels: usize,
+        /// The classes, which are public: a number, or names with commas between them (default: the names of the folders,
+        /// which become public).
+        classes: String,
+        /// Whose images are private together, such as a person's: a CSV file whose first column names the images by their
+        /// paths below --input, and whose second, or the column that is named, names the unit of each.
+        #[flag(value_name = "CSV[:COLUMN]", requires = "most_per_unit", conflicts_with = "unit_from_name")]
+        unit: String,
+        /// The same by a regular expression for the path of an image: the unit is what its first group matches, or all of it.
+        #[flag(value_name = "REGEX", requires = "most_per_unit")]
+        unit_from_name: String,
+        /// Images of a unit that count, at most: noise grows with it.
+        #[flag(value_name = "K")]
+        most_per_unit: usize,
+        /// Public test images of the same form, which the copy is judged by (default: those of the data set, where --input
+        /// names one).
+        test: PathBuf,
+        /// Dimensions of the latent space, one more than the frequencies that are kept (default: as many as the records and
+        /// the budget bear).
+        latent: usize,
+        /// Cells of each class, each with moments of its own (default: as many as the records and the budget bear).
+        cells: usize,
+    }
+    switches {
+        /// How samples are scored.
+        #[command(flatten)]
+        score: ScoreFlags,
+        /// The copy.
+        #[command(flatten)]
+        export: ExportRequest,
+    }
+}
+
+impl Settings {
+    /// What is public of the images before they are read.
+    pub(super) fn public(&self) -> Result<Public, Failure> {
+        let classes = match self.classes.as_deref() {
+            None => Classes::Folders,
+            Some(text) => match text.parse() {
+                Ok(count) => Classes::Counted(count),
+                Err(_) => Classes::Named(text.split(',').map(|name| name.trim().into()).collect()),
+            },
+        };
+        classes.listed().map_err(|e| {
+            let text = self.classes.as_deref().unwrap_or_default();
+            Failure::input(
+                format!(
+                    "--classes {}: {e}",
+                    text.chars().take(60).collect::<String>()
+                ),
+                format!("say how many there are, at most {MAX_CLASSES}, or name each once"),
+            )
+        })?;
+        Ok(Public {
+            side: self.side,
+            channels: self.channels,
+            classes,
+        })
+    }
+}
+
+impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        arguments.over(DEFAULTS)
+    }
+
+    fn name(&self) -> String {
+        let path = std::path::Path::new(&self.input);
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        format!("{}-{}", stem.to_string_lossy(), budget_name(self.epsilon))
+    }
+
+    fn insecure_noise_seed(&self) -> Option<u64> {
+        self.insecure_noise_seed
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
+        bounded("records", 0, self.records != Some(0), "at least 1")?;
+        let side = self.side.unwrap_or(28);
+        let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
+        bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
+        let channels = self.channels.unwrap_or(1);
+        bounded("channels", channels, [1, 3].contains(&channels), "1 or 3")?;
+        within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
+        let most = self.most_per_unit.unwrap_or(1);
+        bounded("most-per-unit", most, most > 0, "at least 1")?;
+        let units = self.unit.is_some() || self.unit_from_name.is_some();
+        let holds = units || self.most_per_unit.is_none();
+        bounded(
+            "most-per-unit",
+            most,
+            holds,
+            "given with --unit or --unit-from-name",
+        )?;
+        let latent = self.latent.unwrap_or(2);
+        bounded(
+            "latent",
+            latent,
+            (2..=512).contains(&latent),
+            "between 2 and 512",
+        )?;
+        let cells = self.cells.unwrap_or(1);
+        bounded(
+            "cells",
+            cells,
+            (1..=64).contains(&cells),
+            "between 1 and 64",
+        )?;
+        self.public().map(drop)
+    }
+}

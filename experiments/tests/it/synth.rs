@@ -1,0 +1,372 @@
+//! `synth` as a person runs it: a folder of images in, a private copy out, and everything that can be wrong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use data::pictures::{Classes, Pictures, Public};
+use image::{GrayImage, Luma, Rgb, RgbImage};
+use test_support::data_folder;
+
+use crate::program::{folder, json, refuses, sliver, text};
+
+/// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
+fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
+    let all = home.join("scans");
+    for (class, name) in classes.iter().enumerate() {
+        fs::create_dir_all(all.join(name)).expect("a folder");
+        for place in 0..each {
+            let value = |x: u32, y: u32| {
+                let wave = (x as usize * (class + 1) + y as usize * place) as f64 / 9.0;
+                Rgb([
+                    (127.0 + 100.0 * wave.sin()) as u8,
+                    90 * class as u8,
+                    (place * 7) as u8,
+                ])
+            };
+            let image = RgbImage::from_fn(36, 32, value);
+            let path = all
+                .join(name)
+                .join(format!("person{}-{place}.png", place / 2));
+            image.save(path).expect("written");
+        }
+    }
+    all
+}
+
+fn command(input: &Path, out: &Path, flags: &str) -> Command {
+    let mut command = sliver("synth");
+    command
+        .arg(input)
+        .args(flags.split_whitespace())
+        .arg("--out")
+        .arg(out);
+    let cache = out.with_file_name("cache");
+    command
+        .arg("--cache-dir")
+        .arg(cache)
+        .args(["--backend", "flex"]);
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+const COLOUR: &str = "--side 28 --channels 3 --latent 8 --cells 2";
+
+/// Relative paths of all files below a folder, with their contents.
+fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).expect("below").to_path_buf();
+                found.insert(name, fs::read(&path).expect("readable"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_folder_of_classes_becomes_one_that_may_be_published() {
+    let (home, out) = folder();
+    let input = images(home.path(), &["benign", "malign"], 12);
+    let flags = format!("{COLOUR} --epsilon 5 --count 10");
+    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
+    for words in [
+        "24 private records",
+        "the names of the 2 folders",
+        "neighbours: replace one record",
+        "3 releases",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let public = Public {
+        side: Some(28),
+        channels: Some(3),
+        classes: Classes::Folders,
+    };
+    let copy =
+        Pictures::read(&out.join("copy/png"), &public, &|_| {}).expect("a folder of classes");
+    assert_eq!(
+        (copy.images.len(), &copy.classes[..]),
+        (10, &["benign".into(), "malign".into()][..])
+    );
+    let card = json(&out.join("copy/card.json"));
+    let knowledge = card["public_knowledge"].as_str().expect("words");
+    assert!(
+        knowledge.contains("the number of images, the size of images (28 pixels, colour)"),
+        "{knowledge}"
+    );
+    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 5.0 + 1e-9);
+    // The same command again makes nothing again.
+    let again = command(&input, &out, &flags);
+    let place = again.get_args().map(|arg| match arg.to_str() {
+        Some("--out") => "--run".into(),
+        _ => arg.to_owned(),
+    });
+    let place: Vec<_> = place.skip(1).collect();
+    run(sliver("synth").args(place));
+    let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    assert_eq!(ledger.lines().count(), 3, "{ledger}");
+}
+
+/// Neighbours differ in one image and its class, or in all images of a person: with noise from one seed, names and sizes of
+/// files are the same, and so is all that is written but what the released values are in.
+#[test]
+fn a_replaced_record_or_unit_changes_released_values_alone() {
+    for (flags, unit) in [
+        ("", false),
+        ("--unit-from-name person([0-9]+) --most-per-unit 3", true),
+    ] {
+        let (home, out) = folder();
+        let flags = format!("{COLOUR} --epsilon 2 --count 6 --insecure-noise-seed 3 {flags}");
+        let input = images(home.path(), &["a", "b"], 12);
+        run(&mut command(&input, &out, &flags));
+        let before = files(&out);
+        fs::remove_dir_all(&out).expect("removed");
+        // One record goes from one class to the other, with another content. A person of four images has one then.
+        fs::remove_file(input.join("a/person1-2.png")).expect("removed");
+        if unit {
+            for name in ["a/person1-3.png", "b/person1-2.png"] {
+                fs::remove_file(input.join(name)).expect("removed");
+            }
+        } else {
+            GrayImage::from_pixel(300, 200, Luma([255]))
+                .save(input.join("b/other.png"))
+                .expect("written");
+        }
+        run(&mut command(&input, &out, &flags));
+        let after = files(&out);
+        let [names, others] =
+            [&before, &after].map(|files| files.keys().cloned().collect::<Vec<_>>());
+        let plain = |names: &[PathBuf]| -> Vec<PathBuf> {
+            // Which class a sample is of is read from released values.
+            names
+                .iter()
+                .filter(|name| !name.starts_with("copy/png"))
+                .cloned()
+                .collect()
+        };
+        assert_eq!(plain(&names), plain(&others));
+        let released = [
+            "moments.bin",
+            "cells.bin",
+            "score.bin",
+            "latents.f32",
+            "labels.u8",
+            "samples.png",
+            "report.html",
+            "run.json",
+            "copy/card.json",
+        ];
+        for name in plain(&names) {
+            let [one, two] = [&before[&name], &after[&name]];
+            if released.iter().any(|r| name == Path::new(r)) {
+                continue;
+            }
+            // A line of the ledger has its time, of as many digits; a command its folder.
+            let words = |bytes: &[u8]| text(bytes).replace(|c: char| c.is_ascii_digit(), "0");
+            assert_eq!(words(one), words(two), "{}", name.display());
+        }
+        for name in ["moments.bin", "cells.bin", "latents.f32", "labels.u8"] {
+            assert_eq!(
+                before[Path::new(name)].len(),
+                after[Path::new(name)].len(),
+                "{name}"
+            );
+            assert!(
+                before[Path::new(name)] != after[Path::new(name)] || name == "labels.u8",
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn units_are_in_the_promise_and_cost_what_they_count() {
+    let (home, out) = folder();
+    let input = images(home.path(), &["a", "b"], 12);
+    let flags = format!(
+        "{COLOUR} --epsilon 2 --unit-from-name person([0-9]+) --most-per-unit 3 --insecure-noise-seed 3"
+    );
+    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
+    assert!(printed.contains("6 private records"), "{printed}");
+    assert!(
+        printed.contains("replace all images of one unit, 3 of which count at most"),
+        "{printed}"
+    );
+    let deviation = |path: &Path| {
+        let bytes = fs::read(path.join("moments.bin")).expect("released");
+        f64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes"))
+    };
+    let three = deviation(&out);
+    let (_keep, other) = folder();
+    run(&mut command(
+        &input,
+        &other,
+        &flags.replace("--most-per-unit 3", "--most-per-unit 1"),
+    ));
+    assert!((three / deviation(&other) - 3.0).abs() < 1e-9, "{three}");
+}
+
+/// A run that is killed after its first release does not make it again.
+#[test]
+fn a_killed_run_resumes_from_what_it_released() {
+    let (home, out) = folder();
+    let input = images(home.path(), &["a", "b"], 12);
+    let flags = format!("{COLOUR} --epsilon 2 --count 6");
+    run(&mut command(&input, &out, &flags));
+    let (moments, ledger) = (
+        fs::read(out.join("moments.bin")),
+        fs::read_to_string(out.join("ledger.jsonl")),
+    );
+    for name in [
+        "cells.bin",
+        "score.bin",
+        "run.json",
+        "latents.f32",
+        "report.html",
+    ] {
+        fs::remove_file(out.join(name)).expect("removed");
+    }
+    fs::remove_dir_all(out.join("copy")).expect("removed");
+    let mut again = sliver("synth");
+    run(again
+        .arg("--resume")
+        .arg(&out)
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache")));
+    assert_eq!(
+        fs::read(out.join("moments.bin")).expect("kept"),
+        moments.expect("kept")
+    );
+    let lines = |text: &str| text.lines().count();
+    let after = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    // All but the first were made twice, and are counted twice.
+    assert_eq!(lines(&after), lines(&ledger.expect("a ledger")) + 2);
+    assert!(out.join("copy/card.json").exists() && out.join("cells.bin").exists());
+}
+
+#[test]
+fn what_is_wrong_is_named_and_nothing_is_written() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let input = images(home.path(), &["a", "b"], 3);
+    let run = |out: &Path, flags: &[&str]| {
+        command(&input, out, &flags.join(" "))
+            .output()
+            .expect("the binary starts")
+    };
+    refuses(
+        &[
+            ("--channels 3", "the side of the images is public"),
+            ("--side 32", "whether they are grey or colour is public"),
+            (
+                "--side 30 --channels 3",
+                "--side 30: it must be a multiple of 4 from 28 to 64",
+            ),
+            ("--side 68 --channels 3", "--side 68"),
+            ("--side 32 --channels 2", "--channels 2: it must be 1 or 3"),
+            (
+                "--side 32 --channels 3 --classes a",
+                "lies in no folder of the 1 classes",
+            ),
+            (
+                "--side 32 --channels 3 --classes a,a",
+                "names of folders, each once",
+            ),
+            ("--side 32 --channels 3 --classes 10000", "1 to 256"),
+            ("--side 32 --channels 3 --epsilon -1", "--epsilon -1"),
+            ("--side 32 --channels 3 --delta 0.5", "delta"),
+            ("--side 32 --channels 3 --latent 1", "--latent 1"),
+            ("--side 32 --channels 3 --records 7", "at most 6"),
+            ("--side 32 --channels 3 --count 7", "--count 7"),
+            (
+                "--side 32 --channels 3 --most-per-unit 2",
+                "given with --unit",
+            ),
+            (
+                "--side 32 --channels 3 --unit-from-name ( --most-per-unit 2",
+                "a regular expression",
+            ),
+            (
+                "--side 32 --channels 3 --unit-from-name x --most-per-unit 2",
+                "has no unit",
+            ),
+            (
+                "--side 32 --channels 3 --unit /no/file --most-per-unit 2",
+                "/no/file",
+            ),
+            ("--side 32 --channels 3 --test /no/folder", "/no/folder"),
+        ],
+        run,
+    );
+    // A folder that is there is not written into.
+    let (_keep, out) = folder();
+    fs::create_dir(&out).expect("created");
+    fs::write(out.join("mine"), "").expect("written");
+    let refused = run(&out, &["--side", "32", "--channels", "3"]);
+    assert_eq!(
+        (
+            refused.status.code(),
+            fs::read_dir(&out).expect("a folder").count()
+        ),
+        (Some(2), 1)
+    );
+    let image = input.join("a").join("person0-0.png");
+    let bytes = fs::read(&image).expect("readable");
+    fs::write(&image, &bytes[..bytes.len() / 2]).expect("written");
+    refuses(&[("--side 32 --channels 3", "a/person0-0.png")], run);
+}
+
+/// The drawn shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.
+#[test]
+fn copies_have_the_form_of_what_they_are_of() {
+    let (home, out) = folder();
+    let shapes = run(&mut command(
+        Path::new("shapes"),
+        &out,
+        "--latent 8 --count 20 --quick-scores --records 400",
+    ));
+    assert!(text(&shapes.stdout).contains("400 private records"));
+    assert!(out.join("copy/png/leaves").exists() && !out.join("copy/images.npz").exists());
+    let again = home.path().join("again");
+    let mut export = sliver("export");
+    run(export
+        .arg(&out)
+        .args(["--formats", "npz", "--count", "40", "--out"])
+        .arg(&again));
+    let npz = again.join("images.npz");
+    let second = home.path().join("second");
+    run(&mut command(
+        &npz,
+        &second,
+        "--classes 4 --latent 6 --cells 1 --no-privacy --count 5",
+    ));
+    assert!(second.join("copy/images.npz").exists() && !second.join("copy/png").exists());
+}
+
+/// A hundred images of each class of CIFAR-10: no more than an end to end run of its archive.
+#[test]
+fn cifar_10_is_a_data_set_by_name() {
+    if data_folder().is_none() {
+        return;
+    }
+    let (_home, out) = folder();
+    let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores";
+    let printed = text(&run(&mut command(Path::new("cifar10"), &out, flags)).stdout);
+    assert!(
+        printed.contains("50000 private records, 10000 test records"),
+        "{printed}"
+    );
+    assert!(out.join("copy/png/airplane").exists());
+}
