@@ -14,10 +14,9 @@ run-swae dataset="glyphs" *flags="":
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}
 
-# Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
-# mnist --release projections`.
-run-generator dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- generator {{dataset}} {{flags}}
+# Train a private generator of images on a release: `just run-generator mnist`, `just run-generator projections mnist`.
+run-generator *flags="":
+    cargo run --release --locked --bin sliver -- generator {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
 export run *flags:

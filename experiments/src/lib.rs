@@ -20,6 +20,7 @@ pub mod privatise;
 pub mod program;
 mod records;
 mod scores;
+mod settings;
 pub mod swae;
 mod trained;
 mod variation;

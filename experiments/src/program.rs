@@ -132,7 +132,15 @@ fn experiments() -> Vec<Subcommand> {
                 tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
             ],
         ),
-        experiment::<generator::Generate>(&["dataset"]),
+        group(
+            "generator",
+            "Train a generator of images by a private release, `marginals` where none is named",
+            "release",
+            vec![
+                experiment::<generator::Generate<generator::Marginals>>(&["dataset"]),
+                experiment::<generator::Generate<generator::Projections>>(&["dataset"]),
+            ],
+        ),
         experiment::<fair::Fair>(&["task"]),
         experiment::<ldp::Ldp>(&["dataset"]),
         experiment::<circle::Circle>(&["method"]),

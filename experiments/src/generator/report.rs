@@ -6,6 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::release::Release;
 use super::samples::{WEIGHTS, source};
 use super::train::Generate;
 use crate::pictures::grid;
@@ -15,14 +16,14 @@ use crate::scores::{Scored, metrics, score, score_photographs, warnings};
 const COLUMNS: usize = 10;
 
 /// Samples, their scores on public test records, and a picture.
-pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
+pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(4);
     let count = run.score.count();
     let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let variation = run.settings.variation();
-    variation.apply(&mut pixels, run.test.shape(), &mut rng);
+    variation.apply(&mut pixels, run.data.test.shape(), &mut rng);
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);
@@ -31,7 +32,7 @@ pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failur
         true => None,
         false => Some(scores(run, session, &pixels, &groups)?),
     };
-    let caption = match run.classes {
+    let caption = match run.data.classes {
         0 => "Samples",
         _ => "Samples, a row a class",
     };
@@ -51,18 +52,18 @@ pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failur
     })
 }
 
-fn scores(
-    run: &Generate,
+fn scores<R: Release>(
+    run: &Generate<R>,
     session: &Session,
     pixels: &[f32],
     groups: &[usize],
 ) -> Result<Scored, Failure> {
-    if let (Some(test), Some(private)) = (run.test.labelled()?, run.records.labelled()?) {
+    if let (Some(test), Some(private)) = (run.data.test.labelled()?, run.data.records.labelled()?) {
         return score(&test, pixels, Some(groups), &private, &run.score, session);
     }
-    let shape = run.test.shape();
-    let most = run.test.len().min(run.score.count());
-    let real = run.test.gather(&(0..most).collect::<Vec<_>>())?;
+    let shape = run.data.test.shape();
+    let most = run.data.test.len().min(run.score.count());
+    let real = run.data.test.gather(&(0..most).collect::<Vec<_>>())?;
     score_photographs(
         [&real, pixels],
         (shape.channels, shape.side),
@@ -72,9 +73,13 @@ fn scores(
 }
 
 /// The first images of each group, a row each; a square of them without classes.
-fn picture(run: &Generate, pixels: &[f32], groups: &[usize]) -> Result<Vec<u8>, Failure> {
-    let shape = run.test.shape();
-    let rows = if run.classes == 0 { COLUMNS } else { 1 };
+fn picture<R: Release>(
+    run: &Generate<R>,
+    pixels: &[f32],
+    groups: &[usize],
+) -> Result<Vec<u8>, Failure> {
+    let shape = run.data.test.shape();
+    let rows = if run.data.classes == 0 { COLUMNS } else { 1 };
     let mut images = Vec::new();
     for group in 0..run.model.groups() {
         let of_group = (0..groups.len()).filter(|&i| groups[i] == group);

@@ -8,21 +8,23 @@ use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::release::Release;
 use super::settings::Settings;
 use super::train::{Generate, untrained};
 use crate::export::{self, Source};
 use crate::generators::Generator;
+use crate::settings::Shared;
 use crate::variation::Variation;
 
 /// The weights that samples are made by.
 pub(crate) const WEIGHTS: &str = "weights.f32";
 
 /// What samples are made from beside weights.
-pub(crate) fn source(run: &Generate) -> Source {
+pub(crate) fn source<R: Release>(run: &Generate<R>) -> Source {
     Source {
-        shape: run.records.shape(),
-        labelled: run.classes > 0,
-        classes: run.classes,
+        shape: run.data.records.shape(),
+        labelled: run.data.classes > 0,
+        classes: run.data.classes,
         class_sizes: Vec::new(),
         public_knowledge: format!(
             "Nothing: no public record, and no weights that were trained on any.{}",
@@ -59,7 +61,8 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let settings: Settings = folder.read_toml("config.toml")?;
+    let Shared { shared } = folder.read_toml("config.toml")?;
+    let settings: Settings = shared;
     let rng = &mut ChaCha20Rng::seed_from_u64(0);
     let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
     let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);

@@ -71,6 +71,7 @@ fn what_a_run_is_on_may_come_first() {
         ("flow", "flow mixture"),
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
+        ("generator mnist", "generator marginals --dataset mnist"),
         ("fair regression1d", "fair --task regression1d"),
         ("circle smoothed", "circle --method smoothed"),
         ("adapt usps mnist", "adapt --source usps --target mnist"),
