@@ -27,9 +27,9 @@ run-fair task="classification" *flags="":
     cargo run --release --locked --bin sliver -- fair {{task}} {{flags}}
 
 # Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
-# `just run-ldp glyphs --input PRIVATISED.safetensors`.
-run-ldp dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- ldp {{dataset}} {{flags}}
+# `just run-ldp glyphs --input PRIVATISED.safetensors`, `just run-ldp points line`.
+run-ldp *flags="":
+    cargo run --release --locked --bin sliver -- ldp {{flags}}
 
 # Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":

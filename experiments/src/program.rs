@@ -142,7 +142,15 @@ fn experiments() -> Vec<Subcommand> {
             ],
         ),
         experiment::<fair::Fair>(&["task"]),
-        experiment::<ldp::Ldp>(&["dataset"]),
+        group(
+            "ldp",
+            "Privatise records one by one and learn how they were before, `images` where nothing is named",
+            "kind",
+            vec![
+                experiment::<ldp::Ldp<ldp::Images>>(&["dataset"]),
+                experiment::<ldp::Ldp<ldp::Points>>(&["dataset"]),
+            ],
+        ),
         experiment::<circle::Circle>(&["method"]),
         experiment::<adapt::Adapt>(&["source", "target"]),
         experiment::<distance::Distance>(&["a", "b"]),

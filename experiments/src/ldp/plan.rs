@@ -11,6 +11,7 @@ use lab::session::refused_plan;
 
 use crate::privatise::{Preprocessing, calibrated};
 
+use super::images;
 use super::settings::Settings;
 
 /// The one release of a record, by its name in the plan.
@@ -29,19 +30,20 @@ pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> 
 
 /// What happens to a record of this form, before and with its noise.
 pub(crate) fn preprocessing(
-    settings: &Settings,
+    (settings, images): (&Settings, Option<&images::Settings>),
     form: &Form,
     mechanism: LocalMechanism,
 ) -> Result<Preprocessing, Failure> {
-    let dct = match (settings.keep, form.shape) {
+    let keep = images.and_then(|images| images.keep);
+    let dct = match (keep, form.shape) {
         (Some(keep), Some([channels, side, _])) => {
             let refuse = |e| Failure::input(format!("--keep {keep}: {e}"), "keep fewer");
             Some(Dct::new(channels, side, keep).map_err(refuse)?)
         }
         _ => None,
     };
-    let labels = settings.label_weight > 0.0 && form.classes.is_some();
-    let weight = labels.then_some(settings.label_weight);
+    let weight = images.map(|images| images.label_weight);
+    let weight = weight.filter(|&weight| weight > 0.0 && form.classes.is_some());
     Ok(Preprocessing::new(
         mechanism,
         settings.calibration,

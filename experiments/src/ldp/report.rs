@@ -9,31 +9,34 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
+use super::settings::Kind;
 use super::sources::Rows;
 use super::train::{Ldp, Learned};
-use crate::scores::{metrics, score, warnings};
+use crate::scores::{ScoreFlags, metrics, score, warnings};
 
 /// Images of each class in the picture, and of a picture without classes in a row.
 const COLUMNS: usize = 10;
 /// Points on each side of the exact distance, and in a panel.
 const EXACT: usize = 1000;
 const POINTS: usize = 1500;
+/// Points that are generated for the report.
+const SAMPLES: usize = 10_000;
 
 /// Samples, their scores on public test records, and pictures.
-pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
+pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Report, Failure> {
     let learned = run.learned.take();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
     rng.set_stream(5);
-    let count = run.score.count();
+    let count = run.score.as_ref().map_or(SAMPLES, ScoreFlags::count);
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let rows = run.noise_model.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
     let mut report = Report {
-        warnings: warnings(&run.score),
+        warnings: run.score.as_ref().map(warnings).unwrap_or_default(),
         ..Report::default()
     };
     if run.unconverged > 0 {
@@ -62,12 +65,12 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
             let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
-            if !run.score.quick_scores {
+            if let Some(flags) = run.score.as_ref().filter(|flags| !flags.quick_scores) {
                 let private = match &run.clean.private {
                     Some(Rows::Images(private)) => private,
                     _ => images,
                 };
-                let scored = score(images, &bright, labels, private, &run.score, session)?;
+                let scored = score(images, &bright, labels, private, flags, session)?;
                 report.metrics.extend(metrics(&scored));
                 report.more.push(("images", json!(scored)));
             }
@@ -106,7 +109,11 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
 }
 
 /// Samples, and public records scaled into the ball as private ones were: what the loss is about.
-fn distance(run: &Ldp, rows: &[f32], groups: &[usize]) -> Result<(f64, usize), Failure> {
+fn distance<K: Kind>(
+    run: &Ldp<K>,
+    rows: &[f32],
+    groups: &[usize],
+) -> Result<(f64, usize), Failure> {
     let (test, width) = (&run.clean.test, run.clean.test.width());
     let n = EXACT.min(test.len()).min(groups.len());
     // Samples come class after class.
@@ -153,8 +160,8 @@ fn variances(rows: &[f32], dim: usize) -> Vec<f64> {
 
 type Picture = (&'static str, String, Vec<u8>);
 
-fn pictures(
-    run: &Ldp,
+fn pictures<K: Kind>(
+    run: &Ldp<K>,
     learned: &Learned,
     rows: &[f32],
     groups: &[usize],

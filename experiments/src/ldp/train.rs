@@ -1,6 +1,7 @@
 //! The run: its records, one step of the generator, and what checkpoints keep.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use data::privatised::NoiseSeed;
 use data::stream::RecordStream;
@@ -11,8 +12,8 @@ use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, bounded, name_of, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
+    Session, Wording, bounded, name_of, releaser,
 };
 use private_training::{RngState, cosine};
 use rand::SeedableRng;
@@ -21,27 +22,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::baseline::{choose, denoise};
+use super::images::Network;
 use super::loss::Objective;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
 use super::private::{Privatised, header_of};
 use super::report;
-use super::settings::{Flags, Loss, Network, Settings};
+use super::settings::{Kind, Loss, Settings};
 use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::privatise::{Preprocessing, promise};
 use crate::scores::ScoreFlags;
+use crate::settings::With;
 
 const STATE: &str = "state.json";
 
 /// A generator and the privatised records that it learns from.
-pub struct Ldp {
+pub struct Ldp<K: Kind> {
     pub(super) settings: Settings,
+    kind: K,
     pub(super) clean: Clean,
     pub(super) preprocessing: Preprocessing,
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
-    pub(super) score: ScoreFlags,
+    /// How images are scored.
+    pub(super) score: Option<ScoreFlags>,
     releaser: Option<Releaser>,
     /// After the first look at the records.
     pub(super) learned: Option<Learned>,
@@ -66,7 +71,12 @@ struct State {
     unconverged: u64,
 }
 
-impl Ldp {
+impl<K: Kind> Ldp<K> {
+    /// The file that was privatised before.
+    fn input(&self) -> Option<&Path> {
+        self.kind.images()?.input.as_deref()
+    }
+
     fn stream(&self, stream: u64) -> ChaCha20Rng {
         let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
         rng.set_stream(stream);
@@ -80,7 +90,7 @@ impl Ldp {
 
     /// Reads the private records for the only time, or a file that was privatised before.
     fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
-        if let Some(input) = &self.settings.input {
+        if let Some(input) = self.input() {
             return Privatised::load(input, &self.noise_model.header);
         }
         let missing = || Failure::failed("no records to privatise");
@@ -97,7 +107,7 @@ impl Ldp {
     fn learn(&mut self, session: &mut Session) -> Result<Learned, Failure> {
         let mut private = self.privatised(session)?;
         let mut denoised = None;
-        if self.settings.denoise {
+        if self.kind.images().is_some_and(|images| images.denoise) {
             let side = self.clean.test.shape().map_or(0, |shape| shape.side);
             let noise_model = (self.noise_model.noise(), self.noise_model.scale);
             let public = self.clean.test.first(1000);
@@ -125,7 +135,7 @@ impl Ldp {
     /// What a file's header promises, where the records were privatised before.
     fn promised_before(&self) -> Result<Option<String>, Failure> {
         let header = &self.noise_model.header;
-        let lines = self.settings.input.as_ref().map(|_| promise(header));
+        let lines = self.input().map(|_| promise(header));
         Ok(lines.transpose()?.map(|lines| {
             let lines: Vec<String> = lines
                 .iter()
@@ -139,29 +149,35 @@ impl Ldp {
     }
 }
 
-impl Experiment for Ldp {
+impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
-    const ABOUT: &'static str = "Privatise every record alone, then learn from what is left the distribution that the records \
-                                 had before. Values come from the data set's preset, and a flag wins over the preset.";
+    const KIND: Option<&'static str> = Some(K::NAME);
+    const ABOUT: &'static str = K::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
-    type Settings = Settings;
+    type Settings = With<Settings, K>;
 
     fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
+        With {
+            shared: settings,
+            own,
+        }: &With<Settings, K>,
+        arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let clean = Clean::load(settings, arguments.running.data_dir.as_deref())?;
+        let clean = own.load(settings, arguments.running.data_dir.as_deref())?;
+        let images = own.images();
+        let input = images.and_then(|images| images.input.as_deref());
+        let score = K::score(&arguments.own.own);
         let mechanism = mechanism(settings)?;
         let form = clean.test.stream().form();
-        let preprocessing = preprocessing(settings, &form, mechanism)?;
-        if let (Some(_), Some(flag)) = (&settings.input, arguments.own.score.reads_private()) {
+        let preprocessing = preprocessing((settings, images), &form, mechanism)?;
+        if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
             return Err(Failure::input(
                 format!("{flag}: no private record is read with --input"),
                 "leave it out",
             ));
         }
-        let (header, releaser) = match &settings.input {
+        let (header, releaser) = match input {
             Some(input) => (header_of(input)?, None),
             None => {
                 let noisy = settings.epsilon.is_some();
@@ -175,10 +191,10 @@ impl Experiment for Ldp {
         let (found, expected) = (clean.test.width(), noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
-        bounded("dataset", &settings.dataset, holds, &bound)?;
-        let architecture = match (clean.test.shape(), settings.network) {
-            (Some(shape), Network::Dcgan) => Architecture::Dcgan(shape),
-            (Some(shape), Network::Perceptron) => Architecture::Perceptron(shape),
+        bounded("dataset", own.dataset(), holds, &bound)?;
+        let architecture = match (clean.test.shape(), images.map(|images| images.network)) {
+            (Some(shape), Some(Network::Dcgan)) => Architecture::Dcgan(shape),
+            (Some(shape), _) => Architecture::Perceptron(shape),
             (None, _) => Architecture::Points(expected),
         };
         let size = Size {
@@ -194,11 +210,12 @@ impl Experiment for Ldp {
         let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
         Ok(Self {
             settings: settings.clone(),
+            kind: own.clone(),
             clean,
             preprocessing,
             noise_model,
             model,
-            score: arguments.own.score.clone(),
+            score: score.cloned(),
             releaser,
             learned: None,
             public: stream(4),
@@ -208,7 +225,7 @@ impl Experiment for Ldp {
     }
 
     fn data(&self) -> DataSummary {
-        let name = match &self.settings.input {
+        let name = match self.input() {
             None => self.clean.name.clone(),
             Some(input) => {
                 let records = self.noise_model.header.records;
@@ -264,10 +281,10 @@ impl Experiment for Ldp {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         Ok(Fingerprint {
-            records: match (&self.clean.private, &self.settings.input) {
+            records: match (&self.clean.private, self.input()) {
                 (Some(private), _) => private.fingerprint(),
                 (None, input) => {
-                    let bytes = input.as_deref().map(std::fs::read).transpose();
+                    let bytes = input.map(std::fs::read).transpose();
                     lab::checkpoint::hex(&bytes.map_err(Failure::failed)?.unwrap_or_default())
                 }
             },
@@ -318,7 +335,7 @@ impl Experiment for Ldp {
     }
 }
 
-impl RunState for Ldp {
+impl<K: Kind> RunState for Ldp<K> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let state = State {
             public: RngState::of(&self.public),

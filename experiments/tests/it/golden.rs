@@ -61,7 +61,7 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("fair-regression1d", "fair", "--task regression1d"),
     ("fair-regression2d", "fair", "--task regression2d"),
     ("fair-representation", "fair", "--task representation"),
-    ("ldp-points", "ldp", "--dataset line"),
+    ("ldp-points", "ldp", "points --dataset line"),
     ("ldp-images", "ldp", "--dataset glyphs --quick-scores"),
     (
         "circle-gradients",
