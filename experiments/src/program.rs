@@ -153,7 +153,20 @@ fn experiments() -> Vec<Subcommand> {
         ),
         experiment::<circle::Circle>(&["method"]),
         experiment::<adapt::Adapt>(&["source", "target"]),
-        experiment::<distance::Distance>(&["a", "b"]),
+        group(
+            "distance",
+            "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
+            "action",
+            vec![
+                experiment::<distance::Distance>(&["a", "b"]),
+                tool::<distance::figure::Arguments>(|matches| {
+                    distance::figure::draw(&parsed(matches))
+                }),
+                tool::<distance::power::Arguments>(|matches| {
+                    distance::power::table(&parsed(matches))
+                }),
+            ],
+        ),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, figure 2).
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
@@ -57,8 +57,21 @@ fn compare(
     Ok([with(0.0)?, with(sigma)?])
 }
 
+/// Draw the distance against the shift of a mean, as figure 2 of Rakotomamonjy and Ralaivola (2021) does
+///
+/// The rows are sampled, and nothing is private.
+#[derive(Debug, clap::Parser)]
+#[command(name = "figure")]
+pub(crate) struct Arguments {
+    /// Folder for the charts and their numbers.
+    folder: PathBuf,
+    /// Seed of rows, slices and noise.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
 /// Draws the figure, a chart a sigma, and writes its numbers.
-pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
+pub(crate) fn draw(Arguments { folder, seed }: &Arguments) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     println!("| sigma | rows | shift | SWD | DP-SWD | without bias |\n|---|---|---|---|---|---|");
     for (place, sigma) in SIGMAS.into_iter().enumerate() {
@@ -66,7 +79,7 @@ pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
         for n in SIZES {
             let mut curves = [const { Vec::new() }; 3];
             for draw in 0..DRAWS {
-                let mut rng = ChaCha20Rng::seed_from_u64(seed);
+                let mut rng = ChaCha20Rng::seed_from_u64(*seed);
                 rng.set_stream(((place * SIZES.len() + n) * DRAWS + draw) as u64);
                 let mut lines = [const { Vec::new() }; 3];
                 for step in 0..=10 {

@@ -1,6 +1,6 @@
 //! The power of the two-sample test against the shift of a mean, at a budget and a level.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
@@ -23,14 +23,37 @@ const SIZES: [usize; 3] = [1000, 4000, 16_000];
 const SHIFTS: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 const TRIALS: usize = 100;
 
-/// Prints and draws how often the test speaks.
-pub(crate) fn table(
-    folder: &Path,
+/// Say how often the two-sample test finds the shift of a mean
+///
+/// The rows are sampled, and nothing is private.
+#[derive(Debug, clap::Parser)]
+#[command(name = "power")]
+pub(crate) struct Arguments {
+    /// Folder for the chart and its numbers.
+    folder: PathBuf,
+    /// Privacy budget of the release of both sides.
+    #[arg(long, default_value_t = 1.0)]
     epsilon: f64,
+    /// Delta of the guarantee.
+    #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    level: f64,
+    /// The false-alarm rate of the test, its level.
+    #[arg(long, default_value_t = 0.05)]
+    false_alarm: f64,
+    /// Seed of rows, slices and noise.
+    #[arg(long, default_value_t = 0)]
     seed: u64,
-) -> Result<(), Failure> {
+}
+
+/// Prints and draws how often the test speaks.
+pub(crate) fn table(arguments: &Arguments) -> Result<(), Failure> {
+    let &Arguments {
+        ref folder,
+        epsilon,
+        delta,
+        false_alarm: level,
+        seed,
+    } = arguments;
     positive("epsilon", epsilon)?;
     within("delta", delta, 0.0, 1.0, Ends::NEITHER)?;
     within("false-alarm", level, 0.0, 1.0, Ends::NEITHER)?;

@@ -23,8 +23,8 @@ use serde_json::json;
 use swd::Region;
 
 use super::released::{Directions, Side, Sides};
+use super::report;
 use super::settings::{Flags, Settings};
-use super::{figure, power, report};
 
 /// The one release, by its name in the plan.
 const RELEASE: &str = "projections";
@@ -133,25 +133,11 @@ impl Releases for Distance {
 
 impl Experiment for Distance {
     const NAME: &'static str = "distance";
+    const KIND: Option<&'static str> = Some("measure");
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
-
-    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
-        let own = &arguments.own;
-        let seed = arguments.own.seed;
-        match (&own.figure, &own.power) {
-            (Some(folder), _) => Some(figure::draw(folder, seed)),
-            (None, Some(folder)) => {
-                let epsilon = arguments.own.epsilon.unwrap_or(1.0);
-                let delta = arguments.own.delta.unwrap_or(1e-5);
-                let level = own.false_alarm.unwrap_or(0.05);
-                Some(power::table(folder, epsilon, delta, level, seed))
-            }
-            (None, None) => None,
-        }
-    }
 
     fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
         let [a, b] = [("a", &settings.a), ("b", &settings.b)];

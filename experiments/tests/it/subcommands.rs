@@ -79,7 +79,7 @@ fn what_a_run_is_on_may_come_first() {
         ("adapt usps mnist", "adapt --source usps --target mnist"),
         (
             "distance a.npy b.npy",
-            "distance --a a.npy --b b.npy",
+            "distance measure --a a.npy --b b.npy",
         ),
         ("export run --out there", "export run --out there"),
     ] {
