@@ -17,10 +17,13 @@ use private_training::weights::{from_host, to_host};
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 const WEIGHTS: &str = "weights.bin";
 const OPTIMIZER: &str = "optimizer.bin";
 const AVERAGE: &str = "average.f32";
+const STATE: &str = "state.json";
 
 /// What a generator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,21 +250,29 @@ impl Generator {
         Tensor::from_data(data, device)
     }
 
-    /// What a checkpoint keeps of it.
-    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
+    /// What a checkpoint keeps of it, and what its steps depend on beside.
+    pub(crate) fn files(
+        &self,
+        beside: &impl Serialize,
+    ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let weights = floats_to_bytes(&to_host(&self.network.valid()));
+        let beside = serde_json::to_vec(beside).map_err(Failure::failed)?;
         let mut files = BTreeMap::from([
             (WEIGHTS.to_string(), weights),
             (OPTIMIZER.to_string(), self.optimizer.to_bytes()),
+            (STATE.to_string(), beside),
         ]);
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());
         }
-        files
+        Ok(files)
     }
 
-    /// Takes the place of what a checkpoint holds.
-    pub(crate) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    /// Takes the place of what a checkpoint holds, and gives what stood beside.
+    pub(crate) fn restore<T: DeserializeOwned>(
+        &mut self,
+        checkpoint: &Checkpoint,
+    ) -> Result<T, Failure> {
         let damaged = |e: TrainingError| checkpoint.damaged(&e);
         let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
         self.set_weights(&weights).map_err(damaged)?;
@@ -270,6 +281,6 @@ impl Generator {
         if let Some(ema) = &mut self.ema {
             ema.restore(checkpoint.file(AVERAGE)?).map_err(damaged)?;
         }
-        Ok(())
+        checkpoint.json(STATE)
     }
 }

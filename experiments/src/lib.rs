@@ -18,6 +18,7 @@ mod particles;
 mod pictures;
 pub mod privatise;
 pub mod program;
+mod random;
 mod records;
 mod scores;
 mod settings;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::json;
@@ -13,6 +13,7 @@ use swd::{Region, Slices};
 
 use super::estimate::{Estimate, estimate};
 use super::released::{Directions, Side};
+use crate::random::stream;
 
 /// The dimension.
 pub(crate) const DIM: usize = 5;
@@ -79,8 +80,7 @@ pub(crate) fn draw(Arguments { folder, seed }: &Arguments) -> Result<(), Failure
         for n in SIZES {
             let mut curves = [const { Vec::new() }; 3];
             for draw in 0..DRAWS {
-                let mut rng = ChaCha20Rng::seed_from_u64(*seed);
-                rng.set_stream(((place * SIZES.len() + n) * DRAWS + draw) as u64);
+                let mut rng = stream(*seed, ((place * SIZES.len() + n) * DRAWS + draw) as u64);
                 let mut lines = [const { Vec::new() }; 3];
                 for step in 0..=10 {
                     let shift = f64::from(step) / 10.0;

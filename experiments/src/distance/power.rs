@@ -8,14 +8,13 @@ use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
 use lab::session::{Ends, positive, refused_plan, within};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 use swd::smoothed::projection_sensitivity_upper;
 
 use super::figure::{DIM, normal_rows, projections};
 use super::permutation::permutation_test;
 use super::released::{Directions, Side};
+use crate::random::stream;
 
 /// The public bound on the norm of a row: four standard deviations of a coordinate.
 const RADIUS: f64 = 4.0;
@@ -74,8 +73,7 @@ pub(crate) fn table(arguments: &Arguments) -> Result<(), Failure> {
         let plan = TrainingPlan::within(epsilon, delta, 0, sampler);
         let plan = plan.and("projections", ReleaseNoise::Share(1.0)).check();
         let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        rng.set_stream(n as u64);
+        let mut rng = stream(seed, n as u64);
         let (mut found, mut sigma) = (Vec::new(), 0.0);
         for shift in SHIFTS {
             let mut alarms = 0;

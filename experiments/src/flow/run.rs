@@ -19,12 +19,12 @@ use lab::session::{
     Session, Wording, bounded, releaser,
 };
 use private_training::RngState;
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::particles::share;
+use crate::random::stream;
 use crate::scores::ScoreFlags;
 
 use super::budget::{MOMENTS, Promise, RELEASE, plan, possible, sampler};
@@ -171,11 +171,6 @@ impl<M: Mechanism> Experiment for Run<M> {
         flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone())?;
-        let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(shared.seed);
-            rng.set_stream(stream);
-            rng
-        };
         let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
         let flow = Flow {
             releaser: releaser(plan, known)?,
@@ -185,8 +180,8 @@ impl<M: Mechanism> Experiment for Run<M> {
             steps: settings.own.steps(split.private.len()),
             split,
             sampler,
-            public: stream(6),
-            non_private: stream(4),
+            public: stream(shared.seed, 6),
+            non_private: stream(shared.seed, 4),
             device: chosen.device.clone(),
             score: flags.score.clone(),
             space: None,
@@ -338,14 +333,8 @@ impl RunState for Flow {
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
         let state: State = checkpoint.json("state.json")?;
         self.moved.restore(checkpoint, &self.device)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.non_private = state
-            .non_private
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
+        self.public = checkpoint.rng(&state.public)?;
+        self.non_private = checkpoint.rng(&state.non_private)?;
         let strip = state.strip.into_iter();
         self.strip = strip.map(|(step, rows)| Snapshot { step, rows }).collect();
         Ok(())

@@ -2,14 +2,13 @@
 
 use lab::diagnostic::Failure;
 use lab::session::{Report, Session, floats_to_bytes};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::release::Release;
 use super::samples::{WEIGHTS, source};
 use super::train::Generate;
 use crate::pictures::grid;
+use crate::random::stream;
 use crate::scores::{Scored, metrics, score, score_photographs, warnings};
 
 /// Images of each class in the picture.
@@ -18,8 +17,7 @@ const COLUMNS: usize = 10;
 /// Samples, their scores on public test records, and a picture.
 pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
-    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    rng.set_stream(4);
+    let mut rng = stream(run.settings.seed, 4);
     let count = run.score.count();
     let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let variation = run.settings.variation();

@@ -21,10 +21,8 @@ use lab::session::{
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
-use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use swd::flow::StepSize;
 use swd::{FlowTarget, Particles, Region};
@@ -34,6 +32,7 @@ use super::report;
 use super::settings::Settings;
 use crate::flow::load_photographs;
 use crate::generators::{Architecture, Code, Generator, Size};
+use crate::random::stream;
 use crate::records::{Records, Source, kind, load_private};
 use crate::scores::ScoreFlags;
 use crate::settings::With;
@@ -42,7 +41,6 @@ use crate::settings::With;
 pub(super) const RELEASE: &str = "release";
 /// The streams of the seed that slices are sampled from: one for the release of all records, and one for each step.
 const SLICES: u64 = 16;
-const STATE: &str = "state.json";
 
 /// A generator of images and what it is trained on.
 pub struct Generate<R: Release> {
@@ -63,12 +61,6 @@ pub struct Generate<R: Release> {
     targets: Vec<Target>,
     /// The squared distance to the release at the last step.
     distance: f64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    non_private: RngState,
 }
 
 /// The records of a run.
@@ -139,12 +131,6 @@ pub(super) fn untrained(
     Generator::new(architecture, size, ema, rng, device)
 }
 
-fn stream(settings: &Settings, stream: u64) -> ChaCha20Rng {
-    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-    rng.set_stream(stream);
-    rng
-}
-
 impl<R: Release> Generate<R> {
     /// Images of each class at a step.
     pub(super) fn each(&self) -> usize {
@@ -157,7 +143,7 @@ impl<R: Release> Generate<R> {
 
     /// What slices are sampled from: those of all records, at 0, or of a step.
     pub(super) fn slices(&self, of: u64) -> ChaCha20Rng {
-        stream(&self.settings, SLICES + of)
+        stream(self.settings.seed, SLICES + of)
     }
 
     /// The width of a row of [`Generate::rows`].
@@ -289,7 +275,7 @@ impl<R: Release> Experiment for Generate<R> {
                 .and(RELEASE, ReleaseNoise::Share(1.0)),
         });
         let plan = plan.map(TrainingPlan::check).transpose();
-        let (rng, device) = (&mut stream(shared, 1), &chosen.device);
+        let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
         let run = Self {
             releaser: releaser(plan.map_err(refused_plan)?, shared.insecure_noise_seed)?,
             model: untrained(shared, data.classes, shape, shared.ema, rng, device)?,
@@ -299,9 +285,9 @@ impl<R: Release> Experiment for Generate<R> {
             },
             data,
             sampler,
-            non_private: stream(shared, 2),
+            non_private: stream(shared.seed, 2),
             score: flags.score.clone(),
-            public: stream(shared, 3),
+            public: stream(shared.seed, 3),
             targets: Vec::new(),
             distance: 0.0,
             settings: shared.clone(),
@@ -396,27 +382,14 @@ impl<R: Release> Experiment for Generate<R> {
 
 impl<R: Release> RunState for Generate<R> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let state = State {
-            public: RngState::of(&self.public),
-            non_private: RngState::of(&self.non_private),
-        };
-        let mut files = self.model.files();
-        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
-        files.insert(STATE.into(), state);
-        Ok(files)
+        let random = [&self.public, &self.non_private].map(RngState::of);
+        self.model.files(&random)
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json(STATE)?;
-        self.model.restore(checkpoint)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.non_private = state
-            .non_private
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
+        let [public, non_private]: [RngState; 2] = self.model.restore(checkpoint)?;
+        self.public = checkpoint.rng(&public)?;
+        self.non_private = checkpoint.rng(&non_private)?;
         Ok(())
     }
 

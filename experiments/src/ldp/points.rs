@@ -5,13 +5,13 @@ use std::path::Path;
 use data::Gaussians;
 use lab::diagnostic::Failure;
 use lab::session::name_of;
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{self, Kind};
 use super::sources::{Clean, Rows};
+use crate::random::stream;
 
 /// Points that the result is judged by.
 const JUDGED: usize = 10_000;
@@ -74,10 +74,8 @@ impl Kind for Settings {
     /// The data of a task, whatever the seed of a run.
     fn load(&self, shared: &settings::Settings, _: Option<&Path>) -> Result<Clean, Failure> {
         let dim = if self.dataset == Points::Line { 1 } else { 2 };
-        let draw = |count, stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(0);
-            rng.set_stream(stream);
-            let values = self.dataset.draw(count, &mut rng)?;
+        let draw = |count, number| {
+            let values = self.dataset.draw(count, &mut stream(0, number))?;
             Ok::<_, Failure>(Rows::Points { values, dim })
         };
         Ok(Clean {

@@ -5,13 +5,12 @@ use lab::evaluate::transport::exact_w2_squared;
 use lab::figures::{Grid, Particles, Snapshot};
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session, floats_to_bytes};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
 use super::settings::Kind;
 use super::sources::Rows;
 use super::train::{Ldp, Learned};
+use crate::random::stream;
 use crate::scores::{ScoreFlags, metrics, score, warnings};
 
 /// Images of each class in the picture, and of a picture without classes in a row.
@@ -27,8 +26,7 @@ pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Rep
     let learned = run.learned.take();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
-    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    rng.set_stream(5);
+    let mut rng = stream(run.settings.seed, 5);
     let count = run.score.as_ref().map_or(SAMPLES, ScoreFlags::count);
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let rows = run.noise_model.without_unseen(rows)?;

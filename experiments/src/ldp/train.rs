@@ -16,9 +16,7 @@ use lab::session::{
     Session, Wording, bounded, name_of, releaser,
 };
 use private_training::{RngState, cosine};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::baseline::{choose, denoise};
@@ -32,10 +30,9 @@ use super::settings::{Kind, Loss, Settings};
 use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::privatise::{Preprocessing, promise};
+use crate::random::stream;
 use crate::scores::ScoreFlags;
 use crate::settings::With;
-
-const STATE: &str = "state.json";
 
 /// A generator and the privatised records that it learns from.
 pub struct Ldp<K: Kind> {
@@ -65,22 +62,10 @@ pub(crate) struct Learned {
     pub(super) denoised: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    unconverged: u64,
-}
-
 impl<K: Kind> Ldp<K> {
     /// The file that was privatised before.
     fn input(&self) -> Option<&Path> {
         self.kind.images()?.input.as_deref()
-    }
-
-    fn stream(&self, stream: u64) -> ChaCha20Rng {
-        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
-        rng.set_stream(stream);
-        rng
     }
 
     /// Generated rows of each class at a step.
@@ -111,7 +96,12 @@ impl<K: Kind> Ldp<K> {
             let side = self.clean.test.shape().map_or(0, |shape| shape.side);
             let noise_model = (self.noise_model.noise(), self.noise_model.scale);
             let public = self.clean.test.first(1000);
-            let (denoiser, distance) = choose(&public, side, noise_model, &mut self.stream(2));
+            let (denoiser, distance) = choose(
+                &public,
+                side,
+                noise_model,
+                &mut stream(self.settings.seed, 2),
+            );
             denoise(&mut private, side, denoiser);
             let words = format!(
                 "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
@@ -123,7 +113,7 @@ impl<K: Kind> Ldp<K> {
             denoised = Some(words);
         }
         let points = self.each() * self.model.groups();
-        let (noise_model, rng) = (&self.noise_model, &mut self.stream(3));
+        let (noise_model, rng) = (&self.noise_model, &mut stream(self.settings.seed, 3));
         let objective = Objective::new(&self.settings, (noise_model, &private), points, rng)?;
         Ok(Learned {
             private,
@@ -201,13 +191,14 @@ impl<K: Kind> Experiment for Ldp<K> {
             code: Code::Uniform(settings.latent),
             classes: noise_model.classes(),
         };
-        let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-            rng.set_stream(stream);
-            rng
-        };
         let (ema, device) = (settings.ema, &chosen.device);
-        let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
+        let model = Generator::new(
+            architecture,
+            size,
+            ema,
+            &mut stream(settings.seed, 1),
+            device,
+        )?;
         Ok(Self {
             settings: settings.clone(),
             kind: own.clone(),
@@ -218,7 +209,7 @@ impl<K: Kind> Experiment for Ldp<K> {
             score: score.cloned(),
             releaser,
             learned: None,
-            public: stream(4),
+            public: stream(settings.seed, 4),
             loss: f64::NAN,
             unconverged: 0,
         })
@@ -337,24 +328,14 @@ impl<K: Kind> Experiment for Ldp<K> {
 
 impl<K: Kind> RunState for Ldp<K> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let state = State {
-            public: RngState::of(&self.public),
-            unconverged: self.unconverged,
-        };
-        let mut files = self.model.files();
-        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
-        files.insert(STATE.into(), state);
-        Ok(files)
+        let random = RngState::of(&self.public);
+        self.model.files(&(random, self.unconverged))
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json(STATE)?;
-        self.model.restore(checkpoint)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.unconverged = state.unconverged;
+        let (random, unconverged): (RngState, u64) = self.model.restore(checkpoint)?;
+        self.public = checkpoint.rng(&random)?;
+        self.unconverged = unconverged;
         Ok(())
     }
 

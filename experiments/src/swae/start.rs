@@ -23,6 +23,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::Settings;
+use crate::random::stream;
 use crate::records::{SHAPES, synthetic};
 use crate::trained::{self, CachePath, damaged};
 
@@ -223,9 +224,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
     let progress = Progress::from(before as u64, steps as u64);
     for step in before..steps {
         // Each step has a generator of its own, so that a training goes on where it was stopped.
-        let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-        rng.set_stream(1 + step as u64);
-        *gradients.public_rng() = rng;
+        *gradients.public_rng() = stream(SEED, 1 + step as u64);
         let (pixels, sizes) = records(from, labelled, step, classes);
         let batch = network.batch(pixels, &sizes, device);
         let batch = batch.map_err(Failure::failed)?;

@@ -20,6 +20,7 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use crate::particles::share;
+use crate::random::stream;
 use crate::records::load_private;
 
 use super::batches::Batches;
@@ -119,8 +120,7 @@ impl TrainingRun for Swae {
             .learning_rate(settings.learning_rate)
             .average(settings.ema)
             .public(public);
-        let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
-        non_private.set_stream(1);
+        let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
         let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
         for (name, noise) in releases(settings)? {
