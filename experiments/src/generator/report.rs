@@ -7,12 +7,9 @@ use serde_json::json;
 use super::release::Release;
 use super::samples::{WEIGHTS, source};
 use super::train::Generate;
-use crate::pictures::grid;
+use crate::pictures::samples;
 use crate::random::stream;
 use crate::scores::{Scored, metrics, score, score_photographs, warnings};
-
-/// Images of each class in the picture.
-const COLUMNS: usize = 10;
 
 /// Samples, their scores on public test records, and a picture.
 pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result<Report, Failure> {
@@ -20,8 +17,8 @@ pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result
     let mut rng = stream(run.settings.seed, 4);
     let count = run.score.count();
     let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
-    let variation = run.settings.variation();
-    variation.apply(&mut pixels, run.data.test.shape(), &mut rng);
+    let (variation, shape) = (run.settings.variation(), run.data.test.shape());
+    variation.apply(&mut pixels, shape, &mut rng);
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);
@@ -30,16 +27,8 @@ pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result
         true => None,
         false => Some(scores(run, session, &pixels, &groups)?),
     };
-    let caption = match run.data.classes {
-        0 => "Samples",
-        _ => "Samples, a row a class",
-    };
     Ok(Report {
-        pictures: vec![(
-            "samples.png",
-            caption.into(),
-            picture(run, &pixels, &groups)?,
-        )],
+        pictures: vec![samples(&pixels, &groups, run.data.classes, shape)?],
         metrics: scored.as_ref().map(metrics).unwrap_or_default(),
         warnings: warnings(&run.score),
         more: vec![
@@ -68,22 +57,4 @@ fn scores<R: Release>(
         &run.score,
         session,
     )
-}
-
-/// The first images of each group, a row each; a square of them without classes.
-fn picture<R: Release>(
-    run: &Generate<R>,
-    pixels: &[f32],
-    groups: &[usize],
-) -> Result<Vec<u8>, Failure> {
-    let shape = run.data.test.shape();
-    let rows = if run.data.classes == 0 { COLUMNS } else { 1 };
-    let mut images = Vec::new();
-    for group in 0..run.model.groups() {
-        let of_group = (0..groups.len()).filter(|&i| groups[i] == group);
-        for i in of_group.take(rows * COLUMNS) {
-            images.extend_from_slice(&pixels[i * shape.values()..][..shape.values()]);
-        }
-    }
-    grid(&images, shape, COLUMNS)
 }

@@ -2,19 +2,18 @@
 
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::exact_w2_squared;
-use lab::figures::{Grid, Particles, Snapshot};
+use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
-use lab::session::{Report, Session, floats_to_bytes};
+use lab::session::{Picture, Report, Session, floats_to_bytes};
 use serde_json::{Value, json};
 
 use super::settings::Kind;
 use super::sources::Rows;
 use super::train::{Ldp, Learned};
+use crate::pictures::{grid, samples};
 use crate::random::stream;
 use crate::scores::{ScoreFlags, metrics, score, warnings};
 
-/// Images of each class in the picture, and of a picture without classes in a row.
-const COLUMNS: usize = 10;
 /// Points on each side of the exact distance, and in a panel.
 const EXACT: usize = 1000;
 const POINTS: usize = 1500;
@@ -22,8 +21,8 @@ const POINTS: usize = 1500;
 const SAMPLES: usize = 10_000;
 
 /// Samples, their scores on public test records, and pictures.
-pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Report, Failure> {
-    let learned = run.learned.take();
+pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report, Failure> {
+    let learned = run.learned.as_ref();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 5);
@@ -72,7 +71,7 @@ pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Rep
                 report.metrics.extend(metrics(&scored));
                 report.more.push(("images", json!(scored)));
             }
-            report.pictures = pictures(run, &learned, &bright, &groups)?;
+            report.pictures = pictures(run, learned, &bright, &groups)?;
         }
         Rows::Points { dim, values } => {
             let [moments, clean, noisy] =
@@ -89,7 +88,7 @@ pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Rep
             }
             test["variances"] = json!({"generated": moments, "clean": clean, "privatised": noisy});
             if *dim == 2 {
-                report.pictures = vec![panels(&rows, values, &learned)?];
+                report.pictures = vec![panels(&rows, values, learned)?];
             }
         }
     }
@@ -102,7 +101,6 @@ pub(super) fn report<K: Kind>(run: &mut Ldp<K>, session: &Session) -> Result<Rep
     if let Value::Object(test) = test {
         report.test = test;
     }
-    run.learned = Some(learned);
     Ok(report)
 }
 
@@ -156,8 +154,6 @@ fn variances(rows: &[f32], dim: usize) -> Vec<f64> {
     (0..dim).map(of).collect()
 }
 
-type Picture = (&'static str, String, Vec<u8>);
-
 fn pictures<K: Kind>(
     run: &Ldp<K>,
     learned: &Learned,
@@ -167,50 +163,18 @@ fn pictures<K: Kind>(
     let Some(shape) = run.clean.test.shape() else {
         return Ok(Vec::new());
     };
-    let size = shape.values();
-    let grid = |images: &[f32]| {
-        let grid = Grid {
-            images,
-            width: shape.side,
-            height: shape.side,
-            channels: 1,
-            columns: COLUMNS,
-            group: 0,
-            zoom: 2,
-        };
-        grid.draw().map(|picture| picture.bytes)
-    };
-    let each = if run.noise_model.classes() > 0 {
-        COLUMNS
-    } else {
-        COLUMNS * COLUMNS
-    };
-    let mut images = Vec::new();
-    for group in 0..run.model.groups() {
-        let of_group = (0..groups.len()).filter(|&i| groups[i] == group).take(each);
-        images.extend(of_group.flat_map(|i| &rows[i * size..][..size]).copied());
-    }
+    let (model, mut noisy) = (&run.noise_model, Vec::new());
     // What has left is public.
-    let mut noisy = Vec::new();
-    for row in learned
-        .private
-        .rows
-        .chunks_exact(run.noise_model.width())
-        .take(20)
-    {
-        noisy.extend(scaled(&run.noise_model.pixels_of(row)?));
+    for row in learned.private.rows.chunks_exact(model.width()).take(20) {
+        noisy.extend(scaled(&model.pixels_of(row)?));
     }
-    let caption = match run.noise_model.classes() {
-        0 => "Samples",
-        _ => "Samples, a row a class",
-    };
     let after = match learned.denoised {
         Some(_) => "Privatised records after the wavelets, each on a scale of its own",
         None => "Privatised records, each on a scale of its own",
     };
     Ok(vec![
-        ("samples.png", caption.into(), grid(&images)?),
-        ("privatised.png", after.into(), grid(&noisy)?),
+        samples(rows, groups, model.classes(), shape)?,
+        ("privatised.png", after.into(), grid(&noisy, shape, 10)?),
     ])
 }
 
