@@ -1,11 +1,13 @@
 //! What is shown of a run: generated images or points, their scores, and how far they are from clean records.
 
+use data::stream::Chunk;
+use dp_core::local::LocalMechanism;
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::exact_w2_squared;
 use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
-use lab::session::{Picture, Report, Session, floats_to_bytes};
-use serde_json::{Value, json};
+use lab::session::{Picture, Report, Scores, Session, floats_to_bytes};
+use serde_json::{Map, json};
 
 use super::settings::Kind;
 use super::sources::Rows;
@@ -32,10 +34,17 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
-    let mut report = Report {
-        warnings: run.score.as_ref().map(warnings).unwrap_or_default(),
-        ..Report::default()
-    };
+    let (distance, n) = distance(run, &rows, &groups)?;
+    let name = format!("Squared 2-Wasserstein distance to {n} public records in the ball");
+    let (noise, scale) = (
+        "Noise on each value of a record: deviation, or scale",
+        run.noise_model.scale,
+    );
+    let scores = Scores::default().with("w2_squared", &name, distance, Better::Lower);
+    let mut report = scores.with("noise_scale", noise, scale, None).report();
+    let records = json!(learned.private.len());
+    report.test.insert("privatised_records".into(), records);
+    report.warnings = run.score.as_ref().map(warnings).unwrap_or_default();
     if run.unconverged > 0 {
         let (off, steps) = (run.unconverged, run.settings.steps);
         let most = run.settings.iterations;
@@ -43,21 +52,6 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
             "{off} of {steps} steps took a plan of {most} iterations that had not converged."
         ));
     }
-    let distance = distance(run, &rows, &groups)?;
-    let name = format!(
-        "Squared 2-Wasserstein distance to {} public records in the ball",
-        distance.1
-    );
-    report.metrics = vec![Metric::new(name, distance.0).better(Better::Lower)];
-    report.metrics.push(Metric::new(
-        "Noise on each value of a record: deviation, or scale",
-        run.noise_model.scale,
-    ));
-    let mut test = json!({
-        "w2_squared": distance.0,
-        "noise_scale": run.noise_model.scale,
-        "privatised_records": learned.private.len(),
-    });
     match &run.clean.test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
@@ -74,19 +68,20 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
             report.pictures = pictures(run, learned, &bright, &groups)?;
         }
         Rows::Points { dim, values } => {
-            let [moments, clean, noisy] =
-                [&rows, values, &learned.private.rows].map(|rows| variances(rows, *dim));
-            for (name, value) in [
-                ("generated", &moments),
-                ("clean", &clean),
-                ("privatised", &noisy),
+            let mut found = Map::new();
+            for (name, rows) in [
+                ("generated", &rows),
+                ("clean", values),
+                ("privatised", &learned.private.rows),
             ] {
-                for (place, variance) in value.iter().enumerate() {
+                let variances = variances(rows, *dim);
+                for (place, variance) in variances.iter().enumerate() {
                     let name = format!("Variance of coordinate {}, {name}", place + 1);
                     report.metrics.push(Metric::new(name, *variance));
                 }
+                found.insert(name.into(), json!(variances));
             }
-            test["variances"] = json!({"generated": moments, "clean": clean, "privatised": noisy});
+            report.test.insert("variances".into(), found.into());
             if *dim == 2 {
                 report.pictures = vec![panels(&rows, values, learned)?];
             }
@@ -98,9 +93,6 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
         ));
         report.more.push(("wavelets", json!(denoised)));
     }
-    if let Value::Object(test) = test {
-        report.test = test;
-    }
     Ok(report)
 }
 
@@ -110,26 +102,33 @@ fn distance<K: Kind>(
     rows: &[f32],
     groups: &[usize],
 ) -> Result<(f64, usize), Failure> {
-    let (test, width) = (&run.clean.test, run.clean.test.width());
-    let n = EXACT.min(test.len()).min(groups.len());
+    let (test, form) = (&run.clean.test, run.clean.test.form());
+    let (n, width) = (EXACT.min(test.len()).min(groups.len()), form.width);
     // Samples come class after class.
     let stride = groups.len() / n;
-    let made: Vec<f32> = (0..n)
-        .flat_map(|i| rows[i * stride * width..][..width].iter().copied())
-        .collect();
-    let mut inside = Vec::with_capacity(n * width);
-    for (place, row) in test.first(n).chunks_exact(width).enumerate() {
-        match run.settings.epsilon {
-            None => inside.extend_from_slice(row),
-            Some(_) => inside.extend(run.noise_model.in_the_ball(
-                &run.preprocessing,
-                row,
-                test.label(place),
-            )?),
-        }
+    let made = (0..n).flat_map(|i| &rows[i * stride * width..][..width]);
+    let made: Vec<f32> = made.copied().collect();
+    let Chunk { mut values, labels } = test.first(n)?;
+    for (place, row) in values.chunks_exact_mut(width).enumerate() {
+        let label = labels.get(place).copied();
+        let record = run.preprocessing.record(&form, row, label)?;
+        let share = match run.settings.epsilon {
+            Some(_) => share(run.preprocessing.mechanism(), &record)?,
+            None => 1.0,
+        };
+        row.iter_mut().for_each(|x| *x *= share);
     }
-    let found = exact_w2_squared(&made, &inside, width);
+    let found = exact_w2_squared(&made, &values, width);
     Ok((found.map_err(Failure::failed)?, n))
+}
+
+/// What a record is multiplied by to lie in the ball, as its largest value is.
+fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
+    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
+    let pairs = record.iter().map(|&x| f64::from(x)).zip(inside.values);
+    let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    let share = largest.filter(|&(before, _)| before != 0.0);
+    Ok(share.map_or(1.0, |(before, after)| (after / before) as f32))
 }
 
 /// Images whose brightest pixel is 1: those that were scaled into a small ball are dark.

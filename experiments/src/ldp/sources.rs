@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use data::LabelledImages;
-use data::stream::InMemory;
-use lab::session::Used;
+use data::split::Records;
+use data::stream::{Chunk, Form, InMemory, RecordStream};
+use lab::checkpoint::hex;
+use lab::diagnostic::Failure;
+use lab::session::{Used, floats_to_bytes};
 use model::latent::ImageShape;
 
 /// Clean records.
@@ -33,74 +36,40 @@ pub struct Clean {
 }
 
 impl Rows {
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Images(images) => images.len(),
-            Self::Points { values, dim } => values.len() / dim,
-        }
-    }
-
-    /// Values of a record.
-    pub(crate) fn width(&self) -> usize {
-        match self {
-            Self::Images(images) => images.image_size(),
-            Self::Points { dim, .. } => *dim,
-        }
-    }
-
-    /// Channels and side, for images.
-    pub(crate) fn shape(&self) -> Option<ImageShape> {
-        match self {
-            Self::Images(images) => Some(ImageShape {
-                channels: 1,
-                side: images.width(),
-            }),
-            Self::Points { .. } => None,
-        }
-    }
-
     /// All of them, in order.
-    pub(crate) fn stream(&self) -> InMemory {
+    pub(super) fn stream(&self) -> InMemory {
         match self {
             Self::Images(images) => InMemory::images(images.clone()),
             Self::Points { values, dim } => InMemory::rows(*dim, values.clone()),
         }
     }
 
-    /// The first records, row by row.
-    pub(crate) fn first(&self, count: usize) -> Vec<f32> {
-        match self {
-            Self::Images(images) => {
-                let places: Vec<usize> = (0..count.min(images.len())).collect();
-                images.gather(&places).unwrap_or_default()
-            }
-            Self::Points { values, dim } => values[..count.min(self.len()) * dim].to_vec(),
-        }
+    /// Their width, shape and classes.
+    pub(super) fn form(&self) -> Form {
+        self.stream().form()
     }
 
-    /// The class of a record, where there are classes.
-    pub(crate) fn label(&self, place: usize) -> Option<usize> {
-        match self {
-            Self::Images(images) => images.label(place),
-            Self::Points { .. } => None,
-        }
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.form().count.unwrap_or(0) as usize
+    }
+
+    /// Channels and side, for images.
+    pub(super) fn shape(&self) -> Option<ImageShape> {
+        let [channels, side, _] = self.form().shape?;
+        Some(ImageShape { channels, side })
+    }
+
+    /// The first records, with their classes where there are any.
+    pub(super) fn first(&self, count: usize) -> Result<Chunk, Failure> {
+        self.stream().next(count).map_err(Failure::failed)
     }
 
     /// A checksum of all of them.
-    pub(crate) fn fingerprint(&self) -> String {
-        let mut bytes = Vec::new();
+    pub(super) fn fingerprint(&self) -> Result<String, Failure> {
         match self {
-            Self::Images(images) => {
-                for index in 0..images.len() {
-                    bytes.extend_from_slice(images.image_bytes(index).unwrap_or_default());
-                }
-                bytes.extend_from_slice(images.labels());
-            }
-            Self::Points { values, .. } => {
-                bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()))
-            }
+            Self::Images(images) => images.sha256().map_err(Failure::failed),
+            Self::Points { values, .. } => Ok(hex(&floats_to_bytes(values))),
         }
-        lab::checkpoint::hex(&bytes)
     }
 }

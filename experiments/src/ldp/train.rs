@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use data::privatised::NoiseSeed;
-use data::stream::RecordStream;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -19,7 +18,7 @@ use private_training::{RngState, cosine};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use super::baseline::{choose, denoise};
+use super::baseline::denoise;
 use super::images::Network;
 use super::loss::Objective;
 use super::noise_model::NoiseModel;
@@ -93,22 +92,8 @@ impl<K: Kind> Ldp<K> {
         let mut private = self.privatised(session)?;
         let mut denoised = None;
         if self.kind.images().is_some_and(|images| images.denoise) {
-            let side = self.clean.test.shape().map_or(0, |shape| shape.side);
-            let noise_model = (self.noise_model.noise(), self.noise_model.scale);
-            let public = self.clean.test.first(1000);
-            let (denoiser, distance) = choose(
-                &public,
-                side,
-                noise_model,
-                &mut stream(self.settings.seed, 2),
-            );
-            denoise(&mut private, side, denoiser);
-            let words = format!(
-                "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
-                denoiser.wavelet.name(),
-                denoiser.levels,
-                denoiser.threshold
-            );
+            let (clean, rng) = (&self.clean.test, &mut stream(self.settings.seed, 2));
+            let words = denoise(&mut private, clean, &self.noise_model, rng)?;
             println!("wavelets  {words}");
             denoised = Some(words);
         }
@@ -123,19 +108,14 @@ impl<K: Kind> Ldp<K> {
     }
 
     /// What a file's header promises, where the records were privatised before.
-    fn promised_before(&self) -> Result<Option<String>, Failure> {
-        let header = &self.noise_model.header;
-        let lines = self.input().map(|_| promise(header));
-        Ok(lines.transpose()?.map(|lines| {
-            let lines: Vec<String> = lines
-                .iter()
-                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-                .collect();
-            format!(
-                "No private record is read; the input says: {}",
-                lines.join("; ")
-            )
-        }))
+    fn promised_before(&self) -> Option<String> {
+        self.input()?;
+        let lines = promise(&self.noise_model.header).ok()?.into_iter();
+        let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let lines = lines.collect::<Vec<_>>().join("; ");
+        Some(format!(
+            "No private record is read; the input says: {lines}"
+        ))
     }
 }
 
@@ -159,7 +139,7 @@ impl<K: Kind> Experiment for Ldp<K> {
         let input = images.and_then(|images| images.input.as_deref());
         let score = K::score(&arguments.own.own);
         let mechanism = mechanism(settings)?;
-        let form = clean.test.stream().form();
+        let form = clean.test.form();
         let preprocessing = preprocessing((settings, images), &form, mechanism)?;
         if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
             return Err(Failure::input(
@@ -178,7 +158,7 @@ impl<K: Kind> Experiment for Ldp<K> {
             }
         };
         let noise_model = NoiseModel::new(header, settings.epsilon.is_some(), &chosen.device)?;
-        let (found, expected) = (clean.test.width(), noise_model.pixels());
+        let (found, expected) = (form.width, noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
         bounded("dataset", own.dataset(), holds, &bound)?;
@@ -236,7 +216,7 @@ impl<K: Kind> Experiment for Ldp<K> {
     }
 
     fn wording(&self) -> Wording {
-        let before = self.promised_before().ok().flatten();
+        let before = self.promised_before();
         let secret = self.noise_model.header.noise_seed == NoiseSeed::Secret;
         Wording {
             releases: "each record with its class, privatised alone before anything else reads it: local privacy, \
@@ -249,14 +229,13 @@ impl<K: Kind> Experiment for Ldp<K> {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let mut lines = match self.settings.epsilon {
-            // The session says what is promised.
-            Some(_) => promise(&self.noise_model.header)?
-                .into_iter()
-                .take(2)
-                .collect(),
-            None => Vec::new(),
-        };
+        // The session says what is promised.
+        let mut lines = promise(&self.noise_model.header)?;
+        lines.truncate(if self.settings.epsilon.is_some() {
+            2
+        } else {
+            0
+        });
         let Settings { loss, steps, .. } = &self.settings;
         let (loss, batch) = (name_of(*loss), self.settings.batch);
         lines.push(format!(
@@ -273,7 +252,7 @@ impl<K: Kind> Experiment for Ldp<K> {
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         Ok(Fingerprint {
             records: match (&self.clean.private, self.input()) {
-                (Some(private), _) => private.fingerprint(),
+                (Some(private), _) => private.fingerprint()?,
                 (None, input) => {
                     let bytes = input.map(std::fs::read).transpose();
                     lab::checkpoint::hex(&bytes.map_err(Failure::failed)?.unwrap_or_default())
