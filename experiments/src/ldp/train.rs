@@ -283,12 +283,12 @@ impl<K: Kind> Experiment for Ldp<K> {
             _ => learned.private.batch(points, &mut self.public),
         };
         let device = &session.chosen.device;
-        let found = learned
+        let (loss, converged) = learned
             .objective
             .of(made, noisy, device, &mut self.public)?;
-        self.unconverged += u64::from(!found.converged);
-        self.loss = f64::from(found.loss.clone().into_scalar::<f32>());
-        self.model.descend(found.loss, rate);
+        self.unconverged += u64::from(!converged);
+        self.loss = f64::from(loss.clone().into_scalar::<f32>());
+        self.model.descend(loss, rate);
         Ok(())
     }
 
