@@ -13,13 +13,12 @@ use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Used, Wording, name_of_path, refused_plan, releaser,
+    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Used, Wording,
+    name_of_path, releaser,
 };
 use private_queries::Query;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde_json::json;
 use swd::Region;
 
 use super::released::{Directions, Side, Sides};
@@ -162,15 +161,10 @@ impl Experiment for Distance {
             .zip(private)
             .map(|(f, p)| if p { f.count() } else { 0 })
             .sum();
-        let plan = match settings.epsilon {
-            None => None,
-            Some(epsilon) => {
-                let sampler = sampler(&files, private)?;
-                let plan = TrainingPlan::within(epsilon, settings.delta_for(records), 0, sampler);
-                let plan = plan.and(RELEASE, ReleaseNoise::Share(1.0)).check();
-                Some(plan.map_err(refused_plan)?)
-            }
-        };
+        let (sampler, delta) = (sampler(&files, private)?, settings.delta_for(records));
+        let plan = settings.epsilon.map(|epsilon| {
+            TrainingPlan::within(epsilon, delta, 0, sampler).and(RELEASE, ReleaseNoise::Share(1.0))
+        });
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         Ok(Self {
             settings: settings.clone(),
@@ -261,31 +255,6 @@ impl Experiment for Distance {
         Ok(Fingerprint::of(
             sums.map_err(Failure::failed)?.concat().as_bytes(),
         ))
-    }
-
-    fn state(&mut self) -> Option<&mut dyn RunState> {
-        // The release is all that what follows needs.
-        None
-    }
-
-    fn steps(&self) -> u64 {
-        0
-    }
-
-    fn step(&mut self, _: &mut Session) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn evaluates_after(&self, _: u64) -> bool {
-        false
-    }
-
-    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
-        Ok(Evaluation {
-            scores: json!({}),
-            message: String::new(),
-            accounted: false,
-        })
     }
 
     fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {

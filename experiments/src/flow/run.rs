@@ -170,7 +170,7 @@ impl<M: Mechanism> Experiment for Run<M> {
         let shape = split.test.shape();
         flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
-        let plan = plan(settings, sampler.clone())?;
+        let plan = plan(settings, sampler.clone());
         let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
         let flow = Flow {
             releaser: releaser(plan, known)?,

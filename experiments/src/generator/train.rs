@@ -17,7 +17,7 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Releases, Report,
-    RunState, Session, Used, Wording, bounded, refused_plan, releaser,
+    RunState, Session, Used, Wording, bounded, releaser,
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
@@ -274,10 +274,9 @@ impl<R: Release> Experiment for Generate<R> {
             None => TrainingPlan::within(epsilon, delta, 0, sampler.clone())
                 .and(RELEASE, ReleaseNoise::Share(1.0)),
         });
-        let plan = plan.map(TrainingPlan::check).transpose();
         let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
         let run = Self {
-            releaser: releaser(plan.map_err(refused_plan)?, shared.insecure_noise_seed)?,
+            releaser: releaser(plan, shared.insecure_noise_seed)?,
             model: untrained(shared, data.classes, shape, shared.ema, rng, device)?,
             labels: match data.classes {
                 0 => vec![0; records],

@@ -4,7 +4,7 @@ use data::privatised::Mechanism;
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::LocalMechanism;
-use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
@@ -52,25 +52,18 @@ pub(crate) fn preprocessing(
     ))
 }
 
-/// The checked plan of one record: it is a data set of its own, whatever the others are.
-pub(crate) fn plan(
+/// The plan of one record: it is a data set of its own, whatever the others are.
+pub(super) fn plan(
     settings: &Settings,
     mechanism: &LocalMechanism,
-) -> Result<CheckedPlan, Failure> {
+) -> Result<TrainingPlan, Failure> {
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
-    let delta = match settings.mechanism {
-        Mechanism::Gaussian => settings.delta,
-        Mechanism::Laplace => PURE,
-    };
-    let noise_multiplier = mechanism.noise_multiplier();
-    let noise = match settings.mechanism {
-        Mechanism::Laplace => ReleaseNoise::Laplace {
-            epsilon: mechanism.epsilon(),
-        },
-        Mechanism::Gaussian => ReleaseNoise::Gaussian { noise_multiplier },
+    let (noise_multiplier, epsilon) = (mechanism.noise_multiplier(), mechanism.epsilon());
+    let (delta, noise) = match settings.mechanism {
+        Mechanism::Gaussian => (settings.delta, ReleaseNoise::Gaussian { noise_multiplier }),
+        Mechanism::Laplace => (PURE, ReleaseNoise::Laplace { epsilon }),
     };
     // Nothing is left to calibrate: the mechanism has its noise.
     let plan = TrainingPlan::of(Noise::Multiplier(noise_multiplier), delta, 0, alone);
-    let plan = plan.and(RELEASE, noise);
-    plan.check().map_err(refused_plan)
+    Ok(plan.and(RELEASE, noise))
 }
