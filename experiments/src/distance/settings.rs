@@ -29,9 +29,13 @@ pub enum Protect {
 }
 
 impl Protect {
-    /// Whether A's rows are private, and whether B's are.
-    pub fn sides(self) -> [bool; 2] {
-        [self != Self::B, self != Self::A]
+    /// The private ones of two sides.
+    pub(super) fn sides(self) -> &'static [usize] {
+        match self {
+            Self::Both => &[0, 1],
+            Self::A => &[0],
+            Self::B => &[1],
+        }
     }
 }
 
@@ -70,13 +74,6 @@ lab::settings! {
         /// Print what was found as JSON, on the last line.
         #[arg(long)]
         json: bool,
-    }
-}
-
-impl Settings {
-    /// Delta for `records` private rows: `0.1/n` where none is given.
-    pub fn delta_for(&self, records: usize) -> f64 {
-        self.delta.unwrap_or(0.1 / records.max(1) as f64)
     }
 }
 
