@@ -163,7 +163,7 @@ fn experiments() -> Vec<Subcommand> {
                     distance::figure::draw(&parsed(matches))
                 }),
                 tool::<distance::power::Arguments>(|matches| {
-                    distance::power::table(&parsed(matches))
+                    distance::power::draw(&parsed(matches))
                 }),
             ],
         ),

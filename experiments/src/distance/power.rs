@@ -6,12 +6,11 @@ use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
-use lab::run_folder::write_file;
 use lab::session::{Ends, positive, refused_plan, within};
 use serde_json::json;
 use swd::smoothed::projection_sensitivity_upper;
 
-use super::figure::{DIM, normal_rows, projections};
+use super::figure::{DIM, normal_rows, picture, projections, table};
 use super::permutation::permutation_test;
 use super::released::{Directions, Side};
 use crate::random::stream;
@@ -45,7 +44,7 @@ pub(crate) struct Arguments {
 }
 
 /// Prints and draws how often the test speaks.
-pub(crate) fn table(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
     let &Arguments {
         ref folder,
         epsilon,
@@ -95,10 +94,7 @@ pub(crate) fn table(arguments: &Arguments) -> Result<(), Failure> {
             found.push((shift, power));
             numbers.push(json!({"rows": n, "shift": shift, "power": power, "noise": sigma}));
         }
-        let cells: Vec<String> = found
-            .iter()
-            .map(|(_, power)| format!("{power:.2}"))
-            .collect();
+        let cells: Vec<String> = found.iter().map(|(_, p)| format!("{p:.2}")).collect();
         println!("| {n} | {sigma:.1} | {} |", cells.join(" | "));
         series.push(Series::new(format!("{n} rows a side"), found));
     }
@@ -109,12 +105,7 @@ pub(crate) fn table(arguments: &Arguments) -> Result<(), Failure> {
         series,
         ..LineChart::default()
     };
-    let path = folder.join(format!("power-eps{epsilon}.svg"));
-    write_file(&path, &chart.draw()?.bytes)?;
-    println!("picture   {}", path.display());
-    let path = folder.join(format!("power-eps{epsilon}.json"));
-    let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;
-    write_file(&path, text.as_bytes())?;
-    println!("numbers   {}", path.display());
-    Ok(())
+    let name = format!("power-eps{epsilon}");
+    picture(folder, &name, &chart)?;
+    table(folder, &name, &numbers)
 }
