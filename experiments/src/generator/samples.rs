@@ -4,7 +4,6 @@ use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::floats_of_bytes;
-use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -14,7 +13,6 @@ use super::train::{Generate, untrained};
 use crate::export::{self, Source};
 use crate::generators::Generator;
 use crate::settings::Shared;
-use crate::variation::Variation;
 
 /// The weights that samples are made by.
 pub(crate) const WEIGHTS: &str = "weights.f32";
@@ -35,22 +33,20 @@ pub(crate) fn source<R: Release>(run: &Generate<R>) -> Source {
 
 struct Stored {
     model: Generator,
-    each: usize,
-    labelled: bool,
-    shape: ImageShape,
-    variation: Variation,
+    settings: Settings,
+    source: Source,
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let (mut pixels, groups) = self.model.sample(count, self.each, rng)?;
-        self.variation.apply(&mut pixels, self.shape, rng);
-        Ok(match self.labelled {
+        let each = self.settings.points / self.model.groups();
+        let (mut pixels, groups) = self.model.sample(count, each, rng)?;
+        let variation = self.settings.variation();
+        variation.apply(&mut pixels, self.source.shape, rng);
+        let labels = None;
+        Ok(match self.source.labelled {
             true => export::Samples::in_turn(&pixels, &groups),
-            false => export::Samples {
-                pixels,
-                labels: None,
-            },
+            false => export::Samples { pixels, labels },
         })
     }
 }
@@ -61,8 +57,7 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let Shared { shared } = folder.read_toml("config.toml")?;
-    let settings: Settings = shared;
+    let Shared { shared: settings } = folder.read_toml("config.toml")?;
     let rng = &mut ChaCha20Rng::seed_from_u64(0);
     let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
     let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
@@ -70,10 +65,8 @@ pub(crate) fn sampler(
         .set_weights(&weights)
         .map_err(|e| export::damaged(&folder.file(WEIGHTS), &e))?;
     Ok(Stored {
-        each: settings.points / model.groups(),
         model,
-        labelled: source.labelled,
-        shape: source.shape,
-        variation: settings.variation(),
+        settings,
+        source: source.clone(),
     })
 }

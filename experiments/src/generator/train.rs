@@ -341,10 +341,8 @@ impl<R: Release> Experiment for Generate<R> {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        Ok(Fingerprint {
-            records: self.data.records.fingerprint()?,
-            encoded: None,
-        })
+        let records = self.data.records.fingerprint()?;
+        Ok(Fingerprint::of(records.as_bytes()))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {

@@ -74,17 +74,14 @@ impl<K: Kind> Ldp<K> {
 
     /// Reads the private records for the only time, or a file that was privatised before.
     fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
-        if let Some(input) = self.input() {
-            return Privatised::load(input, &self.noise_model.header);
-        }
-        let missing = || Failure::failed("no records to privatise");
-        let records = self.clean.private.as_ref().ok_or_else(missing)?.stream();
+        let header = &self.noise_model.header;
+        let Some(private) = &self.clean.private else {
+            return Privatised::load(self.input().unwrap_or(Path::new("")), header);
+        };
+        let (private, how) = (private.stream(), &self.preprocessing);
         match &mut self.releaser {
-            Some(releaser) => {
-                let how = (&self.preprocessing, &self.noise_model.header);
-                Privatised::of(records, how, releaser, session)
-            }
-            None => Privatised::without_noise(records, &self.preprocessing),
+            Some(releaser) => Privatised::of(private, (how, header), releaser, session),
+            None => Privatised::without_noise(private, how),
         }
     }
 
@@ -127,20 +124,17 @@ impl<K: Kind> Experiment for Ldp<K> {
     type Settings = With<Settings, K>;
 
     fn load(
-        With {
-            shared: settings,
-            own,
-        }: &With<Settings, K>,
+        With { shared, own }: &With<Settings, K>,
         arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let clean = own.load(settings, arguments.running.data_dir.as_deref())?;
+        let clean = own.load(shared, arguments.running.data_dir.as_deref())?;
         let images = own.images();
         let input = images.and_then(|images| images.input.as_deref());
         let score = K::score(&arguments.own.own);
-        let mechanism = mechanism(settings)?;
+        let mechanism = mechanism(shared)?;
         let form = clean.test.form();
-        let preprocessing = preprocessing((settings, images), &form, mechanism)?;
+        let preprocessing = preprocessing((shared, images), &form, mechanism)?;
         if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
             return Err(Failure::input(
                 format!("{flag}: no private record is read with --input"),
@@ -150,14 +144,14 @@ impl<K: Kind> Experiment for Ldp<K> {
         let (header, releaser) = match input {
             Some(input) => (header_of(input)?, None),
             None => {
-                let noisy = settings.epsilon.is_some();
-                let plan = noisy.then(|| plan(settings, &mechanism)).transpose()?;
-                let mut releaser = releaser(plan, settings.insecure_noise_seed)?;
+                let noisy = shared.epsilon.is_some();
+                let plan = noisy.then(|| plan(shared, &mechanism)).transpose()?;
+                let mut releaser = releaser(plan, shared.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
                 (preprocessing.header(&form, secret)?, releaser)
             }
         };
-        let noise_model = NoiseModel::new(header, settings.epsilon.is_some(), &chosen.device)?;
+        let noise_model = NoiseModel::new(header, shared.epsilon.is_some(), &chosen.device)?;
         let (found, expected) = (form.width, noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
@@ -168,28 +162,21 @@ impl<K: Kind> Experiment for Ldp<K> {
             (None, _) => Architecture::Points(expected),
         };
         let size = Size {
-            code: Code::Uniform(settings.latent),
+            code: Code::Uniform(shared.latent),
             classes: noise_model.classes(),
         };
-        let (ema, device) = (settings.ema, &chosen.device);
-        let model = Generator::new(
-            architecture,
-            size,
-            ema,
-            &mut stream(settings.seed, 1),
-            device,
-        )?;
+        let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
         Ok(Self {
-            settings: settings.clone(),
+            settings: shared.clone(),
             kind: own.clone(),
             clean,
             preprocessing,
             noise_model,
-            model,
+            model: Generator::new(architecture, size, shared.ema, rng, device)?,
             score: score.cloned(),
             releaser,
             learned: None,
-            public: stream(settings.seed, 4),
+            public: stream(shared.seed, 4),
             loss: f64::NAN,
             unconverged: 0,
         })
@@ -250,16 +237,12 @@ impl<K: Kind> Experiment for Ldp<K> {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        Ok(Fingerprint {
-            records: match (&self.clean.private, self.input()) {
-                (Some(private), _) => private.fingerprint()?,
-                (None, input) => {
-                    let bytes = input.map(std::fs::read).transpose();
-                    lab::checkpoint::hex(&bytes.map_err(Failure::failed)?.unwrap_or_default())
-                }
-            },
-            encoded: None,
-        })
+        let records = match (&self.clean.private, self.input()) {
+            (Some(private), _) => private.fingerprint()?.into_bytes(),
+            (None, Some(input)) => std::fs::read(input).map_err(Failure::failed)?,
+            (None, None) => Vec::new(),
+        };
+        Ok(Fingerprint::of(&records))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
