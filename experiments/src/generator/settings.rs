@@ -89,7 +89,7 @@ impl<R: Release> session::Settings for With<Settings, R> {
             shared.radius = flags.radius.unwrap_or(PHOTOGRAPH_RADIUS);
             shared.points = flags.points.unwrap_or(PHOTOGRAPH_POINTS);
         } else {
-            shared.dataset = kind(&shared.dataset)?.name().to_string();
+            shared.dataset = kind("dataset", &shared.dataset)?.name().to_string();
         }
         Ok(settings)
     }
@@ -112,7 +112,7 @@ impl<R: Release> session::Settings for With<Settings, R> {
             let bound = format!("{width} for photographs");
             bounded("noise", found, found == width, &bound)?;
         } else {
-            kind(&shared.dataset)?;
+            kind("dataset", &shared.dataset)?;
         }
         shared.variation().check()?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;

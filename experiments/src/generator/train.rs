@@ -76,7 +76,7 @@ pub(super) struct Data {
 
 /// Labelled images, whose training records are all private.
 fn labelled(settings: &Settings, data_dir: Option<&Path>) -> Result<Data, Failure> {
-    let (kind, records) = (kind(&settings.dataset)?, settings.records);
+    let (kind, records) = (kind("dataset", &settings.dataset)?, settings.records);
     let (data, used) = load_private(kind, settings.seed, records, data_dir)?;
     let all = |images: LabelledImages| {
         let indices = (0..images.len()).collect();

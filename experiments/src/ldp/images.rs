@@ -87,7 +87,7 @@ impl Kind for Settings {
         shared: &mut settings::Settings,
         flags: &FlagsWith<settings::Flags, Flags>,
     ) -> Result<(), Failure> {
-        self.dataset = kind(&self.dataset)?.name().to_string();
+        self.dataset = kind("dataset", &self.dataset)?.name().to_string();
         let Some(input) = &self.input else {
             return Ok(());
         };
@@ -111,7 +111,7 @@ impl Kind for Settings {
     }
 
     fn check(&self, shared: &settings::Settings) -> Result<(), Failure> {
-        kind(&self.dataset)?;
+        kind("dataset", &self.dataset)?;
         within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
         bounded("keep", 0, self.keep != Some(0), "at least 1")?;
         let plain = shared.loss == Loss::W2 && self.keep.is_none() && self.label_weight == 0.0;
@@ -126,7 +126,7 @@ impl Kind for Settings {
 
     /// Without private records where the input was privatised before.
     fn load(&self, shared: &settings::Settings, data_dir: Option<&Path>) -> Result<Clean, Failure> {
-        let (kind, seed) = (kind(&self.dataset)?, shared.seed);
+        let (kind, seed) = (kind("dataset", &self.dataset)?, shared.seed);
         if self.input.is_some() {
             let test = load_test(kind, seed, data_dir)?;
             return Ok(Clean {

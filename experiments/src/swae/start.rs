@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::Settings;
 use crate::random::stream;
-use crate::records::{SHAPES, synthetic};
+use crate::records::{SHAPES, kind, synthetic};
 use crate::trained::{self, CachePath, damaged};
 
 const GLYPHS: &str = "glyphs";
@@ -71,7 +71,7 @@ pub(crate) fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<S
 
 /// Whether the classes of the records are those of glyphs.
 fn digits(settings: &Settings) -> Result<bool, Failure> {
-    Ok(settings.kind()? != DatasetKind::FashionMnist)
+    Ok(kind("dataset", &settings.dataset)? != DatasetKind::FashionMnist)
 }
 
 /// Whether the weights start from synthetic digits beside private ones.
@@ -87,7 +87,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
     if !Path::new(run).join("run.json").exists() {
         return refuse("this run is not finished".into(), "resume it first");
     }
-    if other.kind()? != DatasetKind::Glyphs {
+    if kind("dataset", &other.dataset)? != DatasetKind::Glyphs {
         let why = format!(
             "its records are of {}, so its weights are not public: what they cost would add to what this run promises",
             other.dataset
@@ -97,7 +97,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
             "start from a run on glyphs, which the program draws, or from public",
         );
     }
-    if settings.kind()? == DatasetKind::Glyphs && settings.seed == other.seed {
+    if kind("dataset", &settings.dataset)? == DatasetKind::Glyphs && settings.seed == other.seed {
         let why = format!("its glyphs are those of this run, --seed {}", other.seed);
         return refuse(why, "give this run another --seed");
     }

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::particles::share;
 use crate::random::stream;
-use crate::records::load_private;
+use crate::records::{kind, load_private};
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
@@ -98,7 +98,10 @@ impl TrainingRun for Swae {
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let export = &arguments.own.judging.export;
-        let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
+        let (kind, data_dir) = (
+            kind("dataset", &settings.dataset)?,
+            arguments.running.data_dir.as_deref(),
+        );
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let data = Arc::new(data);
         let batches = Batches::new(settings, data.clone(), used)?;
