@@ -35,3 +35,23 @@ pub(crate) struct Shared<S> {
     #[serde(flatten)]
     pub(crate) shared: S,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generator::{Marginals, Projections, Settings};
+
+    /// What a run wrote is what resumes it; fields of another method are refused.
+    #[test]
+    fn settings_of_a_folder_are_those_of_its_method() {
+        let preset = include_str!("../../assets/generator/marginals.toml");
+        let text = format!("{preset}seed = 1\n");
+        let settings: With<Settings, Marginals> = toml::from_str(&text).unwrap();
+        let written = toml::to_string_pretty(&settings).unwrap();
+        assert_eq!(toml::from_str(&written).ok(), Some(settings));
+        assert!(toml::from_str::<With<Settings, Projections>>(&text).is_err());
+        let more = format!("{text}batch = 8\n");
+        let refused = toml::from_str::<With<Settings, Marginals>>(&more).unwrap_err();
+        assert!(refused.to_string().contains("batch"), "{refused}");
+    }
+}
