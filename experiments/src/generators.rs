@@ -255,13 +255,9 @@ impl Generator {
         &self,
         beside: &impl Serialize,
     ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let weights = floats_to_bytes(&to_host(&self.network.valid()));
+        let mut files = kept(&self.network, &self.optimizer);
         let beside = serde_json::to_vec(beside).map_err(Failure::failed)?;
-        let mut files = BTreeMap::from([
-            (WEIGHTS.to_string(), weights),
-            (OPTIMIZER.to_string(), self.optimizer.to_bytes()),
-            (STATE.to_string(), beside),
-        ]);
+        files.insert(STATE.to_string(), beside);
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());
         }
@@ -273,14 +269,31 @@ impl Generator {
         &mut self,
         checkpoint: &Checkpoint,
     ) -> Result<T, Failure> {
-        let damaged = |e: TrainingError| checkpoint.damaged(&e);
-        let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
-        self.set_weights(&weights).map_err(damaged)?;
-        let bytes = checkpoint.file(OPTIMIZER)?;
-        self.optimizer = ModuleAdam::from_bytes(bytes, &self.device).map_err(damaged)?;
+        (self.network, self.optimizer) = restored(&self.network, checkpoint, &self.device)?;
         if let Some(ema) = &mut self.ema {
-            ema.restore(checkpoint.file(AVERAGE)?).map_err(damaged)?;
+            let average = ema.restore(checkpoint.file(AVERAGE)?);
+            average.map_err(|e| checkpoint.damaged(&e))?;
         }
         checkpoint.json(STATE)
     }
+}
+
+/// What a checkpoint keeps of a network in training.
+pub(crate) fn kept<M: Module>(network: &M, optimizer: &ModuleAdam) -> BTreeMap<String, Vec<u8>> {
+    let weights = floats_to_bytes(&to_host(&network.valid()));
+    let optimizer = optimizer.to_bytes();
+    BTreeMap::from([(WEIGHTS.into(), weights), (OPTIMIZER.into(), optimizer)])
+}
+
+/// The network with its optimizer that a checkpoint keeps.
+pub(crate) fn restored<M: Module>(
+    network: &M,
+    checkpoint: &Checkpoint,
+    device: &Device,
+) -> Result<(M, ModuleAdam), Failure> {
+    let damaged = |e: TrainingError| checkpoint.damaged(&e);
+    let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
+    let network = from_host(network.valid(), &weights).map_err(damaged)?;
+    let optimizer = ModuleAdam::from_bytes(checkpoint.file(OPTIMIZER)?, device);
+    Ok((network.train(), optimizer.map_err(damaged)?))
 }

@@ -20,7 +20,6 @@ use lab::session::{
 };
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::particles::share;
@@ -77,12 +76,8 @@ pub struct Flow {
     cache: PathBuf,
 }
 
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    non_private: RngState,
-    strip: Vec<(u64, Vec<f32>)>,
-}
+/// The public random numbers, those of batches without privacy, and the strip.
+type State = (RngState, RngState, Vec<(u64, Vec<f32>)>);
 
 fn group_sizes(within_classes: bool, split: &DataSplit) -> Vec<usize> {
     if !within_classes {
@@ -319,11 +314,8 @@ impl Releases for Flow {
 impl RunState for Flow {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let strip = self.strip.iter().map(|s| (s.step, s.rows.clone()));
-        let state = State {
-            public: RngState::of(&self.public),
-            non_private: RngState::of(&self.non_private),
-            strip: strip.collect(),
-        };
+        let [public, batches] = [&self.public, &self.non_private].map(RngState::of);
+        let state: State = (public, batches, strip.collect());
         let mut files = self.moved.files();
         let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
         files.insert("state.json".into(), state);
@@ -331,11 +323,11 @@ impl RunState for Flow {
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json("state.json")?;
+        let (public, batches, strip): State = checkpoint.json("state.json")?;
         self.moved.restore(checkpoint, &self.device)?;
-        self.public = checkpoint.rng(&state.public)?;
-        self.non_private = checkpoint.rng(&state.non_private)?;
-        let strip = state.strip.into_iter();
+        self.public = checkpoint.rng(&public)?;
+        self.non_private = checkpoint.rng(&batches)?;
+        let strip = strip.into_iter();
         self.strip = strip.map(|(step, rows)| Snapshot { step, rows }).collect();
         Ok(())
     }
