@@ -11,7 +11,7 @@ use super::loss::standard;
 use super::noise_model::NoiseModel;
 use super::private::Privatised;
 use super::sources::Rows;
-use super::wavelet::{Denoiser, Wavelet, most_levels};
+use super::wavelet::{Denoiser, WAVELETS, most_levels};
 
 /// Public records that thresholds are chosen by.
 const CHOSEN_BY: usize = 200;
@@ -34,7 +34,7 @@ pub(super) fn denoise(
         .map(|x| x + (scale * standard(noise, rng)) as f32);
     let noisy: Vec<f32> = noisy.collect();
     let mut all = Vec::new();
-    for wavelet in Wavelet::ALL {
+    for wavelet in WAVELETS {
         for levels in 1..=most_levels(side) {
             all.extend(THRESHOLDS.map(|t| Denoiser {
                 wavelet,
@@ -63,8 +63,6 @@ pub(super) fn denoise(
     rows.for_each(|row| row.copy_from_slice(&best.apply(row, side)));
     Ok(format!(
         "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
-        best.wavelet.name(),
-        best.levels,
-        best.threshold
+        best.wavelet.0, best.levels, best.threshold
     ))
 }
