@@ -25,7 +25,7 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 use swd::flow::StepSize;
-use swd::{FlowTarget, Particles, Region};
+use swd::{Particles, Region};
 
 use super::release::{Release, Target};
 use super::report;
@@ -164,32 +164,6 @@ impl<R: Release> Generate<R> {
         rows
     }
 
-    /// The gradient in `points`, `[n, d]` in rows, of the squared distance to a target in some of its slices, and
-    /// that distance.
-    fn cotangent(
-        &mut self,
-        points: &[f32],
-        target: &Target,
-        chosen: &[usize],
-    ) -> Result<(Vec<f32>, f64), Failure> {
-        let d = target.slices().dim();
-        let mut particles = Particles::new(points, d).map_err(Failure::failed)?;
-        // A step of a flow moves points against the gradient, by h n / 2 of it.
-        let size = StepSize {
-            step: d as f64,
-            diffusion: 0.0,
-        };
-        let squared = particles.step(target, chosen, size, &mut self.public);
-        let squared = squared.map_err(Failure::failed)?;
-        let scale = 2.0 / (points.len() as f64) as f32;
-        let moved = particles.rows();
-        let gradient = points
-            .iter()
-            .zip(&moved)
-            .map(|(x, moved)| scale * (x - moved));
-        Ok((gradient.collect(), squared))
-    }
-
     /// The gradient in the pixels of images, class after class, and the mean squared distance.
     fn gradient(
         &mut self,
@@ -209,13 +183,23 @@ impl<R: Release> Generate<R> {
         let labels = (0..groups).flat_map(|group| std::iter::repeat_n(group, each));
         let rows = self.rows(pixels, labels);
         let (size, width) = (self.data.records.shape().values(), self.row_width());
+        // A step of a flow moves points against the gradient, by h n / 2 of it.
+        let step = StepSize {
+            step: width as f64,
+            diffusion: 0.0,
+        };
         let (mut gradient, mut mean) = (Vec::with_capacity(pixels.len()), 0.0);
-        let parts = rows.chunks_exact(rows.len() / targets.len());
-        for (rows, target) in parts.zip(&targets) {
-            let (of_part, squared) = self.cotangent(rows, target, &chosen)?;
-            let images = of_part.chunks_exact(width).map(|row| &row[..size]);
-            gradient.extend(images.flatten());
-            mean += squared / targets.len() as f64;
+        for part in rows.chunks_exact(rows.len() / targets.len()).zip(&targets) {
+            let (rows, target) = part;
+            let mut particles = Particles::new(rows, width).map_err(Failure::failed)?;
+            let squared = particles.step(target, &chosen, step, &mut self.public);
+            mean += squared.map_err(Failure::failed)? / targets.len() as f64;
+            let scale = 2.0 / (rows.len() as f64) as f32;
+            let moved = particles.rows();
+            for (row, moved) in rows.chunks_exact(width).zip(moved.chunks_exact(width)) {
+                let pixels = row[..size].iter().zip(moved);
+                gradient.extend(pixels.map(|(x, moved)| scale * (x - moved)));
+            }
         }
         self.targets = targets;
         Ok((gradient, mean))
