@@ -57,7 +57,7 @@ lab::settings! {
         /// Pixels along a side of the images of a folder.
         side: usize,
         /// Test whether both files have one distribution, on what is released for the distance.
-        #[flag(num_args = 0, default_missing_value = "true")]
+        #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
         #[setting(default)]
         test: bool,
         /// Permutations of the two-sample test.

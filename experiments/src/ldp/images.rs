@@ -47,7 +47,7 @@ lab::settings! {
         /// What the one-hot class behind the pixels is multiplied by; 0 leaves classes out.
         label_weight: f64,
         /// Take noise off each record by wavelets first: the published baseline, for the loss `w2`.
-        #[flag(num_args = 0, default_missing_value = "true")]
+        #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
         #[setting(default)]
         denoise: bool,
     }
