@@ -14,10 +14,9 @@ run-swae dataset="glyphs" *flags="":
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}
 
-# Train a private generator of images on released projections: `just run-generator mnist`, `just run-generator
-# mnist --release projections`.
-run-generator dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- generator {{dataset}} {{flags}}
+# Train a private generator of images on a release: `just run-generator mnist`, `just run-generator projections mnist`.
+run-generator *flags="":
+    cargo run --release --locked --bin sliver -- generator {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
 export run *flags:
@@ -28,9 +27,9 @@ run-fair task="classification" *flags="":
     cargo run --release --locked --bin sliver -- fair {{task}} {{flags}}
 
 # Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
-# `just run-ldp glyphs --input PRIVATISED.safetensors`.
-run-ldp dataset="glyphs" *flags="":
-    cargo run --release --locked --bin sliver -- ldp {{dataset}} {{flags}}
+# `just run-ldp glyphs --input PRIVATISED.safetensors`, `just run-ldp points line`.
+run-ldp *flags="":
+    cargo run --release --locked --bin sliver -- ldp {{flags}}
 
 # Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
@@ -43,8 +42,8 @@ distance a b *flags="":
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
 distance-figures out="runs/figures/distance" *flags="":
-    cargo run --release --locked --bin sliver -- distance --figure {{out}} {{flags}}
-    cargo run --release --locked --bin sliver -- distance --power {{out}} {{flags}}
+    cargo run --release --locked --bin sliver -- distance figure {{out}}
+    cargo run --release --locked --bin sliver -- distance power {{out}} {{flags}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).

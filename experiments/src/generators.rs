@@ -17,10 +17,13 @@ use private_training::weights::{from_host, to_host};
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 const WEIGHTS: &str = "weights.bin";
 const OPTIMIZER: &str = "optimizer.bin";
 const AVERAGE: &str = "average.f32";
+const STATE: &str = "state.json";
 
 /// What a generator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,29 +250,50 @@ impl Generator {
         Tensor::from_data(data, device)
     }
 
-    /// What a checkpoint keeps of it.
-    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        let weights = floats_to_bytes(&to_host(&self.network.valid()));
-        let mut files = BTreeMap::from([
-            (WEIGHTS.to_string(), weights),
-            (OPTIMIZER.to_string(), self.optimizer.to_bytes()),
-        ]);
+    /// What a checkpoint keeps of it, and what its steps depend on beside.
+    pub(crate) fn files(
+        &self,
+        beside: &impl Serialize,
+    ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let mut files = kept(&self.network, &self.optimizer);
+        let beside = serde_json::to_vec(beside).map_err(Failure::failed)?;
+        files.insert(STATE.to_string(), beside);
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());
         }
-        files
+        Ok(files)
     }
 
-    /// Takes the place of what a checkpoint holds.
-    pub(crate) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        let damaged = |e: TrainingError| checkpoint.damaged(&e);
-        let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
-        self.set_weights(&weights).map_err(damaged)?;
-        let bytes = checkpoint.file(OPTIMIZER)?;
-        self.optimizer = ModuleAdam::from_bytes(bytes, &self.device).map_err(damaged)?;
+    /// Takes the place of what a checkpoint holds, and gives what stood beside.
+    pub(crate) fn restore<T: DeserializeOwned>(
+        &mut self,
+        checkpoint: &Checkpoint,
+    ) -> Result<T, Failure> {
+        (self.network, self.optimizer) = restored(&self.network, checkpoint, &self.device)?;
         if let Some(ema) = &mut self.ema {
-            ema.restore(checkpoint.file(AVERAGE)?).map_err(damaged)?;
+            let average = ema.restore(checkpoint.file(AVERAGE)?);
+            average.map_err(|e| checkpoint.damaged(&e))?;
         }
-        Ok(())
+        checkpoint.json(STATE)
     }
+}
+
+/// What a checkpoint keeps of a network in training.
+pub(crate) fn kept<M: Module>(network: &M, optimizer: &ModuleAdam) -> BTreeMap<String, Vec<u8>> {
+    let weights = floats_to_bytes(&to_host(&network.valid()));
+    let optimizer = optimizer.to_bytes();
+    BTreeMap::from([(WEIGHTS.into(), weights), (OPTIMIZER.into(), optimizer)])
+}
+
+/// The network with its optimizer that a checkpoint keeps.
+pub(crate) fn restored<M: Module>(
+    network: &M,
+    checkpoint: &Checkpoint,
+    device: &Device,
+) -> Result<(M, ModuleAdam), Failure> {
+    let damaged = |e: TrainingError| checkpoint.damaged(&e);
+    let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
+    let network = from_host(network.valid(), &weights).map_err(damaged)?;
+    let optimizer = ModuleAdam::from_bytes(checkpoint.file(OPTIMIZER)?, device);
+    Ok((network.train(), optimizer.map_err(damaged)?))
 }

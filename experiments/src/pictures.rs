@@ -2,7 +2,11 @@
 
 use lab::diagnostic::Failure;
 use lab::figures::Grid;
+use lab::session::Picture;
 use model::latent::ImageShape;
+
+/// Images of each class in the picture of samples, and in a row of it without classes.
+const COLUMNS: usize = 10;
 
 /// Images `[n, channels, side, side]` as `[n, side, side, channels]`.
 pub(crate) fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
@@ -26,4 +30,24 @@ pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<
         zoom: if shape.side > 32 { 1 } else { 2 },
     };
     Ok(grid.draw()?.bytes)
+}
+
+/// The first of some samples, each of a group: a row a class, or a square of them without classes.
+pub(crate) fn samples(
+    images: &[f32],
+    groups: &[usize],
+    classes: usize,
+    shape: ImageShape,
+) -> Result<Picture, Failure> {
+    let (each, caption) = match classes {
+        0 => (COLUMNS * COLUMNS, "Samples"),
+        _ => (COLUMNS, "Samples, a row a class"),
+    };
+    let (mut first, size) = (Vec::new(), shape.values());
+    for group in 0..classes.max(1) {
+        let of_group = (0..groups.len()).filter(|&i| groups[i] == group).take(each);
+        first.extend(of_group.flat_map(|i| &images[i * size..][..size]));
+    }
+    let picture = grid(&first, shape, COLUMNS)?;
+    Ok(("samples.png", caption.into(), picture))
 }

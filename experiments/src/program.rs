@@ -133,12 +133,41 @@ fn experiments() -> Vec<Subcommand> {
                 tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
             ],
         ),
-        experiment::<generator::Generate>(&["dataset"]),
+        group(
+            "generator",
+            "Train a generator of images by a private release, `marginals` where none is named",
+            "release",
+            vec![
+                experiment::<generator::Generate<generator::Marginals>>(&["dataset"]),
+                experiment::<generator::Generate<generator::Projections>>(&["dataset"]),
+            ],
+        ),
         experiment::<fair::Fair>(&["task"]),
-        experiment::<ldp::Ldp>(&["dataset"]),
+        group(
+            "ldp",
+            "Privatise records one by one and learn how they were before, `images` where nothing is named",
+            "kind",
+            vec![
+                experiment::<ldp::Ldp<ldp::Images>>(&["dataset"]),
+                experiment::<ldp::Ldp<ldp::Points>>(&["dataset"]),
+            ],
+        ),
         experiment::<circle::Circle>(&["method"]),
         experiment::<adapt::Adapt>(&["source", "target"]),
-        experiment::<distance::Distance>(&["a", "b"]),
+        group(
+            "distance",
+            "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
+            "action",
+            vec![
+                experiment::<distance::Distance>(&["a", "b"]),
+                tool::<distance::figure::Arguments>(|matches| {
+                    distance::figure::draw(&parsed(matches))
+                }),
+                tool::<distance::power::Arguments>(|matches| {
+                    distance::power::draw(&parsed(matches))
+                }),
+            ],
+        ),
     ]
 }
 

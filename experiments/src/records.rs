@@ -25,6 +25,12 @@ pub(crate) fn synthetic(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The data set that a flag names.
+pub(crate) fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
+    name.parse()
+        .map_err(|e| Failure::input(format!("--{flag} {name}: {e}"), "choose one"))
+}
+
 /// A data set whose training records are all private, cut to the first `records`, and how it is used.
 pub(crate) fn load_private(
     kind: DatasetKind,

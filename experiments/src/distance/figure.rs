@@ -1,18 +1,19 @@
 //! The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, figure 2).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
-use serde_json::json;
+use serde_json::{Value, json};
 use swd::{Region, Slices};
 
 use super::estimate::{Estimate, estimate};
 use super::released::{Directions, Side};
+use crate::random::stream;
 
 /// The dimension.
 pub(crate) const DIM: usize = 5;
@@ -57,8 +58,21 @@ fn compare(
     Ok([with(0.0)?, with(sigma)?])
 }
 
+/// Draw the distance against the shift of a mean, as figure 2 of Rakotomamonjy and Ralaivola (2021) does
+///
+/// The rows are sampled, and nothing is private.
+#[derive(Debug, clap::Parser)]
+#[command(name = "figure")]
+pub(crate) struct Arguments {
+    /// Folder for the charts and their numbers.
+    folder: PathBuf,
+    /// Seed of rows, slices and noise.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
 /// Draws the figure, a chart a sigma, and writes its numbers.
-pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
+pub(crate) fn draw(Arguments { folder, seed }: &Arguments) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     println!("| sigma | rows | shift | SWD | DP-SWD | without bias |\n|---|---|---|---|---|---|");
     for (place, sigma) in SIGMAS.into_iter().enumerate() {
@@ -66,31 +80,29 @@ pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
         for n in SIZES {
             let mut curves = [const { Vec::new() }; 3];
             for draw in 0..DRAWS {
-                let mut rng = ChaCha20Rng::seed_from_u64(seed);
-                rng.set_stream(((place * SIZES.len() + n) * DRAWS + draw) as u64);
-                let mut lines = [const { Vec::new() }; 3];
+                let mut rng = stream(*seed, ((place * SIZES.len() + n) * DRAWS + draw) as u64);
                 for step in 0..=10 {
                     let shift = f64::from(step) / 10.0;
                     let [plain, noisy] = compare(n, shift, sigma, &mut rng)?;
                     let values = [plain.plug_in.sqrt(), noisy.plug_in.sqrt(), noisy.squared];
-                    for (line, value) in lines.iter_mut().zip(values) {
-                        line.push((shift, value));
+                    for (curve, value) in curves.iter_mut().zip(values) {
+                        curve.push((shift, value));
                     }
                 }
-                for (curve, line) in curves.iter_mut().zip(lines) {
-                    curve.push(line);
-                }
             }
+            let names = ["SWD", "DP-SWD", "without bias"].map(|name| format!("{name}, {n} rows"));
+            let lines = names.into_iter().zip(curves);
+            let lines = lines.map(|(name, curve)| Series::mean_and_deviation(name, &[curve]));
+            let mut lines: Vec<Series> = lines.collect();
             // The mean of squares first: one that is negative has no root.
-            let mean = |curve: &[Vec<(f64, f64)>], i: usize| {
-                curve.iter().map(|line| line[i].1).sum::<f64>() / DRAWS as f64
-            };
-            let mut unbiased = Vec::new();
+            let corrected = &mut lines[2];
+            let points = corrected.points.iter_mut();
+            points.for_each(|(_, squared)| *squared = squared.max(0.0).sqrt());
+            (corrected.band, corrected.dashed) = (Vec::new(), true);
             for i in 0..=10 {
-                let shift = curves[0][0][i].0;
-                let [swd, private] = [mean(&curves[0], i), mean(&curves[1], i)];
-                let corrected = mean(&curves[2], i).max(0.0).sqrt();
-                unbiased.push((shift, corrected));
+                let [swd, private, corrected] =
+                    [0, 1, 2].map(|line: usize| lines[line].points[i].1);
+                let shift = lines[0].points[i].0;
                 if i % 5 == 0 {
                     println!(
                         "| {sigma} | {n} | {shift} | {swd:.3} | {private:.3} | {corrected:.3} |"
@@ -101,17 +113,7 @@ pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
                     "without_bias": corrected,
                 }));
             }
-            series.push(Series::mean_and_deviation(
-                format!("SWD, {n} rows"),
-                &curves[0],
-            ));
-            series.push(Series::mean_and_deviation(
-                format!("DP-SWD, {n} rows"),
-                &curves[1],
-            ));
-            let mut corrected = Series::new(format!("without bias, {n} rows"), unbiased);
-            corrected.dashed = true;
-            series.push(corrected);
+            series.extend(lines);
         }
         let chart = LineChart {
             title: format!("sigma {sigma}"),
@@ -120,13 +122,22 @@ pub(crate) fn draw(folder: &Path, seed: u64) -> Result<(), Failure> {
             series,
             size: Some((900, 620)),
         };
-        let path = folder.join(format!("shift-sigma{sigma}.svg"));
-        write_file(&path, &chart.draw()?.bytes)?;
-        println!("picture   {}", path.display());
+        picture(folder, &format!("shift-sigma{sigma}"), &chart)?;
     }
-    let path = folder.join("shift.json");
-    let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;
-    write_file(&path, text.as_bytes())?;
+    table(folder, "shift", &numbers)
+}
+
+/// Writes a chart, and says where.
+pub(super) fn picture(folder: &Path, name: &str, chart: &LineChart) -> Result<(), Failure> {
+    let path = folder.join(format!("{name}.svg"));
+    println!("picture   {}", path.display());
+    write_file(&path, &chart.draw()?.bytes)
+}
+
+/// Writes the numbers of a chart, and says where.
+pub(super) fn table(folder: &Path, name: &str, numbers: &[Value]) -> Result<(), Failure> {
+    let path = folder.join(format!("{name}.json"));
     println!("numbers   {}", path.display());
-    Ok(())
+    let text = serde_json::to_string_pretty(numbers).map_err(Failure::failed)?;
+    write_file(&path, text.as_bytes())
 }

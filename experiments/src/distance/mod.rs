@@ -7,13 +7,12 @@
 //! exchanged where both have one distribution.
 
 mod estimate;
-mod figure;
+pub(crate) mod figure;
 mod permutation;
-mod power;
+pub(crate) mod power;
 mod released;
 mod report;
 mod run;
 mod settings;
 
 pub use run::Distance;
-pub use settings::{Flags, Settings};

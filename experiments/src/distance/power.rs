@@ -1,21 +1,19 @@
 //! The power of the two-sample test against the shift of a mean, at a budget and a level.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
 use lab::figures::{LineChart, Scale, Series};
-use lab::run_folder::write_file;
 use lab::session::{Ends, positive, refused_plan, within};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 use swd::smoothed::projection_sensitivity_upper;
 
-use super::figure::{DIM, normal_rows, projections};
+use super::figure::{DIM, normal_rows, picture, projections, table};
 use super::permutation::permutation_test;
 use super::released::{Directions, Side};
+use crate::random::stream;
 
 /// The public bound on the norm of a row: four standard deviations of a coordinate.
 const RADIUS: f64 = 4.0;
@@ -23,14 +21,37 @@ const SIZES: [usize; 3] = [1000, 4000, 16_000];
 const SHIFTS: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 const TRIALS: usize = 100;
 
-/// Prints and draws how often the test speaks.
-pub(crate) fn table(
-    folder: &Path,
+/// Say how often the two-sample test finds the shift of a mean
+///
+/// The rows are sampled, and nothing is private.
+#[derive(Debug, clap::Parser)]
+#[command(name = "power")]
+pub(crate) struct Arguments {
+    /// Folder for the chart and its numbers.
+    folder: PathBuf,
+    /// Privacy budget of the release of both sides.
+    #[arg(long, default_value_t = 1.0)]
     epsilon: f64,
+    /// Delta of the guarantee.
+    #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    level: f64,
+    /// The false-alarm rate of the test, its level.
+    #[arg(long, default_value_t = 0.05)]
+    false_alarm: f64,
+    /// Seed of rows, slices and noise.
+    #[arg(long, default_value_t = 0)]
     seed: u64,
-) -> Result<(), Failure> {
+}
+
+/// Prints and draws how often the test speaks.
+pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
+    let &Arguments {
+        ref folder,
+        epsilon,
+        delta,
+        false_alarm: level,
+        seed,
+    } = arguments;
     positive("epsilon", epsilon)?;
     within("delta", delta, 0.0, 1.0, Ends::NEITHER)?;
     within("false-alarm", level, 0.0, 1.0, Ends::NEITHER)?;
@@ -51,8 +72,7 @@ pub(crate) fn table(
         let plan = TrainingPlan::within(epsilon, delta, 0, sampler);
         let plan = plan.and("projections", ReleaseNoise::Share(1.0)).check();
         let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        rng.set_stream(n as u64);
+        let mut rng = stream(seed, n as u64);
         let (mut found, mut sigma) = (Vec::new(), 0.0);
         for shift in SHIFTS {
             let mut alarms = 0;
@@ -74,10 +94,7 @@ pub(crate) fn table(
             found.push((shift, power));
             numbers.push(json!({"rows": n, "shift": shift, "power": power, "noise": sigma}));
         }
-        let cells: Vec<String> = found
-            .iter()
-            .map(|(_, power)| format!("{power:.2}"))
-            .collect();
+        let cells: Vec<String> = found.iter().map(|(_, p)| format!("{p:.2}")).collect();
         println!("| {n} | {sigma:.1} | {} |", cells.join(" | "));
         series.push(Series::new(format!("{n} rows a side"), found));
     }
@@ -88,12 +105,7 @@ pub(crate) fn table(
         series,
         ..LineChart::default()
     };
-    let path = folder.join(format!("power-eps{epsilon}.svg"));
-    write_file(&path, &chart.draw()?.bytes)?;
-    println!("picture   {}", path.display());
-    let path = folder.join(format!("power-eps{epsilon}.json"));
-    let text = serde_json::to_string_pretty(&numbers).map_err(Failure::failed)?;
-    write_file(&path, text.as_bytes())?;
-    println!("numbers   {}", path.display());
-    Ok(())
+    let name = format!("power-eps{epsilon}");
+    picture(folder, &name, &chart)?;
+    table(folder, &name, &numbers)
 }

@@ -1,6 +1,6 @@
 //! The run: its files, and the one release.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use data::Rows;
 use data::split::{Records, Use};
@@ -13,18 +13,17 @@ use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Used, Wording, name_of_path, refused_plan, releaser,
+    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Used, Wording,
+    name_of_path, releaser,
 };
 use private_queries::Query;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde_json::json;
 use swd::Region;
 
 use super::released::{Directions, Side, Sides};
+use super::report;
 use super::settings::{Flags, Settings};
-use super::{figure, power, report};
 
 /// The one release, by its name in the plan.
 const RELEASE: &str = "projections";
@@ -37,7 +36,8 @@ const EVERYWHERE: f64 = 1e30;
 pub struct Distance {
     pub(super) settings: Settings,
     files: [Rows; 2],
-    private: [bool; 2],
+    /// The private ones of them.
+    private: &'static [usize],
     radius: f64,
     releaser: Option<Releaser>,
     /// Directions first, then the noise of a public side, then halves and labellings.
@@ -61,15 +61,12 @@ fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
 }
 
 /// All private rows at once: of both files, each a group of its own, or of one.
-fn sampler(files: &[Rows; 2], private: [bool; 2]) -> Result<BatchSampler, Failure> {
-    let [n, m] = [files[0].count(), files[1].count()];
-    let sampler = match private {
-        [true, true] => {
-            let groups = vec![(0..n).collect(), (n..n + m).collect()];
-            GroupSampler::new(groups, &[n, m]).map(Into::into)
+fn sampler(rows: &[usize]) -> Result<BatchSampler, Failure> {
+    let sampler = match *rows {
+        [n, m] => {
+            GroupSampler::new(vec![(0..n).collect(), (n..n + m).collect()], rows).map(Into::into)
         }
-        [true, false] => AllRecords::new(n).map(Into::into),
-        _ => AllRecords::new(m).map(Into::into),
+        _ => AllRecords::new(rows.iter().sum()).map(Into::into),
     };
     sampler.map_err(Failure::failed)
 }
@@ -91,36 +88,32 @@ fn radius(settings: &Settings, files: &[Rows; 2]) -> Result<f64, Failure> {
 impl Distance {
     /// What is released of the private sides, and what the public one becomes by the same noise.
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let sides = [0, 1].into_iter().filter(|&side| self.private[side]);
-        let sides: Vec<usize> = sides.collect();
         let query = Sides {
             slices: self.directions.released.clone(),
             region: Region::ball(self.radius).map_err(Failure::failed)?,
-            rows: sides.iter().map(|&side| self.files[side].count()).collect(),
+            rows: self
+                .private
+                .iter()
+                .map(|&side| self.files[side].count())
+                .collect(),
         };
-        let (released, deviation) = session.release(self, RELEASE, &query, |run, _| {
-            let files = sides.iter().map(|&side| run.files[side].values().to_vec());
+        let (mut sides, deviation) = session.release(self, RELEASE, &query, |run, _| {
+            let files = run
+                .private
+                .iter()
+                .map(|&side| run.files[side].values().to_vec());
             let files: Vec<_> = files.collect();
             query.measure(&files).map_err(Failure::failed)
         })?;
-        self.deviation = deviation;
-        let mut released = released.into_iter();
-        for side in [0, 1] {
-            let mut public = || -> Result<Side, Failure> {
-                let projected = query
-                    .region
-                    .project(self.files[side].values(), &query.slices);
-                let (projected, k) = (projected.map_err(Failure::failed)?, query.slices.count());
-                Ok(Side::public(&projected, k, deviation, &mut self.public))
-            };
-            let side = match self.private[side] {
-                true => released
-                    .next()
-                    .ok_or_else(|| Failure::failed("a side is missing"))?,
-                false => public()?,
-            };
-            self.sides.push(side);
+        if let Some(side) = [0, 1].into_iter().find(|side| !self.private.contains(side)) {
+            let projected = query
+                .region
+                .project(self.files[side].values(), &query.slices);
+            let (projected, k) = (projected.map_err(Failure::failed)?, query.slices.count());
+            let public = Side::public(&projected, k, deviation, &mut self.public);
+            sides.insert(side, public);
         }
+        (self.sides, self.deviation) = (sides, deviation);
         Ok(())
     }
 }
@@ -133,58 +126,33 @@ impl Releases for Distance {
 
 impl Experiment for Distance {
     const NAME: &'static str = "distance";
+    const KIND: Option<&'static str> = Some("measure");
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
 
-    fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
-        let own = &arguments.own;
-        let seed = arguments.own.seed;
-        match (&own.figure, &own.power) {
-            (Some(folder), _) => Some(figure::draw(folder, seed)),
-            (None, Some(folder)) => {
-                let epsilon = arguments.own.epsilon.unwrap_or(1.0);
-                let delta = arguments.own.delta.unwrap_or(1e-5);
-                let level = own.false_alarm.unwrap_or(0.05);
-                Some(power::table(folder, epsilon, delta, level, seed))
-            }
-            (None, None) => None,
-        }
-    }
-
     fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
-        let [a, b] = [("a", &settings.a), ("b", &settings.b)];
-        let files = [
-            read(a.0, a.1, settings.side)?,
-            read(b.0, b.1, settings.side)?,
-        ];
+        let (a, b, side) = (&settings.a, &settings.b, settings.side);
+        let files = [read("a", a, side)?, read("b", b, side)?];
         let [width, other] = [files[0].width(), files[1].width()];
         if width != other {
             return Err(Failure::input(
                 format!(
                     "{} has rows of {width} values and {} of {other}: a distance needs one width",
-                    settings.a.display(),
-                    settings.b.display()
+                    a.display(),
+                    b.display()
                 ),
                 "give files of one width",
             ));
         }
         let private = settings.protect.sides();
-        let records: usize = files
-            .iter()
-            .zip(private)
-            .map(|(f, p)| if p { f.count() } else { 0 })
-            .sum();
-        let plan = match settings.epsilon {
-            None => None,
-            Some(epsilon) => {
-                let sampler = sampler(&files, private)?;
-                let plan = TrainingPlan::within(epsilon, settings.delta_for(records), 0, sampler);
-                let plan = plan.and(RELEASE, ReleaseNoise::Share(1.0)).check();
-                Some(plan.map_err(refused_plan)?)
-            }
-        };
+        let rows: Vec<usize> = private.iter().map(|&side| files[side].count()).collect();
+        let few = 0.1 / rows.iter().sum::<usize>() as f64;
+        let (sampler, delta) = (sampler(&rows)?, settings.delta.unwrap_or(few));
+        let plan = settings.epsilon.map(|epsilon| {
+            TrainingPlan::within(epsilon, delta, 0, sampler).and(RELEASE, ReleaseNoise::Share(1.0))
+        });
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         Ok(Self {
             settings: settings.clone(),
@@ -200,36 +168,33 @@ impl Experiment for Distance {
     }
 
     fn data(&self) -> DataSummary {
-        let paths = [&self.settings.a, &self.settings.b];
-        let counts = [0, 1].map(|side| self.files[side].count());
-        let private = counts
-            .iter()
-            .zip(self.private)
-            .map(|(n, p)| if p { *n } else { 0 });
-        let used = paths.iter().zip(&self.files).zip(self.private).filter_map(
-            |((path, rows), private)| {
+        let sides = [&self.settings.a, &self.settings.b]
+            .into_iter()
+            .zip(&self.files);
+        let used = sides
+            .clone()
+            .enumerate()
+            .filter_map(|(side, (path, rows))| {
                 Some(Used {
                     what: path.display().to_string(),
                     name: name_of_path("rows", path),
                     sha256: rows.sha256().ok()?,
-                    used: if private {
-                        Use::AllPrivate
-                    } else {
-                        Use::AllPublic
+                    used: match self.private.contains(&side) {
+                        true => Use::AllPrivate,
+                        false => Use::AllPublic,
                     },
                 })
-            },
-        );
+            });
+        let of_side =
+            |(path, rows): (&PathBuf, &Rows)| format!("{} ({} rows)", path.display(), rows.count());
+        let names = sides.clone().map(of_side).collect::<Vec<_>>().join(" and ");
         DataSummary {
-            name: format!(
-                "{} ({} rows) and {} ({} rows) of {} values",
-                paths[0].display(),
-                counts[0],
-                paths[1].display(),
-                counts[1],
-                self.files[0].width()
-            ),
-            private: private.sum(),
+            name: format!("{names} of {} values", self.files[0].width()),
+            private: self
+                .private
+                .iter()
+                .map(|&side| self.files[side].count())
+                .sum(),
             test: 0,
             used: used.collect(),
         }
@@ -241,8 +206,8 @@ impl Experiment for Distance {
 
     fn wording(&self) -> Wording {
         let public = match self.private {
-            [true, true] => "the numbers of rows and their width",
-            [true, false] => "B, the number of rows of A and their width",
+            [0, 1] => "the numbers of rows and their width",
+            [0] => "B, the number of rows of A and their width",
             _ => "A, the number of rows of B and their width",
         };
         Wording {
@@ -267,39 +232,9 @@ impl Experiment for Distance {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let sums = self
-            .files
-            .iter()
-            .map(Records::sha256)
-            .collect::<Result<Vec<_>, _>>();
-        Ok(Fingerprint::of(
-            sums.map_err(Failure::failed)?.concat().as_bytes(),
-        ))
-    }
-
-    fn state(&mut self) -> Option<&mut dyn RunState> {
-        // The release is all that what follows needs.
-        None
-    }
-
-    fn steps(&self) -> u64 {
-        0
-    }
-
-    fn step(&mut self, _: &mut Session) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn evaluates_after(&self, _: u64) -> bool {
-        false
-    }
-
-    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
-        Ok(Evaluation {
-            scores: json!({}),
-            message: String::new(),
-            accounted: false,
-        })
+        let sums: Result<Vec<_>, _> = self.files.iter().map(Records::sha256).collect();
+        let sums = sums.map_err(Failure::failed)?.concat();
+        Ok(Fingerprint::of(sums.as_bytes()))
     }
 
     fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {

@@ -29,9 +29,13 @@ pub enum Protect {
 }
 
 impl Protect {
-    /// Whether A's rows are private, and whether B's are.
-    pub fn sides(self) -> [bool; 2] {
-        [self != Self::B, self != Self::A]
+    /// The private ones of two sides.
+    pub(super) fn sides(self) -> &'static [usize] {
+        match self {
+            Self::Both => &[0, 1],
+            Self::A => &[0],
+            Self::B => &[1],
+        }
     }
 }
 
@@ -40,21 +44,22 @@ lab::settings! {
     common {
         epsilon: Option<f64>, delta: Option<f64>, slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
-    preset {
-        /// Whether there is a two-sample test.
-        #[setting(default)]
-        test: bool,
-    }
     flags {
         /// One file: idx images (gzip or not), .csv, .npy, or a folder of images.
+        #[flag(required_unless_present = "resume")]
         a: PathBuf,
         /// The other file.
+        #[flag(required_unless_present = "resume")]
         b: PathBuf,
         /// Whose rows are private; the others are public, and get their noise from --seed.
         #[flag(value_enum)]
         protect: Protect,
         /// Pixels along a side of the images of a folder.
         side: usize,
+        /// Test whether both files have one distribution, on what is released for the distance.
+        #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
+        #[setting(default)]
+        test: bool,
         /// Permutations of the two-sample test.
         permutations: u64,
         /// The false-alarm rate of the two-sample test, its level.
@@ -66,27 +71,9 @@ lab::settings! {
         radius: f64,
     }
     switches {
-        /// Test whether both files have one distribution, on what is released for the distance.
-        #[arg(long)]
-        test: bool,
         /// Print what was found as JSON, on the last line.
         #[arg(long)]
         json: bool,
-        /// Instead of a run, the distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2),
-        /// into this folder. Nothing private is read.
-        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["a", "b", "power"])]
-        figure: Option<PathBuf>,
-        /// Instead of a run, the power of the test against the shift of a mean, at --epsilon and --false-alarm, into
-        /// this folder. Nothing private is read.
-        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["a", "b"])]
-        power: Option<PathBuf>,
-    }
-}
-
-impl Settings {
-    /// Delta for `records` private rows: `0.1/n` where none is given.
-    pub fn delta_for(&self, records: usize) -> f64 {
-        self.delta.unwrap_or(0.1 / records.max(1) as f64)
     }
 }
 
@@ -94,16 +81,7 @@ impl session::Settings for Settings {
     type Flags = Flags;
 
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        for (flag, path) in [("a", &own.a), ("b", &own.b)] {
-            if path.is_none() {
-                let message = format!("--{flag}: no file was given");
-                return Err(Failure::input(message, "say `distance --a FILE --b FILE`"));
-            }
-        }
-        let mut settings: Self = arguments.over(DEFAULTS)?;
-        settings.test = own.test;
-        Ok(settings)
+        arguments.over(DEFAULTS)
     }
 
     fn name(&self) -> String {

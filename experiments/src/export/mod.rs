@@ -15,10 +15,10 @@ use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::pictures::channels_last;
+use crate::random::stream;
 
 pub(crate) use request::{Arguments, run};
 pub use request::{ExportFlags, ExportRequest};
@@ -128,8 +128,7 @@ pub fn export(
     let mut card = Card::new(&record, folder, &source, &layout, seed.unwrap_or(0))?;
     let place = Destination::new(to, request.force, layout.bytes_upper())?;
     let mut writer = ImageWriter::create(place.path(), &layout).map_err(Failure::failed)?;
-    let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or(0));
-    rng.set_stream(STREAM);
+    let mut rng = stream(seed.unwrap_or(0), STREAM);
     let progress = Progress::new(layout.count.div_ceil(PART) as u64);
     let mut done = 0;
     while done < layout.count {

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use dp_core::delta::check_delta;
-use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, positive, refused_plan, within};
@@ -81,7 +81,10 @@ pub(crate) fn possible<M: Mechanism>(
     }
     if settings.own.batch().is_none() {
         // Its noise does not depend on the records.
-        plan(settings, sampler(settings, &[1])?)?;
+        let plan = plan(settings, sampler(settings, &[1])?);
+        plan.map(TrainingPlan::check)
+            .transpose()
+            .map_err(refused_plan)?;
     }
     Ok(())
 }
@@ -120,15 +123,13 @@ fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
     })
 }
 
-/// The checked plan; none without noise.
+/// The plan; none without noise.
 pub(crate) fn plan<M: Mechanism>(
     settings: &settings::Settings<M>,
     sampler: BatchSampler,
-) -> Result<Option<CheckedPlan>, Failure> {
-    let budget = settings.budget.budget();
-    let Some((budget, noise)) = budget.and_then(|budget| Some((budget, budget.noise()?))) else {
-        return Ok(None);
-    };
+) -> Option<TrainingPlan> {
+    let budget = settings.budget.budget()?;
+    let noise = budget.noise()?;
     let (steps, once) = match settings.own.batch() {
         Some(_) => {
             let records = sampler.records().unwrap_or_default();
@@ -137,10 +138,9 @@ pub(crate) fn plan<M: Mechanism>(
         None => (0, settings.own.shares()),
     };
     let plan = TrainingPlan::of(noise, budget.delta, steps, sampler);
-    let plan = once.into_iter().fold(plan, |plan, (name, share)| {
+    Some(once.into_iter().fold(plan, |plan, (name, share)| {
         plan.and(name, ReleaseNoise::Share(share))
-    });
-    plan.check().map(Some).map_err(refused_plan)
+    }))
 }
 
 #[cfg(test)]
@@ -149,6 +149,7 @@ mod tests {
     use dp_core::accounting::{Accountant, Event, GaussianAccountant, PldAccountant};
     use dp_core::ledger::{Entries, Ledger, LedgerEntry};
     use dp_core::mechanism::{NoiseSource, SensitiveVector};
+    use dp_core::plan::CheckedPlan;
     use lab::session::{Arguments, Settings as _};
 
     use super::super::mechanisms::{marginals, mixture, resampled};
@@ -222,7 +223,7 @@ mod tests {
         let mechanism = M::NAME;
         let of_flow = || {
             let sampler = sampler(&settings, &[3000]).unwrap();
-            plan(&settings, sampler).unwrap().unwrap()
+            plan(&settings, sampler).unwrap().check().unwrap()
         };
         let (plan, entries) = (of_flow(), finished(of_flow()));
         let promised = plan.epsilon_upper();
@@ -272,7 +273,7 @@ mod tests {
             let settings = settings::<resampled::Settings>(&flags);
             let sampler = sampler(&settings, &[81385]).unwrap();
             assert_eq!(sampler.expected_sizes(), [250.0]);
-            let plan = plan(&settings, sampler).unwrap().unwrap();
+            let plan = plan(&settings, sampler).unwrap().check().unwrap();
             assert_eq!(plan.releases_in_all(), 9780);
             assert_eq!(plan.delta(), 1e-6);
             let ratio = plan.epsilon_upper() / expected;

@@ -19,12 +19,11 @@ use lab::session::{
     Session, Wording, bounded, releaser,
 };
 use private_training::RngState;
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::particles::share;
+use crate::random::stream;
 use crate::scores::ScoreFlags;
 
 use super::budget::{MOMENTS, Promise, RELEASE, plan, possible, sampler};
@@ -77,12 +76,8 @@ pub struct Flow {
     cache: PathBuf,
 }
 
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    non_private: RngState,
-    strip: Vec<(u64, Vec<f32>)>,
-}
+/// The public random numbers, those of batches without privacy, and the strip.
+type State = (RngState, RngState, Vec<(u64, Vec<f32>)>);
 
 fn group_sizes(within_classes: bool, split: &DataSplit) -> Vec<usize> {
     if !within_classes {
@@ -170,12 +165,7 @@ impl<M: Mechanism> Experiment for Run<M> {
         let shape = split.test.shape();
         flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
-        let plan = plan(settings, sampler.clone())?;
-        let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(shared.seed);
-            rng.set_stream(stream);
-            rng
-        };
+        let plan = plan(settings, sampler.clone());
         let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
         let flow = Flow {
             releaser: releaser(plan, known)?,
@@ -185,8 +175,8 @@ impl<M: Mechanism> Experiment for Run<M> {
             steps: settings.own.steps(split.private.len()),
             split,
             sampler,
-            public: stream(6),
-            non_private: stream(4),
+            public: stream(shared.seed, 6),
+            non_private: stream(shared.seed, 4),
             device: chosen.device.clone(),
             score: flags.score.clone(),
             space: None,
@@ -324,11 +314,8 @@ impl Releases for Flow {
 impl RunState for Flow {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let strip = self.strip.iter().map(|s| (s.step, s.rows.clone()));
-        let state = State {
-            public: RngState::of(&self.public),
-            non_private: RngState::of(&self.non_private),
-            strip: strip.collect(),
-        };
+        let [public, batches] = [&self.public, &self.non_private].map(RngState::of);
+        let state: State = (public, batches, strip.collect());
         let mut files = self.moved.files();
         let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
         files.insert("state.json".into(), state);
@@ -336,17 +323,11 @@ impl RunState for Flow {
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json("state.json")?;
+        let (public, batches, strip): State = checkpoint.json("state.json")?;
         self.moved.restore(checkpoint, &self.device)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.non_private = state
-            .non_private
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        let strip = state.strip.into_iter();
+        self.public = checkpoint.rng(&public)?;
+        self.non_private = checkpoint.rng(&batches)?;
+        let strip = strip.into_iter();
         self.strip = strip.map(|(step, rows)| Snapshot { step, rows }).collect();
         Ok(())
     }

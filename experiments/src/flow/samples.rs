@@ -14,6 +14,7 @@ use super::space::Space;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
 use crate::records::synthetic;
+use crate::settings::Shared;
 use crate::variation::Variation;
 
 /// The weights of the public autoencoder, whose decoder makes images of latents; none of cosines.
@@ -107,13 +108,8 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    /// The settings that all mechanisms have; those of the one that it was go unread.
-    #[derive(serde::Deserialize)]
-    struct Config {
-        #[serde(flatten)]
-        shared: Settings,
-    }
-    let Config { shared: settings } = folder.read_toml("config.toml")?;
+    let Shared { shared } = folder.read_toml("config.toml")?;
+    let settings: Settings = shared;
     let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
     let space = Space::of_weights(&settings, source.shape, &weights, device)
         .map_err(|e| export::damaged(&folder.file(SPACE), &e))?;

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use crate::cosines::CosineSpace;
+use crate::random::stream;
 use crate::refined::RefinedCosines;
 use crate::trained::{CachePath, damaged};
 
@@ -181,8 +182,7 @@ pub(crate) fn autoencoder(
         "training": training,
         "seed": SEED,
     });
-    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-    rng.set_stream(3);
+    let mut rng = stream(SEED, 3);
     let autodiff = session.chosen.device.clone().autodiff();
     if settings.photographs() {
         key["width"] = json!(settings.width);

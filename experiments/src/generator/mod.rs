@@ -4,13 +4,16 @@
 //! No record is public, but for half of a folder of photographs: slices are sampled without a look at any. In a public
 //! latent space it is `flow generator`.
 
-mod plan;
+mod marginals;
+mod projections;
+mod release;
 mod report;
 mod samples;
 mod settings;
-mod targets;
 mod train;
 
+pub use marginals::Settings as Marginals;
+pub use projections::Settings as Projections;
 pub(crate) use samples::sampler;
-pub use settings::{Flags, Release, Settings};
+pub use settings::Settings;
 pub use train::Generate;

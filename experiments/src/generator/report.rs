@@ -2,27 +2,23 @@
 
 use lab::diagnostic::Failure;
 use lab::session::{Report, Session, floats_to_bytes};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::release::Release;
 use super::samples::{WEIGHTS, source};
 use super::train::Generate;
-use crate::pictures::grid;
+use crate::pictures::samples;
+use crate::random::stream;
 use crate::scores::{Scored, metrics, score, score_photographs, warnings};
 
-/// Images of each class in the picture.
-const COLUMNS: usize = 10;
-
 /// Samples, their scores on public test records, and a picture.
-pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failure> {
+pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
-    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    rng.set_stream(4);
+    let mut rng = stream(run.settings.seed, 4);
     let count = run.score.count();
     let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
-    let variation = run.settings.variation();
-    variation.apply(&mut pixels, run.test.shape(), &mut rng);
+    let (variation, shape) = (run.settings.variation(), run.data.test.shape());
+    variation.apply(&mut pixels, shape, &mut rng);
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);
@@ -31,16 +27,8 @@ pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failur
         true => None,
         false => Some(scores(run, session, &pixels, &groups)?),
     };
-    let caption = match run.classes {
-        0 => "Samples",
-        _ => "Samples, a row a class",
-    };
     Ok(Report {
-        pictures: vec![(
-            "samples.png",
-            caption.into(),
-            picture(run, &pixels, &groups)?,
-        )],
+        pictures: vec![samples(&pixels, &groups, run.data.classes, shape)?],
         metrics: scored.as_ref().map(metrics).unwrap_or_default(),
         warnings: warnings(&run.score),
         more: vec![
@@ -51,36 +39,22 @@ pub(crate) fn report(run: &Generate, session: &Session) -> Result<Report, Failur
     })
 }
 
-fn scores(
-    run: &Generate,
+fn scores<R: Release>(
+    run: &Generate<R>,
     session: &Session,
     pixels: &[f32],
     groups: &[usize],
 ) -> Result<Scored, Failure> {
-    if let (Some(test), Some(private)) = (run.test.labelled()?, run.records.labelled()?) {
+    if let (Some(test), Some(private)) = (run.data.test.labelled()?, run.data.records.labelled()?) {
         return score(&test, pixels, Some(groups), &private, &run.score, session);
     }
-    let shape = run.test.shape();
-    let most = run.test.len().min(run.score.count());
-    let real = run.test.gather(&(0..most).collect::<Vec<_>>())?;
+    let shape = run.data.test.shape();
+    let most = run.data.test.len().min(run.score.count());
+    let real = run.data.test.gather(&(0..most).collect::<Vec<_>>())?;
     score_photographs(
         [&real, pixels],
         (shape.channels, shape.side),
         &run.score,
         session,
     )
-}
-
-/// The first images of each group, a row each; a square of them without classes.
-fn picture(run: &Generate, pixels: &[f32], groups: &[usize]) -> Result<Vec<u8>, Failure> {
-    let shape = run.test.shape();
-    let rows = if run.classes == 0 { COLUMNS } else { 1 };
-    let mut images = Vec::new();
-    for group in 0..run.model.groups() {
-        let of_group = (0..groups.len()).filter(|&i| groups[i] == group);
-        for i in of_group.take(rows * COLUMNS) {
-            images.extend_from_slice(&pixels[i * shape.values()..][..shape.values()]);
-        }
-    }
-    grid(&images, shape, COLUMNS)
 }

@@ -4,25 +4,25 @@ use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::floats_of_bytes;
-use model::latent::ImageShape;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::release::Release;
 use super::settings::Settings;
 use super::train::{Generate, untrained};
 use crate::export::{self, Source};
 use crate::generators::Generator;
-use crate::variation::Variation;
+use crate::settings::Shared;
 
 /// The weights that samples are made by.
 pub(crate) const WEIGHTS: &str = "weights.f32";
 
 /// What samples are made from beside weights.
-pub(crate) fn source(run: &Generate) -> Source {
+pub(crate) fn source<R: Release>(run: &Generate<R>) -> Source {
     Source {
-        shape: run.records.shape(),
-        labelled: run.classes > 0,
-        classes: run.classes,
+        shape: run.data.records.shape(),
+        labelled: run.data.classes > 0,
+        classes: run.data.classes,
         class_sizes: Vec::new(),
         copy: None,
         public_knowledge: format!(
@@ -34,22 +34,20 @@ pub(crate) fn source(run: &Generate) -> Source {
 
 struct Stored {
     model: Generator,
-    each: usize,
-    labelled: bool,
-    shape: ImageShape,
-    variation: Variation,
+    settings: Settings,
+    source: Source,
 }
 
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let (mut pixels, groups) = self.model.sample(count, self.each, rng)?;
-        self.variation.apply(&mut pixels, self.shape, rng);
-        Ok(match self.labelled {
+        let each = self.settings.points / self.model.groups();
+        let (mut pixels, groups) = self.model.sample(count, each, rng)?;
+        let variation = self.settings.variation();
+        variation.apply(&mut pixels, self.source.shape, rng);
+        let labels = None;
+        Ok(match self.source.labelled {
             true => export::Samples::in_turn(&pixels, &groups),
-            false => export::Samples {
-                pixels,
-                labels: None,
-            },
+            false => export::Samples { pixels, labels },
         })
     }
 }
@@ -60,7 +58,7 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let settings: Settings = folder.read_toml("config.toml")?;
+    let Shared { shared: settings } = folder.read_toml("config.toml")?;
     let rng = &mut ChaCha20Rng::seed_from_u64(0);
     let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
     let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
@@ -68,10 +66,8 @@ pub(crate) fn sampler(
         .set_weights(&weights)
         .map_err(|e| export::damaged(&folder.file(WEIGHTS), &e))?;
     Ok(Stored {
-        each: settings.points / model.groups(),
         model,
-        labelled: source.labelled,
-        shape: source.shape,
-        variation: settings.variation(),
+        settings,
+        source: source.clone(),
     })
 }

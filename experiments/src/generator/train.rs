@@ -8,48 +8,47 @@ use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::CheckedPlan;
-use dp_core::sampling::BatchSampler;
+use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Used, Wording, bounded, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Releases, Report,
+    RunState, Session, Used, Wording, bounded, releaser,
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
-use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use swd::flow::StepSize;
-use swd::{FlowTarget, Particles};
+use swd::{Particles, Region};
 
-use super::plan::{RELEASE, plan, sampler};
+use super::release::{Release, Target};
 use super::report;
-use super::settings::{Flags, Settings};
-use super::targets::Target;
+use super::settings::Settings;
 use crate::flow::load_photographs;
 use crate::generators::{Architecture, Code, Generator, Size};
-use crate::records::{Records, Source, load_private};
+use crate::random::stream;
+use crate::records::{Records, Source, kind, load_private};
 use crate::scores::ScoreFlags;
+use crate::settings::With;
 
-const STATE: &str = "state.json";
+/// The one release of all records, by its name in the plan.
+pub(super) const RELEASE: &str = "release";
+/// The streams of the seed that slices are sampled from: one for the release of all records, and one for each step.
+const SLICES: u64 = 16;
 
 /// A generator of images and what it is trained on.
-pub struct Generate {
+pub struct Generate<R: Release> {
     pub(super) settings: Settings,
-    /// The private records.
-    pub(super) records: Records,
-    /// Their classes.
+    pub(super) release: R,
+    pub(super) data: Data,
+    /// The classes of the private records, 0 without classes.
     pub(super) labels: Vec<usize>,
-    pub(super) classes: usize,
-    /// Public test records.
-    pub(super) test: Records,
     pub(super) sampler: BatchSampler,
     pub(super) releaser: Option<Releaser>,
     pub(super) model: Generator,
@@ -58,33 +57,27 @@ pub struct Generate {
     pub(super) score: ScoreFlags,
     /// Public randomness.
     public: ChaCha20Rng,
-    /// What was released once, a class each.
+    /// What was released last.
     targets: Vec<Target>,
     /// The squared distance to the release at the last step.
     distance: f64,
-    name: String,
-    used: Vec<Used>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    non_private: RngState,
 }
 
 /// The records of a run.
-struct Data {
+pub(super) struct Data {
     name: String,
-    records: Records,
-    test: Records,
-    classes: usize,
+    /// The private ones.
+    pub(super) records: Records,
+    /// Public ones.
+    pub(super) test: Records,
+    pub(super) classes: usize,
     used: Vec<Used>,
 }
 
 /// Labelled images, whose training records are all private.
 fn labelled(settings: &Settings, data_dir: Option<&Path>) -> Result<Data, Failure> {
-    let (seed, records) = (settings.seed, settings.records);
-    let (data, used) = load_private(settings.kind()?, seed, records, data_dir)?;
+    let (kind, records) = (kind("dataset", &settings.dataset)?, settings.records);
+    let (data, used) = load_private(kind, settings.seed, records, data_dir)?;
     let all = |images: LabelledImages| {
         let indices = (0..images.len()).collect();
         Records::new(Source::Labelled(Arc::new(images)), indices, None)
@@ -105,15 +98,10 @@ fn photographs(
     cache: &Path,
 ) -> Result<Data, Failure> {
     let split = load_photographs([settings.records, None], data_dir, cache)?;
-    if let Some(asked) = settings.records {
-        let found = split.private.len();
-        bounded(
-            "records",
-            asked,
-            asked == found && asked > 0,
-            &format!("at most {found}"),
-        )?;
-    }
+    let found = split.private.len();
+    let asked = settings.records.unwrap_or(found);
+    let bound = format!("between 1 and {found}");
+    bounded("records", asked, asked == found && found > 0, &bound)?;
     Ok(Data {
         name: settings.dataset.clone(),
         records: split.private,
@@ -124,7 +112,7 @@ fn photographs(
 }
 
 /// The generator of the settings before its first step.
-pub(crate) fn untrained(
+pub(super) fn untrained(
     settings: &Settings,
     classes: usize,
     shape: ImageShape,
@@ -143,36 +131,37 @@ pub(crate) fn untrained(
     Generator::new(architecture, size, ema, rng, device)
 }
 
-impl Generate {
+impl<R: Release> Generate<R> {
     /// Images of each class at a step.
     pub(super) fn each(&self) -> usize {
         self.settings.points / self.model.groups()
     }
 
-    /// The gradient in `points`, `[n, d]` in rows, of the squared distance to a target in some of its slices, and
-    /// that distance.
-    fn cotangent(
-        &mut self,
-        points: &[f32],
-        target: &Target,
-        chosen: &[usize],
-    ) -> Result<(Vec<f32>, f64), Failure> {
-        let d = target.slices().dim();
-        let mut particles = Particles::new(points, d).map_err(Failure::failed)?;
-        // A step of a flow moves points against the gradient, by h n / 2 of it.
-        let size = StepSize {
-            step: d as f64,
-            diffusion: 0.0,
-        };
-        let squared = particles.step(target, chosen, size, &mut self.public);
-        let squared = squared.map_err(Failure::failed)?;
-        let scale = 2.0 / (points.len() as f64) as f32;
-        let moved = particles.rows();
-        let gradient = points
-            .iter()
-            .zip(&moved)
-            .map(|(x, moved)| scale * (x - moved));
-        Ok((gradient.collect(), squared))
+    pub(super) fn region(&self) -> Result<Region, Failure> {
+        Region::ball(self.settings.radius).map_err(Failure::failed)
+    }
+
+    /// What slices are sampled from: those of all records, at 0, or of a step.
+    pub(super) fn slices(&self, of: u64) -> ChaCha20Rng {
+        stream(self.settings.seed, SLICES + of)
+    }
+
+    /// The width of a row of [`Generate::rows`].
+    pub(super) fn row_width(&self) -> usize {
+        let classes = self.release.label_weight().map_or(0, |_| self.data.classes);
+        self.data.records.shape().values() + classes
+    }
+
+    /// Images as targets see them: `(image, weight * one-hot class)`, or alone.
+    pub(super) fn rows(&self, pixels: &[f32], labels: impl Iterator<Item = usize>) -> Vec<f32> {
+        let (size, width) = (self.data.records.shape().values(), self.row_width());
+        let weight = self.release.label_weight().unwrap_or(0.0) as f32;
+        let mut rows = Vec::with_capacity(pixels.len() / size * width);
+        for (image, label) in pixels.chunks_exact(size).zip(labels) {
+            rows.extend_from_slice(image);
+            rows.extend((0..width - size).map(|class| if class == label { weight } else { 0.0 }));
+        }
+        rows
     }
 
     /// The gradient in the pixels of images, class after class, and the mean squared distance.
@@ -186,115 +175,120 @@ impl Generate {
             Some(some) if some < count => sample(&mut self.public, count, some).into_vec(),
             _ => (0..count).collect(),
         };
-        let (groups, each) = (self.model.groups(), self.each());
-        let size = self.records.shape().values();
-        if self.settings.releases_each_step() {
-            let target = self.projections(session.step, &mut session.ledger)?;
-            let labels = (0..groups).flat_map(|group| std::iter::repeat_n(group, each));
-            let rows = self.rows(pixels, &labels.collect::<Vec<_>>());
-            let (gradient, squared) = self.cotangent(&rows, &target, &chosen)?;
-            let gradient = gradient.chunks_exact(self.row_width());
-            let gradient = gradient.flat_map(|row| row[..size].iter().copied());
-            return Ok((gradient.collect(), squared));
+        if self.release.batch().is_some() {
+            self.targets = R::targets(self, session)?;
         }
         let targets = std::mem::take(&mut self.targets);
-        let mut gradient = Vec::with_capacity(pixels.len());
-        let mut mean = 0.0;
-        for (images, target) in pixels.chunks_exact(each * size).zip(&targets) {
-            let (of_class, squared) = self.cotangent(images, target, &chosen)?;
-            gradient.extend(of_class);
-            mean += squared / groups as f64;
+        let (groups, each) = (self.model.groups(), self.each());
+        let labels = (0..groups).flat_map(|group| std::iter::repeat_n(group, each));
+        let rows = self.rows(pixels, labels);
+        let (size, width) = (self.data.records.shape().values(), self.row_width());
+        // A step of a flow moves points against the gradient, by h n / 2 of it.
+        let step = StepSize {
+            step: width as f64,
+            diffusion: 0.0,
+        };
+        let (mut gradient, mut mean) = (Vec::with_capacity(pixels.len()), 0.0);
+        for part in rows.chunks_exact(rows.len() / targets.len()).zip(&targets) {
+            let (rows, target) = part;
+            let mut particles = Particles::new(rows, width).map_err(Failure::failed)?;
+            let squared = particles.step(target, &chosen, step, &mut self.public);
+            mean += squared.map_err(Failure::failed)? / targets.len() as f64;
+            let scale = 2.0 / (rows.len() as f64) as f32;
+            let moved = particles.rows();
+            for (row, moved) in rows.chunks_exact(width).zip(moved.chunks_exact(width)) {
+                let pixels = row[..size].iter().zip(moved);
+                gradient.extend(pixels.map(|(x, moved)| scale * (x - moved)));
+            }
         }
         self.targets = targets;
         Ok((gradient, mean))
     }
 }
 
-impl Releases for Generate {
+impl<R: Release> Releases for Generate<R> {
     fn releaser(&mut self) -> Option<&mut Releaser> {
         self.releaser.as_mut()
     }
 }
 
-impl Experiment for Generate {
+impl<R: Release> Experiment for Generate<R> {
     const NAME: &'static str = "generator";
-    const ABOUT: &'static str = "Train a class-conditional generator of images on released projections of private \
-                                 records. Values come from the preset of what is released, and a flag wins over the \
-                                 preset.";
+    const KIND: Option<&'static str> = Some(R::NAME);
+    const ABOUT: &'static str = R::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Settings = Settings;
+    type Settings = With<Settings, R>;
 
     fn afterwards(
-        arguments: &Arguments<Flags>,
+        arguments: &Arguments<FlagsOf<Self>>,
         folder: &RunFolder,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
-        arguments.own.export.of(folder, interrupt)
+        arguments.own.shared.export.of(folder, interrupt)
     }
 
     fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
+        With { shared, own }: &With<Settings, R>,
+        arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
-        let Data {
-            name,
-            records,
-            test,
-            classes,
-            used,
-        } = match settings.photographs() {
-            true => photographs(settings, data_dir, &arguments.running.cache()?)?,
-            false => labelled(settings, data_dir)?,
+        let data = match shared.photographs() {
+            true => photographs(shared, data_dir, &arguments.running.cache()?)?,
+            false => labelled(shared, data_dir)?,
         };
-        let (shape, export) = (records.shape(), &arguments.own.export);
-        export.check(shape, classes > 0, None)?;
-        let width = shape.values();
-        settings.check_slices(
-            width
-                + if settings.releases_each_step() {
-                    classes
-                } else {
-                    0
-                },
-        )?;
-        let sampler = sampler(settings, records.len())?;
-        let plan = plan(settings, sampler.clone())?;
-        let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-            rng.set_stream(stream);
-            rng
+        let (shape, flags) = (data.records.shape(), &arguments.own.shared);
+        flags.export.check(shape, data.classes > 0, None)?;
+        let records = data.records.len();
+        let batch = own.batch().unwrap_or(records);
+        let refuse = |e| {
+            Failure::input(
+                format!("--batch {batch}: {e}"),
+                format!("choose --batch between 1 and {records}"),
+            )
         };
-        let (rng, device) = (&mut stream(1), &chosen.device);
-        let model = untrained(settings, classes, shape, settings.ema, rng, device)?;
-        Ok(Self {
-            releaser: releaser(plan, settings.insecure_noise_seed)?,
-            settings: settings.clone(),
-            labels: records.labels(),
-            records,
-            classes,
-            test,
+        let sampler: BatchSampler = FixedSizeSampler::new(records, batch)
+            .map_err(refuse)?
+            .into();
+        let (delta, steps) = (shared.delta, shared.steps);
+        let plan = shared.epsilon.map(|epsilon| match own.batch() {
+            Some(_) => TrainingPlan::within(epsilon, delta, steps, sampler.clone()),
+            None => TrainingPlan::within(epsilon, delta, 0, sampler.clone())
+                .and(RELEASE, ReleaseNoise::Share(1.0)),
+        });
+        let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
+        let run = Self {
+            releaser: releaser(plan, shared.insecure_noise_seed)?,
+            model: untrained(shared, data.classes, shape, shared.ema, rng, device)?,
+            labels: match data.classes {
+                0 => vec![0; records],
+                _ => data.records.labels(),
+            },
+            data,
             sampler,
-            model,
-            non_private: stream(2),
-            score: arguments.own.score.clone(),
-            public: stream(3),
+            non_private: stream(shared.seed, 2),
+            score: flags.score.clone(),
+            public: stream(shared.seed, 3),
             targets: Vec::new(),
             distance: 0.0,
-            name,
-            used,
-        })
+            settings: shared.clone(),
+            release: own.clone(),
+        };
+        let (k, dim) = (shared.slices, run.row_width());
+        let holds = own.batch().is_none() || (k >= dim && k.is_power_of_two());
+        let bound = format!("a power of two of at least {dim} for projections");
+        bounded("slices", k, holds, &bound)?;
+        Ok(run)
     }
 
     fn data(&self) -> DataSummary {
         DataSummary {
-            name: self.name.clone(),
-            private: self.records.len(),
-            test: self.test.len(),
-            used: self.used.clone(),
+            name: self.data.name.clone(),
+            private: self.data.records.len(),
+            test: self.data.test.len(),
+            used: self.data.used.clone(),
         }
     }
 
@@ -312,8 +306,8 @@ impl Experiment for Generate {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let settings = &self.settings;
-        let (k, steps, name) = (settings.slices, settings.steps, settings.release.name());
-        let of = match settings.batch {
+        let (k, steps, name) = (settings.slices, settings.steps, R::NAME);
+        let of = match self.release.batch() {
             Some(batch) => format!("batches of {batch} records, at each step"),
             None => "all records, once".to_string(),
         };
@@ -324,17 +318,15 @@ impl Experiment for Generate {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        if !self.settings.releases_each_step() {
-            self.targets = self.marginals(session)?;
+        if self.release.batch().is_none() {
+            self.targets = R::targets(self, session)?;
         }
         Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        Ok(Fingerprint {
-            records: self.records.fingerprint()?,
-            encoded: None,
-        })
+        let records = self.data.records.fingerprint()?;
+        Ok(Fingerprint::of(records.as_bytes()))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
@@ -360,7 +352,7 @@ impl Experiment for Generate {
         Ok(Evaluation {
             scores: json!({"sliced_w2_squared_to_release": self.distance}),
             message: format!("distance {:.5}", self.distance),
-            accounted: self.settings.releases_each_step(),
+            accounted: self.release.batch().is_some(),
         })
     }
 
@@ -369,37 +361,22 @@ impl Experiment for Generate {
     }
 }
 
-impl RunState for Generate {
+impl<R: Release> RunState for Generate<R> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let state = State {
-            public: RngState::of(&self.public),
-            non_private: RngState::of(&self.non_private),
-        };
-        let mut files = self.model.files();
-        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
-        files.insert(STATE.into(), state);
-        Ok(files)
+        let random = [&self.public, &self.non_private].map(RngState::of);
+        self.model.files(&random)
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json(STATE)?;
-        self.model.restore(checkpoint)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.non_private = state
-            .non_private
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
+        let [public, non_private]: [RngState; 2] = self.model.restore(checkpoint)?;
+        self.public = checkpoint.rng(&public)?;
+        self.non_private = checkpoint.rng(&non_private)?;
         Ok(())
     }
 
     fn releaser(&mut self) -> Option<&mut Releaser> {
         // Steps towards what was released once release nothing.
-        match self.settings.releases_each_step() {
-            true => self.releaser.as_mut(),
-            false => None,
-        }
+        self.release.batch()?;
+        self.releaser.as_mut()
     }
 }

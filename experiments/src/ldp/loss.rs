@@ -24,13 +24,11 @@ const TOLERANCE: f64 = 1e-4;
 const FAMILIES: usize = 10;
 
 /// A loss, with what it has computed of the privatised records beforehand.
-pub(crate) enum Objective {
-    /// Entropic transport.
-    Entropic(Sinkhorn),
+pub(super) enum Objective {
+    /// Entropic transport, or the same without its bias: the divergence.
+    Entropic(Sinkhorn, bool),
     /// Transport by an exact assignment: what a vanishing regularisation tends to.
     Exact(Cost),
-    /// The same without its bias.
-    Divergence(Sinkhorn),
     /// Sliced transport to generated records with noise.
     Sliced {
         /// Slices, and the quantile cells of all privatised records on them.
@@ -40,38 +38,23 @@ pub(crate) enum Objective {
     },
 }
 
-/// The loss of one step.
-pub(crate) struct Found {
-    /// What is minimised, with its gradient.
-    pub loss: Tensor<1>,
-    /// Whether a transport converged; always for slices.
-    pub converged: bool,
-}
-
 impl Objective {
     /// The loss that the settings name.
     ///
     /// - `points`: generated records in a step.
-    pub(crate) fn new(
+    pub(super) fn new(
         settings: &Settings,
         (noise_model, private): (&NoiseModel, &Privatised),
         points: usize,
         rng: &mut ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let cost = noise_model.cost();
-        let limited = |sinkhorn: Sinkhorn| {
-            sinkhorn
-                .iterations(settings.iterations)
-                .tolerance(TOLERANCE)
-        };
-        let denoising = |cost| {
-            Sinkhorn::denoising(cost, noise_model.scale)
-                .map(limited)
-                .map_err(Failure::failed)
-        };
+        let (cost, scale) = (noise_model.cost(), noise_model.scale);
         Ok(match settings.loss {
-            Loss::Entropic => Self::Entropic(denoising(cost)?),
-            Loss::Divergence => Self::Divergence(denoising(cost)?),
+            Loss::Entropic | Loss::Divergence => {
+                let matched = Sinkhorn::denoising(cost, scale).map_err(Failure::failed)?;
+                let matched = matched.iterations(settings.iterations).tolerance(TOLERANCE);
+                Self::Entropic(matched, settings.loss == Loss::Divergence)
+            }
             Loss::W2 => Self::Exact(cost),
             Loss::Sliced => {
                 let mut families = Vec::with_capacity(FAMILIES);
@@ -80,82 +63,64 @@ impl Objective {
                     let cells = Cells::of_sample(&private.rows, &slices, points);
                     families.push((slices, cells.map_err(Failure::failed)?));
                 }
-                let noise = (noise_model.noise(), noise_model.scale);
+                let noise = (noise_model.noise(), scale);
                 Self::Sliced { families, noise }
             }
         })
     }
 
-    /// The loss of generated records `[n, width]` against a batch of privatised ones.
-    pub(crate) fn of(
+    /// The loss of generated records `[n, width]` against a batch of privatised ones, with its gradient, and whether a
+    /// transport converged, as slices always do.
+    pub(super) fn of(
         &self,
         made: Tensor<2>,
         noisy: Vec<f32>,
         device: &Device,
         rng: &mut ChaCha20Rng,
-    ) -> Result<Found, Failure> {
+    ) -> Result<(Tensor<1>, bool), Failure> {
         let [n, width] = made.dims();
-        let tensor = |values: Vec<f32>| {
+        let tensor = |values: Vec<f32>, device| {
             let rows = values.len() / width;
             Tensor::<2>::from_data(TensorData::new(values, [rows, width]), device)
         };
+        let values = || -> Vec<f32> { made.clone().inner().into_data().iter().collect() };
         match self {
-            Self::Entropic(sinkhorn) => {
-                let found = sinkhorn
-                    .forward(made, tensor(noisy))
-                    .map_err(Failure::failed)?;
-                Ok(Found {
-                    loss: found.loss,
-                    converged: found.converged,
-                })
+            Self::Entropic(sinkhorn, unbiased) => {
+                let noisy = tensor(noisy, device);
+                let found = match unbiased {
+                    false => sinkhorn.forward(made, noisy),
+                    true => sinkhorn.forward_divergence(made, noisy),
+                };
+                let found = found.map_err(Failure::failed)?;
+                Ok((found.loss, found.converged))
             }
             Self::Exact(cost) => {
-                let values = made.clone().inner().into_data();
-                let values: Vec<f32> = values.iter::<f32>().collect();
-                let near = nearest(&values, &noisy, width, *cost)?;
-                let apart = made - tensor(near);
+                let near = nearest(&values(), &noisy, width, *cost)?;
+                let apart = made - tensor(near, device);
                 let sum = match cost {
                     Cost::SquaredEuclidean => apart.square().sum(),
                     Cost::Manhattan => apart.abs().sum(),
                 };
-                Ok(Found {
-                    loss: sum / n as f64,
-                    converged: true,
-                })
-            }
-            Self::Divergence(sinkhorn) => {
-                let found = sinkhorn.forward_divergence(made, tensor(noisy));
-                let found = found.map_err(Failure::failed)?;
-                Ok(Found {
-                    loss: found.loss,
-                    converged: found.converged,
-                })
+                Ok((sum / n as f64, true))
             }
             Self::Sliced { families, noise } => {
                 let (slices, cells) = &families[rng.random_range(0..families.len())];
-                let values = made.clone().inner().into_data();
-                let values: Vec<f32> = values.iter::<f32>().collect();
+                let mut values = values();
                 let (cotangent, distance) = match noise {
                     (LocalNoise::Gaussian, scale) => {
                         deconvolved_distance_and_gradient(&values, slices, *scale, cells)
                     }
                     // The projection of Laplace noise has another distribution in each slice: noise is sampled.
-                    (LocalNoise::Laplace, scale) => {
-                        let noisy = values.iter().map(|x| {
-                            let sampled = standard(LocalNoise::Laplace, rng) * scale;
-                            x + sampled as f32
-                        });
-                        let noisy: Vec<f32> = noisy.collect();
-                        sliced_cotangents_and_distance(&noisy, slices, cells)
+                    (noise, scale) => {
+                        values
+                            .iter_mut()
+                            .for_each(|x| *x += (standard(*noise, rng) * scale) as f32);
+                        sliced_cotangents_and_distance(&values, slices, cells)
                     }
                 }
                 .map_err(Failure::failed)?;
-                let data = TensorData::new(cotangent, [n, width]);
-                let along = (made.clone() * Tensor::from_data(data, &made.device())).sum();
-                Ok(Found {
-                    loss: along.clone() - along.detach() + distance,
-                    converged: true,
-                })
+                let along = (made.clone() * tensor(cotangent, &made.device())).sum();
+                Ok((along.clone() - along.detach() + distance, true))
             }
         }
     }
@@ -180,7 +145,7 @@ fn nearest(made: &[f32], noisy: &[f32], width: usize, cost: Cost) -> Result<Vec<
 }
 
 /// Noise of scale 1.
-pub(crate) fn standard(noise: LocalNoise, rng: &mut impl Rng) -> f64 {
+pub(super) fn standard(noise: LocalNoise, rng: &mut impl Rng) -> f64 {
     match noise {
         LocalNoise::Gaussian => StandardNormal.sample(rng),
         LocalNoise::Laplace => {

@@ -6,9 +6,11 @@
 //! losses that learn the noise too, and records that wavelets denoised first.
 
 mod baseline;
+mod images;
 mod loss;
 mod noise_model;
 mod plan;
+mod points;
 mod private;
 mod report;
 mod settings;
@@ -16,5 +18,7 @@ mod sources;
 mod train;
 mod wavelet;
 
-pub use settings::{Flags, Loss, Network, Settings};
+pub use images::Settings as Images;
+pub use points::Settings as Points;
+pub use settings::Settings;
 pub use train::Ldp;

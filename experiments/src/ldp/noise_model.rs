@@ -3,15 +3,13 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use data::privatised::{Header, Labels, Mechanism};
 use data::transform::Dct;
-use dp_core::local::{LocalMechanism, LocalNoise};
+use dp_core::local::LocalNoise;
 use lab::diagnostic::Failure;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::Slices;
 use swd::sinkhorn::Cost;
-
-use crate::privatise::Preprocessing;
 
 /// How a record was made from clean values and their class, and its noise.
 pub(crate) struct NoiseModel {
@@ -88,12 +86,10 @@ impl NoiseModel {
         let Some(dct) = &self.dct else {
             return Ok(rows);
         };
-        let mut seen = Vec::with_capacity(rows.len());
-        for row in rows.chunks_exact(dct.pixels()) {
-            let row = dct.forward(row).and_then(|row| dct.inverse(&row));
-            seen.extend(row.map_err(Failure::failed)?);
-        }
-        Ok(seen)
+        let rows = rows.chunks_exact(dct.pixels());
+        let seen = rows.map(|row| dct.inverse(&dct.forward(row)?));
+        let seen: Result<Vec<_>, _> = seen.collect();
+        Ok(seen.map_err(Failure::failed)?.concat())
     }
 
     /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
@@ -112,24 +108,6 @@ impl NoiseModel {
         let data = TensorData::new(behind, [classes * each, classes]);
         let behind = Tensor::from_data(data, &rows.device());
         Tensor::cat(vec![rows, behind], 1)
-    }
-
-    /// A clean record scaled as the mechanism scales it, into the ball with its class.
-    pub(crate) fn in_the_ball(
-        &self,
-        preprocessing: &Preprocessing,
-        row: &[f32],
-        label: Option<usize>,
-    ) -> Result<Vec<f32>, Failure> {
-        let form = data::stream::Form {
-            width: row.len(),
-            shape: self.header.source_shape,
-            classes: (self.classes() > 0).then(|| self.classes()),
-            count: None,
-        };
-        let record = preprocessing.record(&form, row, label)?;
-        let share = share(preprocessing.mechanism(), &record)?;
-        Ok(row.iter().map(|x| x * share).collect())
     }
 
     /// Slices of privatised records: smooth over an image, with a share of its class.
@@ -155,35 +133,14 @@ impl NoiseModel {
                 0 => 0.0,
                 _ => rng.random_range(0.0..1.0),
             };
-            let class = (0..self.classes()).map(|_| {
-                let x: f64 = StandardNormal.sample(rng);
-                x
-            });
+            let image = image.into_iter().map(f64::from).collect();
+            let class = (0..self.classes()).map(|_| StandardNormal.sample(rng));
             let class: Vec<f64> = class.collect();
-            let norm = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let image: Vec<f64> = image.into_iter().map(f64::from).collect();
-            let (of_image, of_class) = (norm(&image), norm(&class));
-            directions.extend(
-                image
-                    .iter()
-                    .map(|x| (1.0_f64 - share).sqrt() * x / of_image),
-            );
-            directions.extend(class.iter().map(|x| share.sqrt() * x / of_class));
+            for (part, share) in [(image, 1.0 - share), (class, share)] {
+                let norm = part.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
+                directions.extend(part.iter().map(|x| f64::sqrt(share) * x / norm));
+            }
         }
         Slices::from_directions(width, &directions).map_err(Failure::failed)
     }
-}
-
-/// What a record is multiplied by to lie in the ball.
-fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
-    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
-    let largest =
-        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0_f64, |a, x| a.max(x.abs()));
-    let before = largest(&mut record.iter().map(|&x| f64::from(x)));
-    let after = largest(&mut inside.values.iter().copied());
-    Ok(if before > 0.0 {
-        (after / before) as f32
-    } else {
-        1.0
-    })
 }

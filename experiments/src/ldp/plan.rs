@@ -4,13 +4,14 @@ use data::privatised::Mechanism;
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::LocalMechanism;
-use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
 
 use crate::privatise::{Preprocessing, calibrated};
 
+use super::images;
 use super::settings::Settings;
 
 /// The one release of a record, by its name in the plan.
@@ -29,19 +30,20 @@ pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> 
 
 /// What happens to a record of this form, before and with its noise.
 pub(crate) fn preprocessing(
-    settings: &Settings,
+    (settings, images): (&Settings, Option<&images::Settings>),
     form: &Form,
     mechanism: LocalMechanism,
 ) -> Result<Preprocessing, Failure> {
-    let dct = match (settings.keep, form.shape) {
+    let keep = images.and_then(|images| images.keep);
+    let dct = match (keep, form.shape) {
         (Some(keep), Some([channels, side, _])) => {
             let refuse = |e| Failure::input(format!("--keep {keep}: {e}"), "keep fewer");
             Some(Dct::new(channels, side, keep).map_err(refuse)?)
         }
         _ => None,
     };
-    let labels = settings.label_weight > 0.0 && form.classes.is_some();
-    let weight = labels.then_some(settings.label_weight);
+    let weight = images.map(|images| images.label_weight);
+    let weight = weight.filter(|&weight| weight > 0.0 && form.classes.is_some());
     Ok(Preprocessing::new(
         mechanism,
         settings.calibration,
@@ -50,25 +52,18 @@ pub(crate) fn preprocessing(
     ))
 }
 
-/// The checked plan of one record: it is a data set of its own, whatever the others are.
-pub(crate) fn plan(
+/// The plan of one record: it is a data set of its own, whatever the others are.
+pub(super) fn plan(
     settings: &Settings,
     mechanism: &LocalMechanism,
-) -> Result<CheckedPlan, Failure> {
+) -> Result<TrainingPlan, Failure> {
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
-    let delta = match settings.mechanism {
-        Mechanism::Gaussian => settings.delta,
-        Mechanism::Laplace => PURE,
-    };
-    let noise_multiplier = mechanism.noise_multiplier();
-    let noise = match settings.mechanism {
-        Mechanism::Laplace => ReleaseNoise::Laplace {
-            epsilon: mechanism.epsilon(),
-        },
-        Mechanism::Gaussian => ReleaseNoise::Gaussian { noise_multiplier },
+    let (noise_multiplier, epsilon) = (mechanism.noise_multiplier(), mechanism.epsilon());
+    let (delta, noise) = match settings.mechanism {
+        Mechanism::Gaussian => (settings.delta, ReleaseNoise::Gaussian { noise_multiplier }),
+        Mechanism::Laplace => (PURE, ReleaseNoise::Laplace { epsilon }),
     };
     // Nothing is left to calibrate: the mechanism has its noise.
     let plan = TrainingPlan::of(Noise::Multiplier(noise_multiplier), delta, 0, alone);
-    let plan = plan.and(RELEASE, noise);
-    plan.check().map_err(refused_plan)
+    Ok(plan.and(RELEASE, noise))
 }

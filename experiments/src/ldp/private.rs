@@ -32,18 +32,12 @@ impl Privatised {
     /// Those of a file, whose promise is that of `header`.
     pub(crate) fn load(path: &Path, header: &Header) -> Result<Self, Failure> {
         let file = File::load(path).map_err(refused)?;
-        let records = file.header.records;
-        if file.header
-            != (Header {
-                records,
-                ..header.clone()
-            })
-        {
+        let mut expected = header.clone();
+        expected.records = file.header.records;
+        if file.header != expected {
+            let path = path.display();
             return Err(Failure::input(
-                format!(
-                    "{}: it was privatised otherwise than this run says",
-                    path.display()
-                ),
+                format!("{path}: it was privatised otherwise than this run says"),
                 "start the run anew",
             ));
         }

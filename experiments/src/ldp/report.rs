@@ -1,41 +1,50 @@
 //! What is shown of a run: generated images or points, their scores, and how far they are from clean records.
 
+use data::stream::Chunk;
+use dp_core::local::LocalMechanism;
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::exact_w2_squared;
-use lab::figures::{Grid, Particles, Snapshot};
+use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
-use lab::session::{Report, Session, floats_to_bytes};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-use serde_json::{Value, json};
+use lab::session::{Picture, Report, Scores, Session, floats_to_bytes};
+use serde_json::{Map, json};
 
+use super::settings::Kind;
 use super::sources::Rows;
 use super::train::{Ldp, Learned};
-use crate::scores::{metrics, score, warnings};
+use crate::pictures::{grid, samples};
+use crate::random::stream;
+use crate::scores::{ScoreFlags, metrics, score, warnings};
 
-/// Images of each class in the picture, and of a picture without classes in a row.
-const COLUMNS: usize = 10;
 /// Points on each side of the exact distance, and in a panel.
 const EXACT: usize = 1000;
 const POINTS: usize = 1500;
+/// Points that are generated for the report.
+const SAMPLES: usize = 10_000;
 
 /// Samples, their scores on public test records, and pictures.
-pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure> {
-    let learned = run.learned.take();
+pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report, Failure> {
+    let learned = run.learned.as_ref();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
-    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    rng.set_stream(5);
-    let count = run.score.count();
+    let mut rng = stream(run.settings.seed, 5);
+    let count = run.score.as_ref().map_or(SAMPLES, ScoreFlags::count);
     let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
     let rows = run.noise_model.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
-    let mut report = Report {
-        warnings: warnings(&run.score),
-        ..Report::default()
-    };
+    let (distance, n) = distance(run, &rows, &groups)?;
+    let name = format!("Squared 2-Wasserstein distance to {n} public records in the ball");
+    let (noise, scale) = (
+        "Noise on each value of a record: deviation, or scale",
+        run.noise_model.scale,
+    );
+    let scores = Scores::default().with("w2_squared", &name, distance, Better::Lower);
+    let mut report = scores.with("noise_scale", noise, scale, None).report();
+    let records = json!(learned.private.len());
+    report.test.insert("privatised_records".into(), records);
+    report.warnings = run.score.as_ref().map(warnings).unwrap_or_default();
     if run.unconverged > 0 {
         let (off, steps) = (run.unconverged, run.settings.steps);
         let most = run.settings.iterations;
@@ -43,52 +52,38 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
             "{off} of {steps} steps took a plan of {most} iterations that had not converged."
         ));
     }
-    let distance = distance(run, &rows, &groups)?;
-    let name = format!(
-        "Squared 2-Wasserstein distance to {} public records in the ball",
-        distance.1
-    );
-    report.metrics = vec![Metric::new(name, distance.0).better(Better::Lower)];
-    report.metrics.push(Metric::new(
-        "Noise on each value of a record: deviation, or scale",
-        run.noise_model.scale,
-    ));
-    let mut test = json!({
-        "w2_squared": distance.0,
-        "noise_scale": run.noise_model.scale,
-        "privatised_records": learned.private.len(),
-    });
     match &run.clean.test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
             let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
-            if !run.score.quick_scores {
+            if let Some(flags) = run.score.as_ref().filter(|flags| !flags.quick_scores) {
                 let private = match &run.clean.private {
                     Some(Rows::Images(private)) => private,
                     _ => images,
                 };
-                let scored = score(images, &bright, labels, private, &run.score, session)?;
+                let scored = score(images, &bright, labels, private, flags, session)?;
                 report.metrics.extend(metrics(&scored));
                 report.more.push(("images", json!(scored)));
             }
-            report.pictures = pictures(run, &learned, &bright, &groups)?;
+            report.pictures = pictures(run, learned, &bright, &groups)?;
         }
         Rows::Points { dim, values } => {
-            let [moments, clean, noisy] =
-                [&rows, values, &learned.private.rows].map(|rows| variances(rows, *dim));
-            for (name, value) in [
-                ("generated", &moments),
-                ("clean", &clean),
-                ("privatised", &noisy),
+            let mut found = Map::new();
+            for (name, rows) in [
+                ("generated", &rows),
+                ("clean", values),
+                ("privatised", &learned.private.rows),
             ] {
-                for (place, variance) in value.iter().enumerate() {
+                let variances = variances(rows, *dim);
+                for (place, variance) in variances.iter().enumerate() {
                     let name = format!("Variance of coordinate {}, {name}", place + 1);
                     report.metrics.push(Metric::new(name, *variance));
                 }
+                found.insert(name.into(), json!(variances));
             }
-            test["variances"] = json!({"generated": moments, "clean": clean, "privatised": noisy});
+            report.test.insert("variances".into(), found.into());
             if *dim == 2 {
-                report.pictures = vec![panels(&rows, values, &learned)?];
+                report.pictures = vec![panels(&rows, values, learned)?];
             }
         }
     }
@@ -98,35 +93,42 @@ pub(crate) fn report(run: &mut Ldp, session: &Session) -> Result<Report, Failure
         ));
         report.more.push(("wavelets", json!(denoised)));
     }
-    if let Value::Object(test) = test {
-        report.test = test;
-    }
-    run.learned = Some(learned);
     Ok(report)
 }
 
 /// Samples, and public records scaled into the ball as private ones were: what the loss is about.
-fn distance(run: &Ldp, rows: &[f32], groups: &[usize]) -> Result<(f64, usize), Failure> {
-    let (test, width) = (&run.clean.test, run.clean.test.width());
-    let n = EXACT.min(test.len()).min(groups.len());
+fn distance<K: Kind>(
+    run: &Ldp<K>,
+    rows: &[f32],
+    groups: &[usize],
+) -> Result<(f64, usize), Failure> {
+    let (test, form) = (&run.clean.test, run.clean.test.form());
+    let (n, width) = (EXACT.min(test.len()).min(groups.len()), form.width);
     // Samples come class after class.
     let stride = groups.len() / n;
-    let made: Vec<f32> = (0..n)
-        .flat_map(|i| rows[i * stride * width..][..width].iter().copied())
-        .collect();
-    let mut inside = Vec::with_capacity(n * width);
-    for (place, row) in test.first(n).chunks_exact(width).enumerate() {
-        match run.settings.epsilon {
-            None => inside.extend_from_slice(row),
-            Some(_) => inside.extend(run.noise_model.in_the_ball(
-                &run.preprocessing,
-                row,
-                test.label(place),
-            )?),
-        }
+    let made = (0..n).flat_map(|i| &rows[i * stride * width..][..width]);
+    let made: Vec<f32> = made.copied().collect();
+    let Chunk { mut values, labels } = test.first(n)?;
+    for (place, row) in values.chunks_exact_mut(width).enumerate() {
+        let label = labels.get(place).copied();
+        let record = run.preprocessing.record(&form, row, label)?;
+        let share = match run.settings.epsilon {
+            Some(_) => share(run.preprocessing.mechanism(), &record)?,
+            None => 1.0,
+        };
+        row.iter_mut().for_each(|x| *x *= share);
     }
-    let found = exact_w2_squared(&made, &inside, width);
+    let found = exact_w2_squared(&made, &values, width);
     Ok((found.map_err(Failure::failed)?, n))
+}
+
+/// What a record is multiplied by to lie in the ball, as its largest value is.
+fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
+    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
+    let pairs = record.iter().map(|&x| f64::from(x)).zip(inside.values);
+    let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    let share = largest.filter(|&(before, _)| before != 0.0);
+    Ok(share.map_or(1.0, |(before, after)| (after / before) as f32))
 }
 
 /// Images whose brightest pixel is 1: those that were scaled into a small ball are dark.
@@ -151,10 +153,8 @@ fn variances(rows: &[f32], dim: usize) -> Vec<f64> {
     (0..dim).map(of).collect()
 }
 
-type Picture = (&'static str, String, Vec<u8>);
-
-fn pictures(
-    run: &Ldp,
+fn pictures<K: Kind>(
+    run: &Ldp<K>,
     learned: &Learned,
     rows: &[f32],
     groups: &[usize],
@@ -162,50 +162,18 @@ fn pictures(
     let Some(shape) = run.clean.test.shape() else {
         return Ok(Vec::new());
     };
-    let size = shape.values();
-    let grid = |images: &[f32]| {
-        let grid = Grid {
-            images,
-            width: shape.side,
-            height: shape.side,
-            channels: 1,
-            columns: COLUMNS,
-            group: 0,
-            zoom: 2,
-        };
-        grid.draw().map(|picture| picture.bytes)
-    };
-    let each = if run.noise_model.classes() > 0 {
-        COLUMNS
-    } else {
-        COLUMNS * COLUMNS
-    };
-    let mut images = Vec::new();
-    for group in 0..run.model.groups() {
-        let of_group = (0..groups.len()).filter(|&i| groups[i] == group).take(each);
-        images.extend(of_group.flat_map(|i| &rows[i * size..][..size]).copied());
-    }
+    let (model, mut noisy) = (&run.noise_model, Vec::new());
     // What has left is public.
-    let mut noisy = Vec::new();
-    for row in learned
-        .private
-        .rows
-        .chunks_exact(run.noise_model.width())
-        .take(20)
-    {
-        noisy.extend(scaled(&run.noise_model.pixels_of(row)?));
+    for row in learned.private.rows.chunks_exact(model.width()).take(20) {
+        noisy.extend(scaled(&model.pixels_of(row)?));
     }
-    let caption = match run.noise_model.classes() {
-        0 => "Samples",
-        _ => "Samples, a row a class",
-    };
     let after = match learned.denoised {
         Some(_) => "Privatised records after the wavelets, each on a scale of its own",
         None => "Privatised records, each on a scale of its own",
     };
     Ok(vec![
-        ("samples.png", caption.into(), grid(&images)?),
-        ("privatised.png", after.into(), grid(&noisy)?),
+        samples(rows, groups, model.classes(), shape)?,
+        ("privatised.png", after.into(), grid(&noisy, shape, 10)?),
     ])
 }
 

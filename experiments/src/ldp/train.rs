@@ -1,9 +1,9 @@
 //! The run: its records, one step of the generator, and what checkpoints keep.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use data::privatised::NoiseSeed;
-use data::stream::RecordStream;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -11,37 +11,38 @@ use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, bounded, name_of, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
+    Session, Wording, bounded, name_of, releaser,
 };
 use private_training::{RngState, cosine};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::baseline::{choose, denoise};
+use super::baseline::denoise;
+use super::images::Network;
 use super::loss::Objective;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
 use super::private::{Privatised, header_of};
 use super::report;
-use super::settings::{Flags, Loss, Network, Settings};
+use super::settings::{Kind, Loss, Settings};
 use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::privatise::{Preprocessing, promise};
+use crate::random::stream;
 use crate::scores::ScoreFlags;
-
-const STATE: &str = "state.json";
+use crate::settings::With;
 
 /// A generator and the privatised records that it learns from.
-pub struct Ldp {
+pub struct Ldp<K: Kind> {
     pub(super) settings: Settings,
+    kind: K,
     pub(super) clean: Clean,
     pub(super) preprocessing: Preprocessing,
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
-    pub(super) score: ScoreFlags,
+    /// How images are scored.
+    pub(super) score: Option<ScoreFlags>,
     releaser: Option<Releaser>,
     /// After the first look at the records.
     pub(super) learned: Option<Learned>,
@@ -60,17 +61,10 @@ pub(crate) struct Learned {
     pub(super) denoised: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct State {
-    public: RngState,
-    unconverged: u64,
-}
-
-impl Ldp {
-    fn stream(&self, stream: u64) -> ChaCha20Rng {
-        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
-        rng.set_stream(stream);
-        rng
+impl<K: Kind> Ldp<K> {
+    /// The file that was privatised before.
+    fn input(&self) -> Option<&Path> {
+        self.kind.images()?.input.as_deref()
     }
 
     /// Generated rows of each class at a step.
@@ -80,40 +74,28 @@ impl Ldp {
 
     /// Reads the private records for the only time, or a file that was privatised before.
     fn privatised(&mut self, session: &mut Session) -> Result<Privatised, Failure> {
-        if let Some(input) = &self.settings.input {
-            return Privatised::load(input, &self.noise_model.header);
-        }
-        let missing = || Failure::failed("no records to privatise");
-        let records = self.clean.private.as_ref().ok_or_else(missing)?.stream();
+        let header = &self.noise_model.header;
+        let Some(private) = &self.clean.private else {
+            return Privatised::load(self.input().unwrap_or(Path::new("")), header);
+        };
+        let (private, how) = (private.stream(), &self.preprocessing);
         match &mut self.releaser {
-            Some(releaser) => {
-                let how = (&self.preprocessing, &self.noise_model.header);
-                Privatised::of(records, how, releaser, session)
-            }
-            None => Privatised::without_noise(records, &self.preprocessing),
+            Some(releaser) => Privatised::of(private, (how, header), releaser, session),
+            None => Privatised::without_noise(private, how),
         }
     }
 
     fn learn(&mut self, session: &mut Session) -> Result<Learned, Failure> {
         let mut private = self.privatised(session)?;
         let mut denoised = None;
-        if self.settings.denoise {
-            let side = self.clean.test.shape().map_or(0, |shape| shape.side);
-            let noise_model = (self.noise_model.noise(), self.noise_model.scale);
-            let public = self.clean.test.first(1000);
-            let (denoiser, distance) = choose(&public, side, noise_model, &mut self.stream(2));
-            denoise(&mut private, side, denoiser);
-            let words = format!(
-                "{}, {} levels, threshold {:.3}; a public image is {distance:.2} off after it",
-                denoiser.wavelet.name(),
-                denoiser.levels,
-                denoiser.threshold
-            );
+        if self.kind.images().is_some_and(|images| images.denoise) {
+            let (clean, rng) = (&self.clean.test, &mut stream(self.settings.seed, 2));
+            let words = denoise(&mut private, clean, &self.noise_model, rng)?;
             println!("wavelets  {words}");
             denoised = Some(words);
         }
         let points = self.each() * self.model.groups();
-        let (noise_model, rng) = (&self.noise_model, &mut self.stream(3));
+        let (noise_model, rng) = (&self.noise_model, &mut stream(self.settings.seed, 3));
         let objective = Objective::new(&self.settings, (noise_model, &private), points, rng)?;
         Ok(Learned {
             private,
@@ -123,92 +105,85 @@ impl Ldp {
     }
 
     /// What a file's header promises, where the records were privatised before.
-    fn promised_before(&self) -> Result<Option<String>, Failure> {
-        let header = &self.noise_model.header;
-        let lines = self.settings.input.as_ref().map(|_| promise(header));
-        Ok(lines.transpose()?.map(|lines| {
-            let lines: Vec<String> = lines
-                .iter()
-                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-                .collect();
-            format!(
-                "No private record is read; the input says: {}",
-                lines.join("; ")
-            )
-        }))
+    fn promised_before(&self) -> Option<String> {
+        self.input()?;
+        let lines = promise(&self.noise_model.header).ok()?.into_iter();
+        let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let lines = lines.collect::<Vec<_>>().join("; ");
+        Some(format!(
+            "No private record is read; the input says: {lines}"
+        ))
     }
 }
 
-impl Experiment for Ldp {
+impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
-    const ABOUT: &'static str = "Privatise every record alone, then learn from what is left the distribution that the records \
-                                 had before. Values come from the data set's preset, and a flag wins over the preset.";
+    const KIND: Option<&'static str> = Some(K::NAME);
+    const ABOUT: &'static str = K::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
-    type Settings = Settings;
+    type Settings = With<Settings, K>;
 
     fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
+        With { shared, own }: &With<Settings, K>,
+        arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let clean = Clean::load(settings, arguments.running.data_dir.as_deref())?;
-        let mechanism = mechanism(settings)?;
-        let form = clean.test.stream().form();
-        let preprocessing = preprocessing(settings, &form, mechanism)?;
-        if let (Some(_), Some(flag)) = (&settings.input, arguments.own.score.reads_private()) {
+        let clean = own.load(shared, arguments.running.data_dir.as_deref())?;
+        let images = own.images();
+        let input = images.and_then(|images| images.input.as_deref());
+        let score = K::score(&arguments.own.own);
+        let mechanism = mechanism(shared)?;
+        let form = clean.test.form();
+        let preprocessing = preprocessing((shared, images), &form, mechanism)?;
+        if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
             return Err(Failure::input(
                 format!("{flag}: no private record is read with --input"),
                 "leave it out",
             ));
         }
-        let (header, releaser) = match &settings.input {
+        let (header, releaser) = match input {
             Some(input) => (header_of(input)?, None),
             None => {
-                let noisy = settings.epsilon.is_some();
-                let plan = noisy.then(|| plan(settings, &mechanism)).transpose()?;
-                let mut releaser = releaser(plan, settings.insecure_noise_seed)?;
+                let noisy = shared.epsilon.is_some();
+                let plan = noisy.then(|| plan(shared, &mechanism)).transpose()?;
+                let mut releaser = releaser(plan, shared.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
                 (preprocessing.header(&form, secret)?, releaser)
             }
         };
-        let noise_model = NoiseModel::new(header, settings.epsilon.is_some(), &chosen.device)?;
-        let (found, expected) = (clean.test.width(), noise_model.pixels());
+        let noise_model = NoiseModel::new(header, shared.epsilon.is_some(), &chosen.device)?;
+        let (found, expected) = (form.width, noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
-        bounded("dataset", &settings.dataset, holds, &bound)?;
-        let architecture = match (clean.test.shape(), settings.network) {
-            (Some(shape), Network::Dcgan) => Architecture::Dcgan(shape),
-            (Some(shape), Network::Perceptron) => Architecture::Perceptron(shape),
+        bounded("dataset", own.dataset(), holds, &bound)?;
+        let architecture = match (clean.test.shape(), images.map(|images| images.network)) {
+            (Some(shape), Some(Network::Dcgan)) => Architecture::Dcgan(shape),
+            (Some(shape), _) => Architecture::Perceptron(shape),
             (None, _) => Architecture::Points(expected),
         };
         let size = Size {
-            code: Code::Uniform(settings.latent),
+            code: Code::Uniform(shared.latent),
             classes: noise_model.classes(),
         };
-        let stream = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-            rng.set_stream(stream);
-            rng
-        };
-        let (ema, device) = (settings.ema, &chosen.device);
-        let model = Generator::new(architecture, size, ema, &mut stream(1), device)?;
+        let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
         Ok(Self {
-            settings: settings.clone(),
+            settings: shared.clone(),
+            kind: own.clone(),
             clean,
             preprocessing,
             noise_model,
-            model,
-            score: arguments.own.score.clone(),
+            model: Generator::new(architecture, size, shared.ema, rng, device)?,
+            score: score.cloned(),
             releaser,
             learned: None,
-            public: stream(4),
+            public: stream(shared.seed, 4),
             loss: f64::NAN,
             unconverged: 0,
         })
     }
 
     fn data(&self) -> DataSummary {
-        let name = match &self.settings.input {
+        let name = match self.input() {
             None => self.clean.name.clone(),
             Some(input) => {
                 let records = self.noise_model.header.records;
@@ -228,7 +203,7 @@ impl Experiment for Ldp {
     }
 
     fn wording(&self) -> Wording {
-        let before = self.promised_before().ok().flatten();
+        let before = self.promised_before();
         let secret = self.noise_model.header.noise_seed == NoiseSeed::Secret;
         Wording {
             releases: "each record with its class, privatised alone before anything else reads it: local privacy, \
@@ -241,14 +216,13 @@ impl Experiment for Ldp {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let mut lines = match self.settings.epsilon {
-            // The session says what is promised.
-            Some(_) => promise(&self.noise_model.header)?
-                .into_iter()
-                .take(2)
-                .collect(),
-            None => Vec::new(),
-        };
+        // The session says what is promised.
+        let mut lines = promise(&self.noise_model.header)?;
+        lines.truncate(if self.settings.epsilon.is_some() {
+            2
+        } else {
+            0
+        });
         let Settings { loss, steps, .. } = &self.settings;
         let (loss, batch) = (name_of(*loss), self.settings.batch);
         lines.push(format!(
@@ -263,16 +237,12 @@ impl Experiment for Ldp {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        Ok(Fingerprint {
-            records: match (&self.clean.private, &self.settings.input) {
-                (Some(private), _) => private.fingerprint(),
-                (None, input) => {
-                    let bytes = input.as_deref().map(std::fs::read).transpose();
-                    lab::checkpoint::hex(&bytes.map_err(Failure::failed)?.unwrap_or_default())
-                }
-            },
-            encoded: None,
-        })
+        let records = match (&self.clean.private, self.input()) {
+            (Some(private), _) => private.fingerprint()?.into_bytes(),
+            (None, Some(input)) => std::fs::read(input).map_err(Failure::failed)?,
+            (None, None) => Vec::new(),
+        };
+        Ok(Fingerprint::of(&records))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
@@ -296,12 +266,12 @@ impl Experiment for Ldp {
             _ => learned.private.batch(points, &mut self.public),
         };
         let device = &session.chosen.device;
-        let found = learned
+        let (loss, converged) = learned
             .objective
             .of(made, noisy, device, &mut self.public)?;
-        self.unconverged += u64::from(!found.converged);
-        self.loss = f64::from(found.loss.clone().into_scalar::<f32>());
-        self.model.descend(found.loss, rate);
+        self.unconverged += u64::from(!converged);
+        self.loss = f64::from(loss.clone().into_scalar::<f32>());
+        self.model.descend(loss, rate);
         Ok(())
     }
 
@@ -318,26 +288,16 @@ impl Experiment for Ldp {
     }
 }
 
-impl RunState for Ldp {
+impl<K: Kind> RunState for Ldp<K> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let state = State {
-            public: RngState::of(&self.public),
-            unconverged: self.unconverged,
-        };
-        let mut files = self.model.files();
-        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
-        files.insert(STATE.into(), state);
-        Ok(files)
+        let random = RngState::of(&self.public);
+        self.model.files(&(random, self.unconverged))
     }
 
     fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
-        let state: State = checkpoint.json(STATE)?;
-        self.model.restore(checkpoint)?;
-        self.public = state
-            .public
-            .generator()
-            .map_err(|e| checkpoint.damaged(&e))?;
-        self.unconverged = state.unconverged;
+        let (random, unconverged): (RngState, u64) = self.model.restore(checkpoint)?;
+        self.public = checkpoint.rng(&random)?;
+        self.unconverged = unconverged;
         Ok(())
     }
 

@@ -7,57 +7,41 @@
 //! Source: Mallat 1999, A wavelet tour of signal processing, chapters 7 and 10; Donoho 1995, De-noising by
 //! soft-thresholding.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Orthonormal filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wavelet {
-    /// Two taps.
-    Haar,
-    /// Daubechies' of two vanishing moments: four taps.
-    Daubechies2,
-    /// Daubechies' of four vanishing moments: eight taps.
-    Daubechies4,
-}
+/// An orthonormal low-pass filter, whose squares add up to 1, and its name on a page.
+pub(super) type Wavelet = (&'static str, &'static [f64]);
 
-impl Wavelet {
-    /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Haar, Self::Daubechies2, Self::Daubechies4];
-
-    /// The low-pass filter, whose squares add up to 1.
-    fn low(self) -> Vec<f64> {
-        let root = 3.0_f64.sqrt();
-        match self {
-            Self::Haar => vec![1.0 / SQRT_2; 2],
-            Self::Daubechies2 => [1.0 + root, 3.0 + root, 3.0 - root, 1.0 - root]
-                .map(|h| h / (4.0 * SQRT_2))
-                .to_vec(),
-            Self::Daubechies4 => vec![
-                0.230_377_813_308_896_5,
-                0.714_846_570_552_915_4,
-                0.630_880_767_929_858_7,
-                -0.027_983_769_416_859_85,
-                -0.187_034_811_719_093_1,
-                0.030_841_381_835_560_76,
-                0.032_883_011_666_885_2,
-                -0.010_597_401_785_069_032,
-            ],
-        }
-    }
-
-    /// How its transform is named on a page.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Haar => "Haar",
-            Self::Daubechies2 => "Daubechies 2",
-            Self::Daubechies4 => "Daubechies 4",
-        }
-    }
-}
+/// Two taps, and Daubechies' filters of two and of four vanishing moments.
+pub(super) const WAVELETS: [Wavelet; 3] = [
+    ("Haar", &[FRAC_1_SQRT_2; 2]),
+    (
+        "Daubechies 2",
+        &[
+            0.482_962_913_144_534_1,
+            0.836_516_303_737_807_9,
+            0.224_143_868_042_013_4,
+            -0.129_409_522_551_260_4,
+        ],
+    ),
+    (
+        "Daubechies 4",
+        &[
+            0.230_377_813_308_896_5,
+            0.714_846_570_552_915_4,
+            0.630_880_767_929_858_7,
+            -0.027_983_769_416_859_85,
+            -0.187_034_811_719_093_1,
+            0.030_841_381_835_560_76,
+            0.032_883_011_666_885_2,
+            -0.010_597_401_785_069_032,
+        ],
+    ),
+];
 
 /// Soft thresholds on the coefficients of a wavelet transform.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Denoiser {
+pub(super) struct Denoiser {
     /// The filters.
     pub wavelet: Wavelet,
     /// Levels: as often as the side can be halved, at most.
@@ -68,12 +52,12 @@ pub(crate) struct Denoiser {
 
 impl Denoiser {
     /// An image `[side, side]` without what lies below the threshold.
-    pub(crate) fn apply(&self, image: &[f32], side: usize) -> Vec<f32> {
+    pub(super) fn apply(&self, image: &[f32], side: usize) -> Vec<f32> {
         let mut values: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
-        let low = self.wavelet.low();
+        let low = self.wavelet.1;
         let sides: Vec<usize> = (0..self.levels).map(|level| side >> level).collect();
         for &part in &sides {
-            both(&mut values, side, part, |line| analysed(line, &low));
+            both(&mut values, side, part, |line| analysed(line, low));
         }
         let coarse = side >> self.levels;
         for (place, value) in values.iter_mut().enumerate() {
@@ -82,14 +66,14 @@ impl Denoiser {
             }
         }
         for &part in sides.iter().rev() {
-            both(&mut values, side, part, |line| synthesised(line, &low));
+            both(&mut values, side, part, |line| synthesised(line, low));
         }
         values.into_iter().map(|x| x as f32).collect()
     }
 }
 
 /// The most levels of a side: each needs an even one.
-pub(crate) fn most_levels(side: usize) -> usize {
+pub(super) fn most_levels(side: usize) -> usize {
     side.trailing_zeros() as usize
 }
 
@@ -153,14 +137,14 @@ mod tests {
     #[test]
     fn transforms_are_orthonormal() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        for wavelet in Wavelet::ALL {
+        for wavelet in WAVELETS {
             for length in [2, 4, 14, 28, 32] {
                 let line: Vec<f64> = (0..length).map(|_| rng.random_range(-3.0..3.0)).collect();
-                let low = wavelet.low();
-                let halves = analysed(&line, &low);
+                let low = wavelet.1;
+                let halves = analysed(&line, low);
                 let energy = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
                 assert!((energy(&halves) - energy(&line)).abs() < 1e-9);
-                for (back, x) in synthesised(&halves, &low).iter().zip(&line) {
+                for (back, x) in synthesised(&halves, low).iter().zip(&line) {
                     assert!((back - x).abs() < 1e-9);
                 }
             }
@@ -171,7 +155,7 @@ mod tests {
     fn an_image_below_no_threshold_stays() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
         let image: Vec<f32> = (0..784).map(|_| rng.random()).collect();
-        for wavelet in Wavelet::ALL {
+        for wavelet in WAVELETS {
             for levels in 0..=most_levels(28) {
                 let denoiser = Denoiser {
                     wavelet,
@@ -205,7 +189,7 @@ mod tests {
                 .sum()
         };
         let denoiser = Denoiser {
-            wavelet: Wavelet::Daubechies2,
+            wavelet: WAVELETS[1],
             levels: 2,
             threshold: 0.9,
         };

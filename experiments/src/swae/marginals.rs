@@ -5,8 +5,6 @@ use lab::progress::Progress;
 use lab::session::Session;
 use model::swae::Swae as Network;
 use private_queries::{Gaussians, GroupMarginals, MarginalQuery, Query};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use swd::flow::StepSize;
 use swd::{Particles, Region, Slices};
 
@@ -16,6 +14,7 @@ use super::start;
 use super::train::Swae;
 use crate::latents::Latents;
 use crate::particles::{StepSchedule, Target, rows_in, share};
+use crate::random::stream;
 
 /// Steps of the particles, which are post-processing.
 const STEPS: u64 = 600;
@@ -38,8 +37,7 @@ impl Swae {
             return Latents::read(&session.folder, d, true);
         }
         let ball = Region::ball(self.settings.clip_activation).map_err(Failure::failed)?;
-        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
-        rng.set_stream(STREAM);
+        let mut rng = stream(self.settings.seed, STREAM);
         let classes = around.present();
         let mut queries = Vec::new();
         for &class in &classes {

@@ -6,11 +6,10 @@ use lab::evaluate::labels_by_vote;
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
 use model::swae::Swae as Network;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
 use crate::export::ExportFlags;
+use crate::random::stream;
 use crate::scores::{READS_PRIVATE, ScoreFlags, Scored};
 
 use super::evaluate::Scores;
@@ -46,8 +45,7 @@ pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<R
     stop()?;
     let scores = run.evaluator.scores(&model, true)?;
     stop()?;
-    let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    generator.set_stream(2);
+    let mut generator = stream(run.settings.seed, 2);
     let pictures = run.evaluator.pictures(&model, origin, &mut generator)?;
     let (images, rebuilt) = if judging.score.quick_scores {
         (None, None)
@@ -106,8 +104,7 @@ fn judge(
     origin: &Origin,
 ) -> Result<(Scored, Option<f64>), Failure> {
     let (judging, evaluator) = (&run.judging, &run.evaluator);
-    let mut generator = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    generator.set_stream(3);
+    let mut generator = stream(run.settings.seed, 3);
     let count = judging.score.count();
     let samples = evaluator
         .sampler(model, origin)

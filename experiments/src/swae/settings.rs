@@ -10,6 +10,7 @@ use private_training::{Clipping, Loss, Objective, Penalty, Prior};
 use serde::{Deserialize, Serialize};
 
 use crate::objective::{refused, weight};
+use crate::records::kind;
 
 use super::report::Judging;
 use super::start;
@@ -149,17 +150,6 @@ fn glyphs() -> String {
 }
 
 impl Settings {
-    /// The data set.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a name that is not known.
-    pub fn kind(&self) -> Result<DatasetKind, Failure> {
-        self.dataset
-            .parse()
-            .map_err(|e| Failure::input(format!("--dataset {}: {e}", self.dataset), "choose one"))
-    }
-
     /// Whether class moments are released after the training.
     pub fn releases_moments(&self) -> bool {
         self.conditional
@@ -242,7 +232,7 @@ impl session::Settings for Settings {
         let own = &arguments.own;
         let preset = own.preset.text();
         let mut settings: Self = arguments.over(preset)?;
-        settings.dataset = settings.kind()?.name().to_string();
+        settings.dataset = kind("dataset", &settings.dataset)?.name().to_string();
         if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
             settings.records = own.records;
         }
@@ -265,7 +255,7 @@ impl session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.kind()?;
+        kind("dataset", &self.dataset)?;
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         let delta = self.delta;
         let bound = "above 0 and below 1/n for n records";

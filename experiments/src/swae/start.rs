@@ -23,7 +23,8 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::Settings;
-use crate::records::{SHAPES, synthetic};
+use crate::random::stream;
+use crate::records::{SHAPES, kind, synthetic};
 use crate::trained::{self, CachePath, damaged};
 
 const GLYPHS: &str = "glyphs";
@@ -70,7 +71,7 @@ pub(crate) fn resolve(settings: &Settings, given_steps: bool) -> Result<Option<S
 
 /// Whether the classes of the records are those of glyphs.
 fn digits(settings: &Settings) -> Result<bool, Failure> {
-    Ok(settings.kind()? != DatasetKind::FashionMnist)
+    Ok(kind("dataset", &settings.dataset)? != DatasetKind::FashionMnist)
 }
 
 /// Whether the weights start from synthetic digits beside private ones.
@@ -86,7 +87,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
     if !Path::new(run).join("run.json").exists() {
         return refuse("this run is not finished".into(), "resume it first");
     }
-    if other.kind()? != DatasetKind::Glyphs {
+    if kind("dataset", &other.dataset)? != DatasetKind::Glyphs {
         let why = format!(
             "its records are of {}, so its weights are not public: what they cost would add to what this run promises",
             other.dataset
@@ -96,7 +97,7 @@ fn check_run(settings: &Settings, run: &str, other: &Settings) -> Result<(), Fai
             "start from a run on glyphs, which the program draws, or from public",
         );
     }
-    if settings.kind()? == DatasetKind::Glyphs && settings.seed == other.seed {
+    if kind("dataset", &settings.dataset)? == DatasetKind::Glyphs && settings.seed == other.seed {
         let why = format!("its glyphs are those of this run, --seed {}", other.seed);
         return refuse(why, "give this run another --seed");
     }
@@ -223,9 +224,7 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
     let progress = Progress::from(before as u64, steps as u64);
     for step in before..steps {
         // Each step has a generator of its own, so that a training goes on where it was stopped.
-        let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-        rng.set_stream(1 + step as u64);
-        *gradients.public_rng() = rng;
+        *gradients.public_rng() = stream(SEED, 1 + step as u64);
         let (pixels, sizes) = records(from, labelled, step, classes);
         let batch = network.batch(pixels, &sizes, device);
         let batch = batch.map_err(Failure::failed)?;

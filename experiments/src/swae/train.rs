@@ -20,7 +20,8 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use crate::particles::share;
-use crate::records::load_private;
+use crate::random::stream;
+use crate::records::{kind, load_private};
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
@@ -97,7 +98,10 @@ impl TrainingRun for Swae {
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let export = &arguments.own.judging.export;
-        let (kind, data_dir) = (settings.kind()?, arguments.running.data_dir.as_deref());
+        let (kind, data_dir) = (
+            kind("dataset", &settings.dataset)?,
+            arguments.running.data_dir.as_deref(),
+        );
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let data = Arc::new(data);
         let batches = Batches::new(settings, data.clone(), used)?;
@@ -119,8 +123,7 @@ impl TrainingRun for Swae {
             .learning_rate(settings.learning_rate)
             .average(settings.ema)
             .public(public);
-        let mut non_private = ChaCha20Rng::seed_from_u64(settings.seed);
-        non_private.set_stream(1);
+        let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
         let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
         for (name, noise) in releases(settings)? {

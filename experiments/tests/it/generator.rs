@@ -7,9 +7,10 @@ use dp_core::ledger::Entries;
 
 use crate::program::{folder, json, killed_after, metrics, refuses, sliver, text};
 
-fn generator(out: &Path) -> Command {
+fn generator(release: &str, out: &Path) -> Command {
     let mut command = sliver("generator");
     command
+        .arg(release)
         .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
         .args(["--scored", "100"])
         .arg("--cache-dir")
@@ -21,9 +22,9 @@ fn generator(out: &Path) -> Command {
 
 /// A run of seconds of each kind of release.
 fn small(release: &str, out: &Path) -> Command {
-    let mut command = generator(out);
+    let mut command = generator(release, out);
     command
-        .args(["--release", release, "--records", "300", "--steps", "6"])
+        .args(["--records", "300", "--steps", "6"])
         .args(["--points", "40", "--slices-per-step", "8"])
         .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
     match release {
@@ -86,7 +87,7 @@ fn photographs_come_without_classes() {
         let name = photographs.join(format!("{place}.png"));
         picture.save(name).expect("a picture");
     }
-    let mut command = generator(&out);
+    let mut command = generator("marginals", &out);
     command
         .args([
             "--dataset",
@@ -109,8 +110,10 @@ fn photographs_come_without_classes() {
 fn bad_input_is_refused_before_anything_is_written() {
     let run = |out: &Path, flags: &[&str]| {
         let mut command = sliver("generator");
-        command.args(["--backend", "flex", "--records", "300"]);
-        let output = command.args(flags).arg("--out").arg(out).output();
+        command
+            .args(flags)
+            .args(["--backend", "flex", "--records", "300"]);
+        let output = command.arg("--out").arg(out).output();
         output.expect("the binary starts")
     };
     refuses(
@@ -120,15 +123,13 @@ fn bad_input_is_refused_before_anything_is_written() {
             ("--radius nan", "--radius"),
             ("--bins 12", "--bins 12"),
             ("--points 7", "--points 7"),
-            ("--batch 10", "--batch"),
             ("--dataset nothing", "--dataset nothing"),
             ("--delta 0.1", "delta"),
             ("--ema 1", "--ema 1"),
             ("--slices 10 --slices-per-step 11", "--slices-per-step 11"),
-            ("--release projections --bins 8", "--bins"),
-            ("--release projections --slices 1000", "a power of two"),
-            ("--release projections --slices 512", "at least 794"),
-            ("--release projections --batch 500", "--batch 500"),
+            ("projections --slices 1000", "a power of two"),
+            ("projections --slices 512", "at least 794"),
+            ("projections --batch 500", "--batch 500"),
             ("--dataset images", "--data-dir"),
             ("--dataset images --noise 10", "--noise 10"),
         ],

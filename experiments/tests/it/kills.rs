@@ -133,7 +133,7 @@ fn thirty_kills_of_a_flow() {
 
 #[test]
 fn thirty_kills_of_a_generator() {
-    let flags = "--release projections --records 300 --steps 80 --points 40 --slices-per-step 8 --batch 20 --delta 1e-4 \
+    let flags = "projections --records 300 --steps 80 --points 40 --slices-per-step 8 --batch 20 --delta 1e-4 \
                  --quick-scores --scored 100";
     with_cache(flags, |flags| {
         survives(30, "generator", 80, Steps::Release, flags);

@@ -71,10 +71,16 @@ fn what_a_run_is_on_may_come_first() {
         ("flow", "flow mixture"),
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
+        ("generator mnist", "generator marginals --dataset mnist"),
+        ("ldp mnist", "ldp images --dataset mnist"),
+        ("ldp points line", "ldp points --dataset line"),
         ("fair regression1d", "fair --task regression1d"),
         ("circle smoothed", "circle --method smoothed"),
         ("adapt usps mnist", "adapt --source usps --target mnist"),
-        ("distance a.npy b.npy", "distance --a a.npy --b b.npy"),
+        (
+            "distance a.npy b.npy",
+            "distance measure --a a.npy --b b.npy",
+        ),
         ("export run --out there", "export run --out there"),
     ] {
         let [short, long] = [short, long].map(|line| {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dp_core::mechanism::{NoiseSource, NoiseState};
+use private_training::RngState;
+use rand_chacha::ChaCha20Rng;
 use serde::Deserialize;
 
 use super::{Identity, refused};
@@ -46,6 +48,15 @@ impl Checkpoint {
             .get(name)
             .map(Vec::as_slice)
             .ok_or_else(|| refused(&self.path, &format!("it has no file {name}")))
+    }
+
+    /// The random numbers of a state that it holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] where it is damaged.
+    pub fn rng(&self, state: &RngState) -> Result<ChaCha20Rng, Failure> {
+        state.generator().map_err(|e| self.damaged(&e))
     }
 
     /// One file as JSON.

@@ -97,6 +97,7 @@ pub trait RunState {
 }
 
 /// What an evaluation found.
+#[derive(Default)]
 pub struct Evaluation {
     /// An object: a line of `metrics.jsonl`.
     pub scores: Value,
@@ -176,7 +177,9 @@ pub trait Experiment: Sized {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    fn announcement(&mut self) -> Result<Vec<String>, Failure>;
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
 
     /// What takes long and comes before the first step, in a folder that exists.
     ///
@@ -195,17 +198,23 @@ pub trait Experiment: Sized {
     fn fingerprint(&self) -> Result<Fingerprint, Failure>;
 
     /// What its checkpoints keep; none where a run resumes from what it has released.
-    fn state(&mut self) -> Option<&mut dyn RunState>;
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        None
+    }
 
     /// Steps of the run.
-    fn steps(&self) -> u64;
+    fn steps(&self) -> u64 {
+        0
+    }
 
     /// One step.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
-    fn step(&mut self, session: &mut Session) -> Result<(), Failure>;
+    fn step(&mut self, _session: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Whether there is an evaluation after `step` steps: 25 in a run, and one at its end.
     fn evaluates_after(&self, step: u64) -> bool {
@@ -218,7 +227,9 @@ pub trait Experiment: Sized {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure>;
+    fn evaluate(&mut self, _session: &Session) -> Result<Evaluation, Failure> {
+        Ok(Evaluation::default())
+    }
 
     /// What is asked for of a run that is done, such as samples to take away: it reads the run's folder alone.
     ///

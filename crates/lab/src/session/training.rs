@@ -6,13 +6,13 @@ use burn::module::Module;
 use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
-use dp_core::plan::CheckedPlan;
+use dp_core::plan::TrainingPlan;
 use private_training::{
     Batch, Checkpoint as Stored, GroupSizes, Network, Step, StepLosses, Training,
 };
 use rand_chacha::ChaCha20Rng;
 
-use super::RunState;
+use super::{RunState, refused_plan};
 use crate::checkpoint::Checkpoint;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
@@ -137,11 +137,14 @@ pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Fail
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the operating system gives no randomness.
+/// [`Failure::BadInput`] for a plan that cannot be had; [`Failure::Failed`] where the operating system gives no
+/// randomness.
 pub fn releaser(
-    plan: Option<CheckedPlan>,
+    plan: Option<TrainingPlan>,
     insecure_noise_seed: Option<u64>,
 ) -> Result<Option<Releaser>, Failure> {
+    let plan = plan.map(TrainingPlan::check).transpose();
+    let plan = plan.map_err(refused_plan)?;
     let noise = match insecure_noise_seed {
         Some(seed) => NoiseSource::insecure(seed),
         None => NoiseSource::secret().map_err(Failure::failed)?,

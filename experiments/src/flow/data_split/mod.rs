@@ -10,7 +10,7 @@ use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
 use lab::diagnostic::Failure;
 use model::latent::SmallAutoencoder;
 
-use crate::records::{COSINES, Records, SHAPES, Source};
+use crate::records::{COSINES, Records, SHAPES, Source, kind};
 
 use lab::session::{Used, bounded, splits_folder};
 
@@ -189,15 +189,6 @@ impl DataSplit {
             used,
         })
     }
-}
-
-fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
-    name.parse().map_err(|e| {
-        Failure::input(
-            format!("--{flag} {name}: {e}"),
-            "choose a data set of this list",
-        )
-    })
 }
 
 /// A data set; of glyphs at least `least`.

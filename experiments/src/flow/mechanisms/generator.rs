@@ -6,7 +6,6 @@ use lab::diagnostic::Failure;
 use lab::session::{Session, positive};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
@@ -16,6 +15,7 @@ use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;
 use super::{Mechanism, Moved, check_batches, check_slices, normalise, steps_or_passes};
+use crate::random::stream;
 
 /// Points that the generator makes of a group at each step.
 const POINTS: usize = 250;
@@ -125,8 +125,7 @@ impl Flow {
     /// change the rest of a run.
     pub(super) fn sample(&self, model: &Generator, counts: &[usize]) -> Vec<Vec<f32>> {
         let d = self.groups.dim;
-        let mut own = ChaCha20Rng::seed_from_u64(self.shared.seed);
-        own.set_stream(5);
+        let mut own = stream(self.shared.seed, 5);
         let noise = noise(&self.groups, counts, &mut own);
         let inputs = TensorData::new(noise, [counts.iter().sum::<usize>(), model.inputs()]);
         let points = model.forward(Tensor::from_data(inputs, &self.device));

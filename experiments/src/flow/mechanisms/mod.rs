@@ -19,7 +19,6 @@ use lab::diagnostic::Failure;
 use lab::session::{Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
-use private_training::weights::{from_host, to_host};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use swd::flow::StepSize;
@@ -28,6 +27,7 @@ use swd::{Particles, Region, Slices};
 use super::budget::{Promise, RELEASE};
 use super::run::Flow;
 use super::shared;
+use crate::generators::{kept, restored};
 use crate::particles::{StepSchedule, Target, rows_in};
 
 /// How private data is used: the settings of one mechanism, and what it does by them.
@@ -177,8 +177,6 @@ pub(crate) struct Snapshot {
 
 /// Particles in the strip over time.
 const STRIP: usize = 10;
-const WEIGHTS: &str = "weights.bin";
-const OPTIMIZER: &str = "optimizer.bin";
 const PARTICLES: &str = "particles.bin";
 
 impl Moved {
@@ -190,11 +188,7 @@ impl Moved {
                 let rows: Vec<f32> = groups.iter().flat_map(Particles::rows).collect();
                 BTreeMap::from([(PARTICLES.into(), floats_to_bytes(&rows))])
             }
-            Self::Generator(model, optimizer, ..) => {
-                let weights = floats_to_bytes(&to_host(&model.valid()));
-                let optimizer = (OPTIMIZER.into(), optimizer.to_bytes());
-                BTreeMap::from([(WEIGHTS.into(), weights), optimizer])
-            }
+            Self::Generator(model, optimizer, ..) => kept(&**model, optimizer),
         }
     }
 
@@ -219,12 +213,7 @@ impl Moved {
                 }
             }
             Self::Generator(model, optimizer, ..) => {
-                let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
-                let restored = from_host(model.valid(), &weights);
-                **model = restored.map_err(|e| checkpoint.damaged(&e))?.train();
-                let bytes = checkpoint.file(OPTIMIZER)?;
-                let restored = ModuleAdam::from_bytes(bytes, device);
-                *optimizer = restored.map_err(|e| checkpoint.damaged(&e))?;
+                (**model, *optimizer) = restored(&**model, checkpoint, device)?;
             }
         }
         Ok(())

@@ -1,0 +1,75 @@
+//! Once: a noisy histogram of every slice of each class.
+
+use dp_core::mechanism::SensitiveVector;
+use lab::diagnostic::Failure;
+use lab::session::{Session, bounded};
+use private_queries::marginals::Bins;
+use private_queries::{LabelledMarginals, Query};
+use swd::Slices;
+
+use super::release::{Release, Target};
+use super::train::{Generate, RELEASE};
+
+/// Records whose images are in memory at once.
+const PART: usize = 10_000;
+
+lab::settings! {
+    /// Settings of histograms.
+    common {}
+    flags {
+        /// Bins of a histogram, a power of two.
+        bins: usize,
+    }
+}
+
+impl Release for Settings {
+    const NAME: &'static str = "marginals";
+    const ABOUT: &'static str = "Train a class-conditional generator of images on noisy histograms of private records, \
+                                 which are released once";
+    const PRESET: &'static str = include_str!("../../../assets/generator/marginals.toml");
+    type Flags = Flags;
+
+    fn check(&self) -> Result<(), Failure> {
+        let holds = self.bins.is_power_of_two() && self.bins >= 2;
+        bounded("bins", self.bins, holds, "a power of two of at least 2")
+    }
+
+    /// One a class, or read where the run released them before it was killed.
+    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
+        let (settings, shape) = (&run.settings, run.data.records.shape());
+        let shape = [shape.channels, shape.side, shape.side];
+        let slices = Slices::smooth(shape, settings.slices, &mut run.slices(0));
+        let slices = slices.map_err(Failure::failed)?;
+        let (region, classes) = (run.region()?, run.model.groups());
+        let query = Bins::uniform(settings.radius, run.release.bins)
+            .map_err(Into::into)
+            .and_then(|bins| LabelledMarginals::new(slices, region, bins, classes));
+        let query = query.map_err(Failure::failed)?;
+        let measure = |run: &mut Generate<Self>, _: &mut Session| run.counted(&query);
+        let (marginals, _) = session.release(run, RELEASE, &query, measure)?;
+        let boxed = |marginals| Box::new(marginals) as Target;
+        Ok(marginals.into_iter().map(boxed).collect())
+    }
+}
+
+impl Generate<Settings> {
+    /// The counts of all records: the sum over parts of them, so a record moves it as it moves one part.
+    fn counted(&self, query: &LabelledMarginals) -> Result<SensitiveVector, Failure> {
+        let all: Vec<usize> = (0..self.data.records.len()).collect();
+        let mut sum: Option<SensitiveVector> = None;
+        for part in all.chunks(PART) {
+            let images = self.data.records.gather(part)?;
+            let mut classes = vec![Vec::new(); self.model.groups()];
+            let rows = images.chunks_exact(self.data.records.shape().values());
+            for (image, &place) in rows.zip(part) {
+                classes[self.labels[place]].extend_from_slice(image);
+            }
+            let counted = query.measure(&classes).map_err(Failure::failed)?;
+            sum = Some(match sum {
+                Some(sum) => sum.plus(&counted).map_err(Failure::failed)?,
+                None => counted,
+            });
+        }
+        sum.ok_or_else(|| Failure::failed("no private records"))
+    }
+}

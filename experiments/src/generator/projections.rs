@@ -1,0 +1,58 @@
+//! At each step, as published: noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted
+//! one-hot class each.
+
+use lab::diagnostic::Failure;
+use lab::session::{SampledBatch, Session, positive};
+use private_queries::{Projections, Query};
+use swd::Slices;
+
+use super::release::{Release, Target};
+use super::train::Generate;
+
+lab::settings! {
+    /// Settings of projections.
+    common {}
+    flags {
+        /// Private records in a batch.
+        batch: usize,
+        /// What the one-hot class is multiplied by, beside pixels in [0, 1].
+        label_weight: f64,
+    }
+}
+
+impl Release for Settings {
+    const NAME: &'static str = "projections";
+    const ABOUT: &'static str = "Train a class-conditional generator of images on noisy projections of a batch of private \
+                                 records, which are released at each step";
+    const PRESET: &'static str = include_str!("../../../assets/generator/projections.toml");
+    type Flags = Flags;
+
+    fn check(&self) -> Result<(), Failure> {
+        positive("label-weight", self.label_weight)
+    }
+
+    fn batch(&self) -> Option<usize> {
+        Some(self.batch)
+    }
+
+    fn label_weight(&self) -> Option<f64> {
+        Some(self.label_weight)
+    }
+
+    /// One, of all rows.
+    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
+        let (width, count) = (run.row_width(), run.settings.slices);
+        let slices = Slices::signs(width, count, &mut run.slices(1 + session.step));
+        let slices = slices.map_err(Failure::failed)?;
+        let (sampler, rng) = (&run.sampler, &mut run.non_private);
+        let batch = SampledBatch::next(run.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
+        let sampled = batch.groups.concat();
+        let labels = sampled.iter().map(|&place| run.labels[place]);
+        let rows = run.rows(&run.data.records.gather(&sampled)?, labels);
+        let query = Projections::new(slices, run.region()?, batch.sizes());
+        let measured = query.measure(&[rows]).map_err(Failure::failed)?;
+        let noisy = batch.release(run.releaser.as_mut(), measured, &mut session.ledger)?;
+        let released = query.read(&noisy).map_err(Failure::failed)?.into_iter();
+        Ok(released.map(|target| Box::new(target) as Target).collect())
+    }
+}

@@ -1,0 +1,51 @@
+//! What is released of the private records, and what a step sees of it.
+
+use std::fmt::Debug;
+
+use lab::diagnostic::Failure;
+use lab::session::Session;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use swd::FlowTarget;
+
+use super::train::Generate;
+
+/// Where the rows of a group go: a distribution on every slice.
+pub(super) type Target = Box<dyn FlowTarget>;
+
+/// The settings of one kind of release, and what it does by them.
+pub trait Release: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+    /// Its name on the command line.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+    /// The values that no flag gives.
+    const PRESET: &'static str;
+
+    /// The flags of its settings.
+    type Flags: clap::Args + Serialize;
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn check(&self) -> Result<(), Failure>;
+
+    /// Private records in a batch, where each step makes a release of its own.
+    fn batch(&self) -> Option<usize> {
+        None
+    }
+
+    /// What the one-hot class behind an image is multiplied by, where rows have one.
+    fn label_weight(&self) -> Option<f64> {
+        None
+    }
+
+    /// Makes the release of a step, or the one before the first step: targets for equal parts of the generated rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure>;
+}
