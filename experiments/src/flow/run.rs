@@ -27,7 +27,7 @@ use serde_json::json;
 use crate::particles::share;
 use crate::scores::ScoreFlags;
 
-use super::budget::{MOMENTS, Promise, RELEASE, plan, possible, sampler};
+use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
 use super::groups::Groups;
 use super::mechanisms::{Mechanism, Moved, Snapshot};
@@ -176,7 +176,7 @@ impl<M: Mechanism> Experiment for Run<M> {
             rng.set_stream(stream);
             rng
         };
-        let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
+        let known = settings.budget().and_then(|b| b.insecure_noise_seed);
         let flow = Flow {
             releaser: releaser(plan, known)?,
             shared: shared.clone(),
@@ -219,7 +219,7 @@ impl<M: Mechanism> Experiment for Run<M> {
     }
 
     fn wording(&self) -> Wording {
-        let reads_nothing = self.settings.budget.budget().is_none();
+        let reads_nothing = self.settings.budget().is_none();
         Wording {
             groups: "classes",
             releases: match self.flow.sizes_released {
