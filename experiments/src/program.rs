@@ -135,7 +135,15 @@ fn experiments() -> Vec<Subcommand> {
         experiment::<generator::Generate>(&["dataset"]),
         experiment::<fair::Fair>(&["task"]),
         experiment::<ldp::Ldp>(&["dataset"]),
-        experiment::<circle::Circle>(&["method"]),
+        group(
+            "circle",
+            "Generate points of a circle privately, by `gradients` where no method is named",
+            "method",
+            vec![
+                experiment::<circle::Circle<circle::Gradients>>(&[]),
+                experiment::<circle::Circle<circle::Smoothed>>(&[]),
+            ],
+        ),
         experiment::<adapt::Adapt>(&["source", "target"]),
         experiment::<distance::Distance>(&["a", "b"]),
     ]

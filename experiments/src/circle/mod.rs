@@ -11,7 +11,7 @@ mod settings;
 mod smoothed;
 mod train;
 
-pub use settings::{Flags, Settings};
+pub use settings::{Gradients, Smoothed};
 pub(crate) use train::Circle;
 
 /// The map of the paper, 2 -> 128 -> 64 -> 64 -> 2 with rectifiers.

@@ -9,47 +9,58 @@ use private_training::penalty::ToSample;
 
 use super::settings::{Method, Settings, Side};
 
-/// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
-pub(crate) fn sampler(settings: &Settings) -> Result<BatchSampler, Failure> {
-    let (n, batch) = (settings.records, settings.batch);
-    match settings.method {
-        Method::Gradients => {
-            let sides = vec![(0..n).collect(), (n..2 * n).collect()];
-            GroupSampler::new(sides, &[batch, batch]).map(Into::into)
+impl<M: Method> Settings<M> {
+    /// Delta: `0.1/n` where none is given.
+    fn delta(&self) -> f64 {
+        let records = self.shared.records.max(1);
+        self.shared.delta.unwrap_or(0.1 / records as f64)
+    }
+
+    /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
+    pub(super) fn sampler(&self) -> Result<BatchSampler, Failure> {
+        let (n, batch) = (self.shared.records, self.shared.batch);
+        match self.own.gradients() {
+            Some(_) => {
+                let sides = vec![(0..n).collect(), (n..2 * n).collect()];
+                GroupSampler::new(sides, &[batch, batch]).map(Into::into)
+            }
+            None => FixedSizeSampler::new(n, batch).map(Into::into),
         }
-        Method::Smoothed => FixedSizeSampler::new(n, batch).map(Into::into),
+        .map_err(Failure::failed)
     }
-    .map_err(Failure::failed)
-}
 
-/// How much less a point of the circle moves a step than what is declared.
-pub(crate) fn share(settings: &Settings) -> Result<f64, Failure> {
-    let batch = settings.batch;
-    match settings.method {
-        Method::Gradients => ToSample::share(2, batch, batch).map_err(Failure::failed),
-        Method::Smoothed => Ok(1.0),
+    /// How much less a point of the circle moves a step than what is declared.
+    pub(super) fn share(&self) -> Result<f64, Failure> {
+        let batch = self.shared.batch;
+        let share = self.own.gradients();
+        let share = share.map(|_| ToSample::share(2, batch, batch).map_err(Failure::failed));
+        share.unwrap_or(Ok(1.0))
     }
-}
 
-/// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
-pub(crate) fn event_of_target(settings: &Settings, share: f64, z: f64, releases: u64) -> Event {
-    let (n, batch) = (settings.records as u64, settings.batch as u64);
-    Event::dp_sgd(n, batch, releases, z / share)
-}
-
-/// The plan, by the budget of the side that it is of; none without privacy.
-pub(crate) fn training_plan(settings: &Settings) -> Result<Option<TrainingPlan>, Failure> {
-    let Some(epsilon) = settings.epsilon else {
-        return Ok(None);
-    };
-    let gradients = settings.method == Method::Gradients;
-    let (delta, releases) = (settings.delta(), if gradients { settings.steps } else { 1 });
-    let mut plan = TrainingPlan::within(epsilon, delta, releases, sampler(settings)?);
-    if gradients && settings.side == Side::Target {
-        let share = share(settings)?;
-        let event = |z| event_of_target(settings, share, z, releases);
-        let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
-        plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
+    /// Releases after `step` steps of a run that was never killed.
+    pub(super) fn planned(&self, step: u64) -> u64 {
+        self.own.gradients().map_or(1, |_| step)
     }
-    Ok(Some(plan))
+
+    /// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
+    pub(super) fn event_of_target(&self, share: f64, z: f64, releases: u64) -> Event {
+        let (n, batch) = (self.shared.records as u64, self.shared.batch as u64);
+        Event::dp_sgd(n, batch, releases, z / share)
+    }
+
+    /// The plan, by the budget of the side that it is of; none without privacy.
+    pub(super) fn plan(&self) -> Result<Option<TrainingPlan>, Failure> {
+        let Some(epsilon) = self.shared.epsilon else {
+            return Ok(None);
+        };
+        let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
+        let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
+        if let Some(Side::Target) = self.own.gradients().map(|own| own.side) {
+            let share = self.share()?;
+            let event = |z| self.event_of_target(share, z, releases);
+            let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
+            plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
+        }
+        Ok(Some(plan))
+    }
 }

@@ -67,16 +67,8 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("fair-representation", "fair", "--task representation"),
     ("ldp-points", "ldp", "--dataset line"),
     ("ldp-images", "ldp", "--dataset glyphs --quick-scores"),
-    (
-        "circle-gradients",
-        "circle",
-        "--method gradients --epsilon 1",
-    ),
-    (
-        "circle-smoothed",
-        "circle",
-        "--method smoothed --epsilon 10",
-    ),
+    ("circle-gradients", "circle", "gradients --epsilon 1"),
+    ("circle-smoothed", "circle", "smoothed --epsilon 10"),
     ("adapt", "adapt", "--epsilon 2 --steps-per-release 5"),
     ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];

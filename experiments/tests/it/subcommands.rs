@@ -72,7 +72,11 @@ fn what_a_run_is_on_may_come_first() {
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
         ("fair regression1d", "fair --task regression1d"),
-        ("circle smoothed", "circle --method smoothed"),
+        ("circle --steps 3", "circle gradients --steps 3"),
+        (
+            "circle smoothed --combine",
+            "circle smoothed --combine=true",
+        ),
         ("adapt usps mnist", "adapt --source usps --target mnist"),
         ("distance a.npy b.npy", "distance --a a.npy --b b.npy"),
         ("export run --out there", "export run --out there"),
