@@ -133,7 +133,18 @@ fn experiments() -> Vec<Subcommand> {
             ],
         ),
         experiment::<generator::Generate>(&["dataset"]),
-        experiment::<fair::Fair>(&["task"]),
+        group(
+            "fair",
+            "Train a model that should not tell a sensitive attribute, privately, `classification` where no task is named",
+            "task",
+            vec![
+                experiment::<fair::Fair<fair::Classification>>(&[]),
+                experiment::<fair::Fair<fair::Regression2d>>(&[]),
+                experiment::<fair::Fair<fair::Regression1d>>(&[]),
+                experiment::<fair::Fair<fair::Representation>>(&[]),
+                experiment::<fair::Fair<fair::Adult>>(&[]),
+            ],
+        ),
         experiment::<ldp::Ldp>(&["dataset"]),
         group(
             "circle",

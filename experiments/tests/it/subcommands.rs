@@ -71,7 +71,7 @@ fn what_a_run_is_on_may_come_first() {
         ("flow", "flow mixture"),
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
-        ("fair regression1d", "fair --task regression1d"),
+        ("fair --alpha 1", "fair classification --alpha 1"),
         ("circle --steps 3", "circle gradients --steps 3"),
         (
             "circle smoothed --combine",
