@@ -155,7 +155,16 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<circle::Circle<circle::Smoothed>>(&[]),
             ],
         ),
-        experiment::<adapt::Adapt>(&["source", "target"]),
+        group(
+            "adapt",
+            "Carry a classifier over to private records without labels, `sliced` where no method is named",
+            "method",
+            vec![
+                experiment::<adapt::Adapt<adapt::Sliced>>(&["source", "target"]),
+                experiment::<adapt::Adapt<adapt::Dann>>(&["source", "target"]),
+                experiment::<adapt::Adapt<adapt::Source>>(&["source", "target"]),
+            ],
+        ),
         experiment::<distance::Distance>(&["a", "b"]),
     ]
 }

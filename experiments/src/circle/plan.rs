@@ -19,7 +19,7 @@ impl<M: Method> Settings<M> {
     /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
     pub(super) fn sampler(&self) -> Result<BatchSampler, Failure> {
         let (n, batch) = (self.shared.records, self.shared.batch);
-        match self.own.gradients() {
+        match self.gradients() {
             Some(_) => {
                 let sides = vec![(0..n).collect(), (n..2 * n).collect()];
                 GroupSampler::new(sides, &[batch, batch]).map(Into::into)
@@ -32,14 +32,14 @@ impl<M: Method> Settings<M> {
     /// How much less a point of the circle moves a step than what is declared.
     pub(super) fn share(&self) -> Result<f64, Failure> {
         let batch = self.shared.batch;
-        let share = self.own.gradients();
+        let share = self.gradients();
         let share = share.map(|_| ToSample::share(2, batch, batch).map_err(Failure::failed));
         share.unwrap_or(Ok(1.0))
     }
 
     /// Releases after `step` steps of a run that was never killed.
     pub(super) fn planned(&self, step: u64) -> u64 {
-        self.own.gradients().map_or(1, |_| step)
+        self.gradients().map_or(1, |_| step)
     }
 
     /// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
@@ -55,7 +55,7 @@ impl<M: Method> Settings<M> {
         };
         let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
         let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
-        if let Some(Side::Target) = self.own.gradients().map(|own| own.side) {
+        if let Some(Side::Target) = self.gradients().map(|own| own.side) {
             let share = self.share()?;
             let event = |z| self.event_of_target(share, z, releases);
             let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);

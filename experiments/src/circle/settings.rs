@@ -107,16 +107,6 @@ pub(crate) trait Method: Part {
 
     /// The values that no flag gives.
     fn preset(flags: &Self::Flags) -> &'static str;
-
-    /// The settings of private gradients, where the steps are such.
-    fn gradients(&self) -> Option<&Gradients> {
-        None
-    }
-
-    /// Whether the noisy projections of a point are combined.
-    fn combines(&self) -> bool {
-        false
-    }
 }
 
 impl Method for Gradients {
@@ -129,10 +119,6 @@ impl Method for Gradients {
             Preset::Paper => include_str!("../../../assets/circle/paper.toml"),
         }
     }
-
-    fn gradients(&self) -> Option<&Gradients> {
-        Some(self)
-    }
 }
 
 impl Method for Smoothed {
@@ -141,10 +127,6 @@ impl Method for Smoothed {
 
     fn preset(_: &SmoothedFlags) -> &'static str {
         include_str!("../../../assets/circle/smoothed.toml")
-    }
-
-    fn combines(&self) -> bool {
-        self.combine
     }
 }
 
@@ -160,6 +142,13 @@ impl Gradients {
         let objective = Objective::default().penalty(distance.clipping(clipping));
         objective.check().map_err(refused)?;
         Ok(objective)
+    }
+}
+
+impl<M: Method> Settings<M> {
+    /// The settings of private gradients, where the steps are such.
+    pub(super) fn gradients(&self) -> Option<&Gradients> {
+        self.own.get()
     }
 }
 
@@ -187,7 +176,7 @@ impl<M: Method> session::Settings for Settings<M> {
         positive("clip-activation", shared.clip_activation)?;
         let slices = shared.slices;
         bounded("slices", slices, slices > 1, "at least 2, the dimension")?;
-        let objective = self.own.gradients().map(|own| own.objective(shared, 1.0));
+        let objective = self.gradients().map(|own| own.objective(shared, 1.0));
         objective.transpose().map(drop)
     }
 }

@@ -21,7 +21,7 @@ use swd::{Region, Slices};
 
 use super::Map;
 use super::report::{panel, pictures};
-use super::settings::{Flags, Method, Settings};
+use super::settings::{Flags, Method, Settings, Smoothed};
 use super::smoothed::{RELEASE, Target};
 use crate::objective::engine_of_small_layers;
 
@@ -133,7 +133,7 @@ impl<M: Method> Circle<M> {
         let (settings, z) = (&self.settings, plan.noise_multiplier());
         let target = settings.event_of_target(settings.share()?, z, releases);
         let source = plan.step_event().clone().repeated(releases);
-        let source = settings.own.gradients().map(|_| source);
+        let source = settings.gradients().map(|_| source);
         let epsilon = |event| PldAccountant::default().epsilon(&event, plan.delta());
         Ok([
             source.map(epsilon).transpose().map_err(Failure::failed)?,
@@ -158,7 +158,7 @@ impl<M: Method> TrainingRun for Circle<M> {
         _: &Arguments<Flags<M>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let (shared, own) = (&settings.shared, settings.own.gradients());
+        let (shared, own) = (&settings.shared, settings.gradients());
         let basics = lab::basics!(shared);
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let network = Map::new(&[2, 128, 64, 64, 2], 1.0, &mut public, &chosen.device);
@@ -231,7 +231,13 @@ impl<M: Method> TrainingRun for Circle<M> {
         let Some(smoothed) = &mut self.smoothed else {
             return Ok(());
         };
-        let settings = (&self.settings.shared, self.settings.own.combines());
+        let settings = (
+            &self.settings.shared,
+            self.settings
+                .own
+                .get()
+                .is_some_and(|own: &Smoothed| own.combine),
+        );
         smoothed.release(settings, &mut self.training, self.points.sides().1, session)
     }
 

@@ -6,7 +6,7 @@ use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, name_of
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use super::tasks::Own;
+use super::tasks::{Own, Regression1d};
 use crate::objective::{refused, weight};
 
 /// What is learned.
@@ -131,6 +131,12 @@ lab::settings! {
 }
 
 impl<T: Own> Settings<T> {
+    /// The radius of a post-processing, and the share of epsilon that its histograms spend.
+    pub(super) fn post_process(&self) -> Option<(f64, f64)> {
+        let own = self.own.get::<Regression1d>()?;
+        Some((own.post_process?, own.post_share))
+    }
+
     /// The objective with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
         let (shared, own) = (&self.shared, &self.own);
@@ -159,7 +165,7 @@ impl<T: Own> session::Settings for Settings<T> {
     fn resolve(arguments: &Arguments<Flags<T>>) -> Result<Self, Failure> {
         let flags = &arguments.own;
         let mut settings: Self = arguments.over(T::preset(&flags.own))?;
-        if settings.own.post_process().is_some() && flags.shared.alpha.is_none() {
+        if settings.post_process().is_some() && flags.shared.alpha.is_none() {
             settings.shared.alpha = 0.0;
         }
         Ok(settings)
@@ -181,7 +187,7 @@ impl<T: Own> session::Settings for Settings<T> {
         lab::basics!(shared).check()?;
         within("batch-share", shared.batch_share, 0.0, 1.0, Ends::LAST)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        let (beta, share) = self.own.post_process().unwrap_or((0.0, 0.5));
+        let (beta, share) = self.post_process().unwrap_or((0.0, 0.5));
         within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;
         within("post-share", share, 0.0, 1.0, Ends::NEITHER)?;
         let dimension = task.penalised();

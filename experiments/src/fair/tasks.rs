@@ -32,11 +32,6 @@ pub trait Own: Part {
         Notion::Sp
     }
 
-    /// The radius of a post-processing, and the share of epsilon that its histograms spend.
-    fn post_process(&self) -> Option<(f64, f64)> {
-        None
-    }
-
     /// Its records.
     ///
     /// # Errors
@@ -140,10 +135,6 @@ impl Own for Regression1d {
             Preset::Tuned => include_str!("../../../assets/fair/regression1d.toml"),
             Preset::Paper => include_str!("../../../assets/fair/paper/regression1d.toml"),
         }
-    }
-
-    fn post_process(&self) -> Option<(f64, f64)> {
-        Some((self.post_process?, self.post_share))
     }
 }
 

@@ -65,7 +65,7 @@ impl<T: Own> TrainingRun for Fair<T> {
             .engine(engine_of_small_layers(&chosen.device, 1000))
             .public(public);
         let mut start = Start::new(&basics, config, network, sampler);
-        if let (Some(all), Some((_, share))) = (shared.epsilon, own.post_process()) {
+        if let (Some(all), Some((_, share))) = (shared.epsilon, settings.post_process()) {
             let epsilon = all * share;
             start = start.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
         }
@@ -84,7 +84,7 @@ impl<T: Own> TrainingRun for Fair<T> {
             },
             ..Wording::default()
         };
-        if self.settings.own.post_process().is_some() {
+        if self.settings.post_process().is_some() {
             wording.releases += " and the histograms of the post-processing";
         }
         wording
@@ -100,7 +100,7 @@ impl<T: Own> TrainingRun for Fair<T> {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         let mut predicted = self.predictions()?;
-        if let Some((beta, _)) = self.settings.own.post_process() {
+        if let Some((beta, _)) = self.settings.post_process() {
             predicted = self.post_processed(session, &predicted, beta)?;
         }
         self.report_of(session, &predicted)

@@ -1,9 +1,7 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
-use std::any::Any;
-
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, bounded, budget_name};
+use lab::session::{self, Arguments, Part as _, bounded, budget_name};
 
 use super::budget;
 use super::mechanisms::{Labels, Mechanism};
@@ -23,7 +21,7 @@ lab::settings! {
 impl<M: Mechanism> Settings<M> {
     /// The budget; none where no private record is read.
     pub(super) fn budget(&self) -> Option<&budget::Settings> {
-        (&self.budget as &dyn Any).downcast_ref()
+        self.budget.get()
     }
 
     /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.

@@ -77,7 +77,14 @@ fn what_a_run_is_on_may_come_first() {
             "circle smoothed --combine",
             "circle smoothed --combine=true",
         ),
-        ("adapt usps mnist", "adapt --source usps --target mnist"),
+        (
+            "adapt usps mnist",
+            "adapt sliced --source usps --target mnist",
+        ),
+        (
+            "adapt dann usps mnist",
+            "adapt dann --source usps --target mnist",
+        ),
         ("distance a.npy b.npy", "distance --a a.npy --b b.npy"),
         ("export run --out there", "export run --out there"),
     ] {

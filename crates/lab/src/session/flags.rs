@@ -1,5 +1,6 @@
 //! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
@@ -207,6 +208,11 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
 pub trait Part: Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The flags that it comes from.
     type Flags: clap::Args + Serialize;
+
+    /// These settings where they are a `T`, and not those of another subcommand or `()`.
+    fn get<T: Part>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
 }
 
 /// Nothing, where a subcommand has no settings of a kind.
