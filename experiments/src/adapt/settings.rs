@@ -10,6 +10,7 @@ use private_training::Loss;
 use serde::{Deserialize, Serialize};
 
 use super::train::Adapt;
+use crate::objective::Preset;
 
 /// How images come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -19,16 +20,6 @@ pub(crate) enum Images {
     Raw,
     /// Without slant, and in one size: each by itself, the same in both domains.
     Upright,
-}
-
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Preset {
-    /// `assets/adapt/digits.toml` and `features.toml`.
-    Tuned,
-    /// The published setting (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4), as far as it is sound:
-    /// `assets/adapt/paper.toml`.
-    Paper,
 }
 
 lab::settings! {
@@ -67,7 +58,8 @@ lab::settings! {
         source_records: usize,
     }
     switches {
-        /// Where values that no flag gives come from.
+        /// Where values that no flag gives come from: `assets/adapt`, `digits.toml` or `features.toml`, or `paper.toml`
+        /// (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4).
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
@@ -116,7 +108,9 @@ pub(crate) trait Method: Part {
     type Private: Part;
 
     /// Refuses what cannot be.
-    fn check(&self, _basics: &Basics) -> Result<(), Failure>;
+    fn check(&self, _: &Basics) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The loss of its private gradients; others see public records alone.
     fn loss(&self) -> Loss {
@@ -139,10 +133,6 @@ impl Method for Source {
     const TABLES: &'static [&'static str] = &[];
     const READS: &'static str = "nothing";
     type Private = ();
-
-    fn check(&self, _: &Basics) -> Result<(), Failure> {
-        Ok(())
-    }
 
     fn step(_: &mut Adapt<Self>, _: f64, _: &mut Session) -> Result<(), Failure> {
         Ok(())

@@ -5,7 +5,6 @@
 //! smoothed distance (Rakotomamonjy and Ralaivola 2021) in the form of Greenewald et al. 2024: one sub-sample of the
 //! circle leaves once as noisy projections, and the generated points get the same noise.
 
-mod plan;
 mod report;
 mod settings;
 mod smoothed;

@@ -1,14 +1,19 @@
-//! A run's settings: the method's preset, then flags, then checks.
+//! A run's settings: the method's preset, then flags, then checks; and what they promise each side.
 
+use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
 use dp_core::per_sample::JacobianClip;
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, within,
+    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
+    within,
 };
+use private_training::penalty::ToSample;
 use private_training::{Clipping, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use crate::objective::refused;
+use crate::objective::{Preset, refused};
 
 /// A side of the distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -18,15 +23,6 @@ pub enum Side {
     Source,
     /// The points of the circle.
     Target,
-}
-
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/circle`.
-    Tuned,
-    /// The published constants: `assets/circle/paper.toml`.
-    Paper,
 }
 
 lab::settings! {
@@ -70,7 +66,7 @@ lab::settings! {
         clip_jacobian: f64,
     }
     switches {
-        /// Where values that no flag gives come from.
+        /// Where values that no flag gives come from: `assets/circle`, `gradients.toml` or `paper.toml`.
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
@@ -149,6 +145,61 @@ impl<M: Method> Settings<M> {
     /// The settings of private gradients, where the steps are such.
     pub(super) fn gradients(&self) -> Option<&Gradients> {
         self.own.get()
+    }
+
+    /// Delta: `0.1/n` where none is given.
+    fn delta(&self) -> f64 {
+        let records = self.shared.records.max(1);
+        self.shared.delta.unwrap_or(0.1 / records as f64)
+    }
+
+    /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
+    pub(super) fn sampler(&self) -> Result<BatchSampler, Failure> {
+        let (n, batch) = (self.shared.records, self.shared.batch);
+        match self.gradients() {
+            Some(_) => {
+                let sides = vec![(0..n).collect(), (n..2 * n).collect()];
+                GroupSampler::new(sides, &[batch, batch]).map(Into::into)
+            }
+            None => FixedSizeSampler::new(n, batch).map(Into::into),
+        }
+        .map_err(Failure::failed)
+    }
+
+    /// How much less a point of the circle moves a step than what is declared.
+    pub(super) fn share(&self) -> Result<f64, Failure> {
+        let batch = self.shared.batch;
+        match self.gradients() {
+            Some(_) => ToSample::share(2, batch, batch).map_err(Failure::failed),
+            None => Ok(1.0),
+        }
+    }
+
+    /// Releases after `step` steps of a run that was never killed.
+    pub(super) fn planned(&self, step: u64) -> u64 {
+        self.gradients().map_or(1, |_| step)
+    }
+
+    /// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
+    pub(super) fn event_of_target(&self, share: f64, z: f64, releases: u64) -> Event {
+        let (n, batch) = (self.shared.records as u64, self.shared.batch as u64);
+        Event::dp_sgd(n, batch, releases, z / share)
+    }
+
+    /// The plan, by the budget of the side that it is of; none without privacy.
+    pub(super) fn plan(&self) -> Result<Option<TrainingPlan>, Failure> {
+        let Some(epsilon) = self.shared.epsilon else {
+            return Ok(None);
+        };
+        let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
+        let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
+        if let Some(Side::Target) = self.gradients().map(|own| own.side) {
+            let share = self.share()?;
+            let event = |z| self.event_of_target(share, z, releases);
+            let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
+            plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
+        }
+        Ok(Some(plan))
     }
 }
 

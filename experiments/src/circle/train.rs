@@ -72,12 +72,10 @@ impl Points {
 
 impl RunRecords<Map> for Points {
     fn summary(&self) -> DataSummary {
+        let n = self.rows.len() / 4;
         let (name, private) = match self.both {
-            true => (
-                "synthetic Gaussian points, and points of the circle",
-                self.rows.len() / 2,
-            ),
-            false => ("synthetic points of the circle", self.rows.len() / 4),
+            true => ("synthetic Gaussian points, and points of the circle", 2 * n),
+            false => ("synthetic points of the circle", n),
         };
         DataSummary {
             name: name.into(),
@@ -194,17 +192,17 @@ impl<M: Method> TrainingRun for Circle<M> {
     }
 
     fn wording(&self) -> Wording {
-        let smoothed = self.smoothed.is_some();
+        let (releases, public) = match self.smoothed {
+            Some(_) => (
+                "the noisy projections of one sub-sample",
+                "the points that the network is fed, and fresh ones of the circle",
+            ),
+            None => ("the training gradients", "fresh points of both sides"),
+        };
         Wording {
             groups: "the points that the network is fed, and those of the circle",
-            releases: match smoothed {
-                true => "the noisy projections of one sub-sample".into(),
-                false => "the training gradients".into(),
-            },
-            public: match smoothed {
-                true => "the points that the network is fed, and fresh ones of the circle".into(),
-                false => "fresh points of both sides".into(),
-            },
+            releases: releases.into(),
+            public: public.into(),
             without_noise: "Not private: --no-privacy clips nothing and adds no noise.".into(),
             ..Wording::default()
         }

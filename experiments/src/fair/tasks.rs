@@ -7,15 +7,7 @@ use lab::session::{Part, Tables};
 
 use super::settings::{Notion, Shared};
 use super::table;
-
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/fair`.
-    Tuned,
-    /// The constants of Rodriguez-Vitores, Lalanne and Loubes 2025 (arXiv 2502.01701), appendix C: `assets/fair/paper`.
-    Paper,
-}
+use crate::objective::Preset;
 
 /// A task, by the settings that it alone has.
 pub trait Own: Part {
@@ -116,7 +108,8 @@ lab::settings! {
         post_process: f64,
     }
     switches {
-        /// Where values that no flag gives come from.
+        /// Where values that no flag gives come from: `assets/fair`, or `assets/fair/paper` (Rodriguez-Vitores, Lalanne
+        /// and Loubes 2025, appendix C).
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
@@ -143,7 +136,8 @@ lab::settings! {
     struct Representation, RepresentationFlags;
     common {}
     switches {
-        /// Where values that no flag gives come from.
+        /// Where values that no flag gives come from: `assets/fair`, or `assets/fair/paper` (Rodriguez-Vitores, Lalanne
+        /// and Loubes 2025, appendix C).
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
