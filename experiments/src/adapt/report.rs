@@ -165,35 +165,29 @@ fn matrix(confusion: &Confusion) -> Result<Picture, Failure> {
 /// orthogonal iteration.
 fn plane(rows: &[f32], d: usize) -> Vec<f32> {
     let n = (rows.len() / d) as f64;
-    let mut mean = vec![0.0; d];
-    for row in rows.chunks_exact(d) {
-        mean.iter_mut()
-            .zip(row)
-            .for_each(|(m, &x)| *m += f64::from(x) / n);
-    }
-    let along = |axis: &[f64], row: &[f32]| -> f64 {
-        let terms = row.iter().zip(&mean).zip(axis);
-        terms.map(|((&x, m), a)| (f64::from(x) - m) * a).sum()
+    let column = |k: usize| rows.iter().skip(k).step_by(d).map(|&x| f64::from(x));
+    let mean: Vec<f64> = (0..d).map(|k| column(k).sum::<f64>() / n).collect();
+    let centred = rows.iter().zip(mean.iter().cycle());
+    let centred: Vec<f64> = centred.map(|(&x, m)| f64::from(x) - m).collect();
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let add = |into: &mut [f64], row: &[f64], weight: f64| {
+        let pairs = into.iter_mut().zip(row);
+        pairs.for_each(|(a, x)| *a += weight * x);
     };
     let mut axes: Vec<Vec<f64>> = Vec::new();
     for first in 0..d.min(2) {
-        let mut axis: Vec<f64> = (0..d)
-            .map(|i| if i % d.min(2) == first { 1.0 } else { 0.3 })
-            .collect();
+        let one = |k: usize| if k % d.min(2) == first { 1.0 } else { 0.3 };
+        let mut axis: Vec<f64> = (0..d).map(one).collect();
         for _ in 0..100 {
             let mut next = vec![0.0; d];
-            for row in rows.chunks_exact(d) {
-                let share = along(&axis, row);
-                let terms = next.iter_mut().zip(row).zip(&mean);
-                terms.for_each(|((a, &x), m)| *a += share * (f64::from(x) - m));
+            for row in centred.chunks_exact(d) {
+                add(&mut next, row, dot(&axis, row));
             }
             for other in &axes {
-                let share: f64 = next.iter().zip(other).map(|(a, b)| a * b).sum();
-                next.iter_mut()
-                    .zip(other)
-                    .for_each(|(a, b)| *a -= share * b);
+                let share = dot(&next, other);
+                add(&mut next, other, -share);
             }
-            let norm = next.iter().map(|a| a * a).sum::<f64>().sqrt();
+            let norm = dot(&next, &next).sqrt();
             if norm == 0.0 {
                 break;
             }
@@ -201,11 +195,11 @@ fn plane(rows: &[f32], d: usize) -> Vec<f32> {
         }
         axes.push(axis);
     }
-    let place = |row: &[f32], axis: usize| axes.get(axis).map_or(0.0, |axis| along(axis, row));
-    let points: Vec<f64> = rows
-        .chunks_exact(d)
+    let place = |row, axis: usize| axes.get(axis).map_or(0.0, |axis| dot(axis, row));
+    let points = centred.chunks_exact(d);
+    let points: Vec<f64> = points
         .flat_map(|row| [place(row, 0), place(row, 1)])
         .collect();
-    let largest = points.iter().fold(0.0f64, |m, x| m.max(x.abs())).max(1e-12);
+    let largest = points.iter().fold(1e-12f64, |m, x| m.max(x.abs()));
     points.iter().map(|x| (x / largest) as f32).collect()
 }

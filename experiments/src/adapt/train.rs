@@ -7,13 +7,13 @@ use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session, Start,
-    Wording, bounded, save_weights,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Scores, Session,
+    Start, Wording, bounded, floats_to_bytes, save_weights,
 };
+use private_training::weights::to_host;
 use private_training::{Objective, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use serde_json::json;
 
 use super::adversary::Dann;
 use super::domains::Domains;
@@ -26,9 +26,6 @@ use super::settings::{Flags, Method, Settings};
 /// Test records that an interim evaluation looks at.
 const INTERIM: usize = 2000;
 
-/// Interim evaluations of a run.
-const EVALUATIONS: u64 = 6;
-
 /// A classifier on its way to another domain.
 pub(crate) struct Adapt<M: Method> {
     pub(super) settings: Settings<M>,
@@ -40,21 +37,6 @@ pub(crate) struct Adapt<M: Method> {
     /// The classifier of the source; none before it is trained.
     pub(super) before: Option<Path>,
     cache: PathBuf,
-}
-
-impl<M: Method> Adapt<M> {
-    /// How good the network that is scored is, on some of the target's test records.
-    fn interim(&self) -> Result<Confusion, Failure> {
-        let network = self
-            .training
-            .averaged()
-            .map_err(Failure::failed)?
-            .classifier();
-        let device = self.training.device();
-        let mut test = self.domains.target_test.clone();
-        test.truncate(INTERIM);
-        Confusion::of(&network, &test, self.domains.classes, &device)
-    }
 }
 
 impl<M: Method> Experiment for Adapt<M> {
@@ -103,11 +85,9 @@ impl<M: Method> Experiment for Adapt<M> {
     }
 
     fn data(&self) -> DataSummary {
+        let shared = &self.settings.shared;
         DataSummary {
-            name: format!(
-                "{} to {}",
-                self.settings.shared.source, self.settings.shared.target
-            ),
+            name: format!("{} to {}", shared.source, shared.target),
             private: self.domains.target.len(),
             test: self.domains.target_test.len(),
             used: self.domains.used.clone(),
@@ -161,15 +141,9 @@ impl<M: Method> Experiment for Adapt<M> {
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         // Labels of the target are read by no step. The classifier of the source belongs to it: it decides what of
         // a record meets the noise.
-        let target = self.domains.target.rows.iter();
-        let weights = self
-            .before
-            .as_ref()
-            .map(private_training::weights::to_host)
-            .unwrap_or_default();
-        let values = target.chain(&weights);
-        let bytes: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
-        Ok(Fingerprint::of(&bytes))
+        let weights = self.before.as_ref().map(to_host).unwrap_or_default();
+        let values = [&self.domains.target.rows[..], &weights].concat();
+        Ok(Fingerprint::of(&floats_to_bytes(&values)))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
@@ -186,19 +160,16 @@ impl<M: Method> Experiment for Adapt<M> {
         M::step(self, rate, session)
     }
 
-    fn evaluates_after(&self, step: u64) -> bool {
-        let steps = self.steps();
-        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
-    }
-
-    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
-        let found = self.interim()?;
-        let (accuracy, loss) = (found.accuracy(), found.loss);
-        Ok(Evaluation {
-            scores: json!({"accuracy": accuracy, "loss": loss}),
-            message: format!("accuracy {accuracy:.4}, loss {loss:.4}"),
-            accounted: true,
-        })
+    fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
+        let scored = self.training.averaged().map_err(Failure::failed)?;
+        let (mut test, classes) = (self.domains.target_test.clone(), self.domains.classes);
+        test.truncate(INTERIM);
+        let device = &session.chosen.device;
+        let found = Confusion::of(&scored.classifier(), &test, classes, device)?;
+        Ok(Scores::default()
+            .with("accuracy", "", found.accuracy(), None)
+            .with("loss", "", found.loss, None)
+            .evaluation())
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
