@@ -51,9 +51,9 @@ privatise input out *flags="":
     cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
-# --epsilon 1`, `just run-adapt features.npy other.npy --classes 31`.
-run-adapt source="mnist" target="usps" *flags="":
-    cargo run --release --locked --bin sliver -- adapt {{source}} {{target}} {{flags}}
+# --epsilon 1`, `just run-adapt dann mnist usps`, `just run-adapt features.npy other.npy --classes 31`.
+run-adapt *flags="":
+    cargo run --release --locked --bin sliver -- adapt {{flags}}
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures

@@ -1,9 +1,18 @@
-//! What the objectives of experiments have in common, by their flags.
+//! What the objectives and presets of experiments have in common, by their flags.
 
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::session::bounded;
 use private_training::{Engine, TrainingError};
+
+/// Where values that no flag gives come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// Those of this project.
+    Tuned,
+    /// Those of the paper, as far as they are sound.
+    Paper,
+}
 
 /// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
 pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {

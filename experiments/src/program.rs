@@ -142,7 +142,18 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<generator::Generate<generator::Projections>>(&["dataset"]),
             ],
         ),
-        experiment::<fair::Fair>(&["task"]),
+        group(
+            "fair",
+            "Train a model that should not tell a sensitive attribute, privately, `classification` where no task is named",
+            "task",
+            vec![
+                experiment::<fair::Fair<fair::Classification>>(&[]),
+                experiment::<fair::Fair<fair::Regression2d>>(&[]),
+                experiment::<fair::Fair<fair::Regression1d>>(&[]),
+                experiment::<fair::Fair<fair::Representation>>(&[]),
+                experiment::<fair::Fair<fair::Adult>>(&[]),
+            ],
+        ),
         group(
             "ldp",
             "Privatise records one by one and learn how they were before, `images` where nothing is named",
@@ -152,8 +163,25 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<ldp::Ldp<ldp::Points>>(&["dataset"]),
             ],
         ),
-        experiment::<circle::Circle>(&["method"]),
-        experiment::<adapt::Adapt>(&["source", "target"]),
+        group(
+            "circle",
+            "Generate points of a circle privately, by `gradients` where no method is named",
+            "method",
+            vec![
+                experiment::<circle::Circle<circle::Gradients>>(&[]),
+                experiment::<circle::Circle<circle::Smoothed>>(&[]),
+            ],
+        ),
+        group(
+            "adapt",
+            "Carry a classifier over to private records without labels, `sliced` where no method is named",
+            "method",
+            vec![
+                experiment::<adapt::Adapt<adapt::Sliced>>(&["source", "target"]),
+                experiment::<adapt::Adapt<adapt::Dann>>(&["source", "target"]),
+                experiment::<adapt::Adapt<adapt::Source>>(&["source", "target"]),
+            ],
+        ),
         group(
             "distance",
             "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",

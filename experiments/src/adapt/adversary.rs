@@ -4,72 +4,75 @@
 //! their noisy mean leaves; which way the extractor goes along it is post-processing. Source records are public.
 
 use burn::optim::GradientsParams;
-use burn::tensor::Device;
-use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::session::next_step;
+use lab::session::{Basics, Session, next_step, positive};
 use private_training::Loss;
 
 use super::public::{Sampled, add, public_gradient, source_batch};
+use super::settings::{Method, Private};
 use super::train::Adapt;
 
 /// What the discriminator says of a domain.
 const TARGET: usize = 0;
 const SOURCE: usize = 1;
 
-/// The discriminator's loss.
-pub(crate) fn loss() -> Loss {
-    Loss::binary_cross_entropy_with_logits()
+lab::settings! {
+    /// Settings of a discriminator.
+    struct Dann, DannFlags;
+    common {}
+    flags {
+        /// C: the bound on each target record's gradient.
+        max_grad_norm: f64,
+    }
 }
 
-impl Adapt {
+impl Method for Dann {
+    const NAME: &'static str = "dann";
+    const ABOUT: &'static str =
+        "Deceive a discriminator of domains, by clipped and noisy gradients";
+    const READS: &'static str = "the discriminator's gradients at target records";
+    type Private = Private;
+
+    fn check(&self, _: &Basics) -> Result<(), Failure> {
+        positive("max-grad-norm", self.max_grad_norm)
+    }
+
+    fn loss(&self) -> Loss {
+        Loss::binary_cross_entropy_with_logits().max_grad_norm(self.max_grad_norm)
+    }
+
     /// One release, and one update.
-    pub(super) fn against_the_discriminator(
-        &mut self,
-        rate: f64,
-        ledger: &mut Ledger,
-        device: &Device,
-    ) -> Result<(), Failure> {
-        let model = self.training.network.clone();
+    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure> {
+        let (model, device) = (run.training.network.clone(), run.training.device());
         let (Some(adversary), Some(discriminator)) = (model.adversary(), &model.discriminator)
         else {
             return Err(Failure::failed("no discriminator"));
         };
-        let target = &self.domains.target;
-        let private = |sampled: &[Vec<usize>]| {
-            let indices = sampled.concat();
-            let labels = vec![TARGET; indices.len()];
-            let rows = target.gather(&indices);
-            Sampled { rows, labels }.batch(device)
+        let of = |rows: Vec<f32>, count, domain| {
+            let labels = vec![domain; count];
+            Sampled { rows, labels }.batch(&device)
         };
-        let step = next_step(&mut self.training)?;
-        let batch = private(step.groups())?;
-        let released = step.gradient(&adversary, &batch, ledger);
+        let step = next_step(&mut run.training)?;
+        let indices = step.groups().concat();
+        let rows = run.domains.target.gather(&indices);
+        let batch = of(rows, indices.len(), TARGET)?;
+        let released = step.gradient(&adversary, &batch, &mut session.ledger);
         let (mut released, _) = released.map_err(Failure::failed)?;
-        let public = self.training.gradients().public_rng();
-        let sampled = source_batch(
-            &self.settings,
-            &self.domains.source,
-            self.domains.side,
-            public,
-        );
-        let domain = Sampled {
-            rows: sampled.rows.clone(),
-            labels: vec![SOURCE; sampled.labels.len()],
-        };
-        let domain = domain.batch(device)?;
-        let mut seen = public_gradient(&adversary, loss(), Vec::new(), &domain, device)?;
-        let classes = sampled.batch(device)?;
-        let classifier = model.classifier();
-        let cross_entropy = Loss::cross_entropy();
-        let mut own = public_gradient(&classifier, cross_entropy, Vec::new(), &classes, device)?;
+        let public = run.training.gradients().public_rng();
+        let sampled = source_batch(&run.settings.shared, &run.domains, public);
+        let domain = of(sampled.rows.clone(), sampled.labels.len(), SOURCE)?;
+        let loss = Loss::binary_cross_entropy_with_logits();
+        let mut seen = public_gradient(&adversary, loss, Vec::new(), &domain, &device)?;
+        let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
+        let mut own = public_gradient(&model.classifier(), loss, Vec::new(), &classes, &device)?;
         let mut total = GradientsParams::new();
         add(&mut total, &model, 1.0, &mut own);
         for side in [&mut released, &mut seen] {
-            add(&mut total, &model.extractor, -self.settings.weight, side);
+            let weight = run.settings.private.weight;
+            add(&mut total, &model.extractor, -weight, side);
             add(&mut total, discriminator, 1.0, side);
         }
-        self.training.apply(rate, total);
+        run.training.apply(rate, total);
         Ok(())
     }
 }

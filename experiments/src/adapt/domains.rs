@@ -2,16 +2,16 @@
 
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use data::split::{Records, Use, is_test_row};
-use data::{DataError, Dataset, DatasetKind, LabelledFeatures, LabelledImages, LoadOptions};
+use data::{DataError, DatasetKind, LabelledFeatures, LabelledImages};
 use lab::diagnostic::Failure;
-use lab::session::{Used, name_of_path};
+use lab::session::{Used, bounded, name_of_path};
 use rayon::prelude::*;
 
 use super::images::upright;
-use super::settings::{Images, Settings, is_file};
+use super::settings::{Images, Shared, is_file};
+use crate::records::load_private;
 
 /// Records of one domain.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,143 +65,88 @@ pub(crate) struct Domains {
     pub side: Option<usize>,
     /// The number of classes.
     pub classes: usize,
-    /// How both are used.
+    /// How both are used, the source first.
     pub used: Vec<Used>,
-    /// Checksum of all source records.
-    pub source_sha256: String,
 }
 
-/// A domain as it was read: what may be trained on, what is kept for tests, and the checksum of all.
+/// A domain as it was read: what may be trained on, what is kept for tests.
 struct Read {
     train: Domain,
     test: Domain,
     side: Option<usize>,
     classes: usize,
-    used: Used,
+    used: Vec<Used>,
 }
 
 impl Domains {
-    /// Reads both domains.
-    pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
-        let read = |name: &str, of| match is_file(name) {
-            true => features(settings, name, of),
-            false => images(settings, name, data_dir, of),
+    /// Reads both domains, and of the target so many `records`.
+    pub(crate) fn load(
+        settings: &Shared,
+        records: Option<usize>,
+        data_dir: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let read = |name: &str, of, tests| match is_file(name) {
+            true => features(settings, name, of, tests),
+            false => images(settings, name, of, data_dir),
         };
-        if settings.source == settings.target {
-            return Err(Failure::input(
-                format!("--target {}: it is the source too", settings.target),
-                "private records and public ones must be different records",
-            ));
-        }
-        let source = read(&settings.source, Use::AllPublic)?;
-        let mut target = read(&settings.target, Use::AllPrivate)?;
-        if source.used.sha256 == target.used.sha256 {
-            return Err(Failure::input(
-                format!(
-                    "--target {}: the same records as the source",
-                    settings.target
-                ),
-                "private records and public ones must be different records",
-            ));
-        }
-        let mut used = vec![source.used.clone()];
-        if let Some(path) = &settings.target_test {
-            // A file of tests: then all of the target is private.
-            let all = file(settings, path)?;
-            target.train = whole(settings, &settings.target)?;
-            target.used.used = Use::AllPrivate;
-            let sha256 = all.sha256().map_err(refused)?;
-            if [&source.used.sha256, &target.used.sha256].contains(&&sha256) {
+        let source = read(&settings.source, Use::AllPublic, None)?;
+        let tests = settings.target_test.as_deref();
+        let target = read(&settings.target, Use::AllPrivate, tests)?;
+        let used = [source.used, target.used].concat();
+        for (place, one) in used.iter().enumerate() {
+            let mut before = used[..place].iter();
+            if let Some(other) = before.find(|other| other.sha256 == one.sha256) {
                 return Err(Failure::input(
-                    format!("--target-test {path}: the same records as a domain"),
-                    "give a file of other records, or leave --target-test out",
+                    format!("{}: the same records as {}", one.what, other.what),
+                    "private records and public ones must be different records",
                 ));
             }
-            used.push(Used {
-                what: path.clone(),
-                name: name_of_path("features", Path::new(path)),
-                sha256,
-                used: Use::AllPublic,
-            });
-            target.test = domain(&all, |_| true);
         }
-        used.push(target.used);
-        let mut domains = Self {
-            source_sha256: source.used.sha256,
-            source: source.train,
+        let cut = |mut domain: Domain, flag, count: Option<usize>| {
+            let (most, count) = (domain.len(), count.unwrap_or(domain.len()));
+            let bound = format!("between 1 and the {most} records that there are");
+            bounded(flag, count, (1..=most).contains(&count), &bound)?;
+            domain.truncate(count);
+            Ok::<_, Failure>(domain)
+        };
+        Ok(Self {
+            source: cut(source.train, "source-records", settings.source_records)?,
             source_test: source.test,
-            target: target.train,
+            target: cut(target.train, "records", records)?,
             target_test: target.test,
             side: source.side,
             classes: source.classes,
             used,
-        };
-        let cut = |domain: &mut Domain, flag, count: Option<usize>| {
-            let (most, count) = (domain.len(), count.unwrap_or(domain.len()));
-            let bound = format!("between 1 and the {most} records that there are");
-            lab::session::bounded(flag, count, (1..=most).contains(&count), &bound)?;
-            domain.truncate(count);
-            Ok::<(), Failure>(())
-        };
-        cut(
-            &mut domains.source,
-            "source-records",
-            settings.source_records,
-        )?;
-        cut(&mut domains.target, "records", settings.records)?;
-        Ok(domains)
+        })
     }
 }
 
 fn refused(error: DataError) -> Failure {
-    Failure::input(
-        error.to_string(),
-        "see --source, --target, --features, --classes and --data-dir",
-    )
+    let hint = "see --source, --target, --features, --classes and --data-dir";
+    Failure::input(error.to_string(), hint)
 }
 
 fn images(
-    settings: &Settings,
+    settings: &Shared,
     name: &str,
-    data_dir: Option<&Path>,
     of: Use,
+    data_dir: Option<&Path>,
 ) -> Result<Read, Failure> {
     let kind = DatasetKind::from_str(name).map_err(refused)?;
-    let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
-        seed: settings.seed,
-        progress: Some(Arc::new(|progress: &data::Progress| {
-            if let data::Progress::MirrorFailed { url, reason } = progress {
-                eprintln!("{url}: {reason}");
-            }
-        })),
-        ..LoadOptions::default()
-    };
-    let data = Dataset::load(kind, &options).map_err(refused)?;
-    let used = Used {
-        what: data.name.clone(),
-        name: match kind {
-            DatasetKind::Glyphs => format!("glyphs-{}-{}", settings.seed, data.train.len()),
-            kind => kind.name().to_string(),
-        },
-        sha256: data.train.sha256().map_err(refused)?,
-        used: of,
-    };
+    let (data, mut used) = load_private(kind, settings.seed, None, data_dir)?;
+    used.used = of;
     let side = data.train.width();
     let domain = |images: &LabelledImages| {
-        let rows: Vec<f32> = images
-            .pixels()
-            .par_chunks(side * side)
-            .flat_map_iter(|image| {
-                let grey: Vec<f32> = image.iter().map(|&v| f32::from(v) / 255.0).collect();
-                match settings.images {
-                    Images::Raw => grey,
-                    Images::Upright => upright(&grey, side),
-                }
-            })
-            .collect();
+        let rows = images.pixels().par_chunks(side * side);
+        let rows = rows.flat_map_iter(|image| {
+            let grey: Vec<f32> = image.iter().map(|&v| f32::from(v) / 255.0).collect();
+            match settings.images {
+                Images::Raw => grey,
+                Images::Upright => upright(&grey, side),
+            }
+        });
         Domain {
-            rows,
+            rows: rows.collect(),
             width: side * side,
             labels: images.labels().iter().map(|&label| label.into()).collect(),
         }
@@ -211,46 +156,43 @@ fn images(
         test: domain(&data.test),
         side: Some(side),
         classes: data.train.classes(),
-        used,
+        used: vec![used],
     })
 }
 
-fn file(settings: &Settings, name: &str) -> Result<LabelledFeatures, Failure> {
-    let (width, classes) = (settings.features, settings.classes);
-    LabelledFeatures::read(Path::new(name), width, classes).map_err(refused)
-}
-
-fn whole(settings: &Settings, name: &str) -> Result<Domain, Failure> {
-    Ok(domain(&file(settings, name)?, |_| true))
-}
-
-fn domain(records: &LabelledFeatures, wanted: impl Fn(usize) -> bool) -> Domain {
-    let chosen: Vec<usize> = (0..records.len()).filter(|&row| wanted(row)).collect();
-    let width = records.width();
-    let rows = chosen
-        .iter()
-        .flat_map(|&row| &records.values()[row * width..(row + 1) * width]);
-    Domain {
-        rows: rows.copied().collect(),
-        width,
-        labels: chosen.iter().map(|&row| records.labels()[row]).collect(),
-    }
-}
-
-/// One in five rows is a test record, by its number alone.
-fn features(settings: &Settings, name: &str, of: Use) -> Result<Read, Failure> {
-    let all = file(settings, name)?;
-    let (train, test) = (
-        domain(&all, |row| !is_test_row(row)),
-        domain(&all, is_test_row),
-    );
+/// Records of a file, and its test records: those of another file, or one in five rows, by its number alone.
+fn features(settings: &Shared, name: &str, of: Use, tests: Option<&str>) -> Result<Read, Failure> {
+    let file = |name: &str| {
+        let (path, width) = (Path::new(name), settings.features);
+        LabelledFeatures::read(path, width, settings.classes).map_err(refused)
+    };
+    let used = |name: &str, records: &LabelledFeatures, of| {
+        let sha256 = records.sha256().map_err(refused)?;
+        let known = name_of_path("features", Path::new(name));
+        Ok::<_, Failure>(Used::new(name, known, &sha256, of))
+    };
+    let all = file(name)?;
+    let (train, test, used) = match tests {
+        Some(path) => {
+            let others = file(path)?;
+            let both = vec![used(path, &others, Use::AllPublic)?, used(name, &all, of)?];
+            (domain(&all, |_| true), domain(&others, |_| true), both)
+        }
+        None => {
+            let of = match of {
+                Use::AllPrivate => Use::TestRows,
+                other => other,
+            };
+            let (train, test) = (|row| !is_test_row(row), is_test_row);
+            let used = vec![used(name, &all, of)?];
+            (domain(&all, train), domain(&all, test), used)
+        }
+    };
     for (side, what) in [(&train, "record to train on"), (&test, "test record")] {
         if side.len() == 0 {
+            let rows = all.len();
             return Err(Failure::input(
-                format!(
-                    "{name}: {} rows have no {what}, at least 1 is needed",
-                    all.len()
-                ),
+                format!("{name}: {rows} rows have no {what}, at least 1 is needed"),
                 "give more rows",
             ));
         }
@@ -260,14 +202,16 @@ fn features(settings: &Settings, name: &str, of: Use) -> Result<Read, Failure> {
         test,
         side: None,
         classes: all.classes(),
-        used: Used {
-            what: name.into(),
-            name: name_of_path("features", Path::new(name)),
-            sha256: all.sha256().map_err(refused)?,
-            used: match of {
-                Use::AllPrivate => Use::TestRows,
-                other => other,
-            },
-        },
+        used,
     })
+}
+
+fn domain(records: &LabelledFeatures, wanted: impl Fn(usize) -> bool) -> Domain {
+    let chosen: Vec<usize> = (0..records.len()).filter(|&row| wanted(row)).collect();
+    let rows = chosen.iter().filter_map(|&row| records.row(row));
+    Domain {
+        rows: rows.flatten().copied().collect(),
+        width: records.width(),
+        labels: chosen.iter().map(|&row| records.labels()[row]).collect(),
+    }
 }

@@ -1,8 +1,9 @@
 //! What the network says of records.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use dp_core::per_sample::nn::Chain;
 use lab::diagnostic::Failure;
+use lab::session::{host, tensor};
 use private_training::Engine;
 use rayon::prelude::*;
 
@@ -28,53 +29,9 @@ pub(crate) fn outputs(
         });
         return Ok(parts.collect::<Vec<_>>().concat());
     }
-    let mut found = Vec::new();
-    for part in rows.chunks(CHUNK[1] * width) {
-        let shape = [part.len() / width, width];
-        let part = Tensor::<2>::from_data(TensorData::new(part.to_vec(), shape), device);
-        let part = stack.output(part).try_into_vec_as::<f32>();
-        found.extend(part.map_err(Failure::failed)?);
-    }
-    Ok(found)
-}
-
-/// What a classifier says of a record.
-#[derive(Debug, Clone, PartialEq)]
-struct Judged {
-    /// The class with the largest logit, the first of equals.
-    class: usize,
-    /// Its logits, with their logarithmic sum of exponentials taken away.
-    ln_probabilities: Vec<f64>,
-}
-
-impl Judged {
-    fn of(logits: &[f32]) -> Self {
-        let places = logits.iter().enumerate();
-        let (class, largest) = places.fold((0, f32::NEG_INFINITY), |best, (class, &x)| {
-            if x > best.1 { (class, x) } else { best }
-        });
-        let from_largest = logits.iter().map(|&x| f64::from(x) - f64::from(largest));
-        let sum: f64 = from_largest.clone().map(f64::exp).sum();
-        Self {
-            class,
-            ln_probabilities: from_largest.map(|x| x - sum.ln()).collect(),
-        }
-    }
-}
-
-/// What a classifier says of each record.
-fn judged(
-    network: &Path,
-    rows: &[f32],
-    width: usize,
-    device: &Device,
-) -> Result<Vec<Judged>, Failure> {
-    let logits = outputs(network.chain(), rows, width, device)?;
-    let classes = logits.len() * width / rows.len().max(1);
-    Ok(logits
-        .chunks_exact(classes.max(1))
-        .map(Judged::of)
-        .collect())
+    let parts = rows.chunks(CHUNK[1] * width);
+    let parts = parts.map(|part| host(stack.output(tensor(part.to_vec(), width, device))));
+    Ok(parts.collect::<Vec<_>>().concat())
 }
 
 /// How often a record of class `row` is taken for one of class `column`.
@@ -87,21 +44,27 @@ pub(crate) struct Confusion {
 }
 
 impl Confusion {
-    /// That of test records.
+    /// That of test records: each is taken for the class with the largest logit, the first of equals.
     pub(crate) fn of(
         network: &Path,
         test: &Domain,
         classes: usize,
         device: &Device,
     ) -> Result<Self, Failure> {
-        let judged = judged(network, &test.rows, test.width, device)?;
+        let logits = outputs(network.chain(), &test.rows, test.width, device)?;
         let mut counts = vec![vec![0; classes]; classes];
         let mut loss = 0.0;
-        for (&label, found) in test.labels.iter().zip(&judged) {
-            counts[label][found.class] += 1;
-            loss -= found.ln_probabilities[label];
+        for (&label, logits) in test.labels.iter().zip(logits.chunks_exact(classes)) {
+            let places = logits.iter().enumerate();
+            let (class, largest) = places.fold((0, f32::NEG_INFINITY), |best, (class, &x)| {
+                if x > best.1 { (class, x) } else { best }
+            });
+            counts[label][class] += 1;
+            let from_largest = |x: f32| f64::from(x) - f64::from(largest);
+            let sum: f64 = logits.iter().map(|&x| from_largest(x).exp()).sum();
+            loss -= from_largest(logits[label]) - sum.ln();
         }
-        let loss = loss / judged.len().max(1) as f64;
+        let loss = loss / test.len().max(1) as f64;
         Ok(Self { counts, loss })
     }
 

@@ -58,28 +58,20 @@ fn warped(image: &[f32], side: usize, map: &Affine) -> Vec<f32> {
 /// The slant is the slope of the ink's regression line, `cov(x, y) / var(y)`, at most 1 either way.
 pub(crate) fn upright(image: &[f32], side: usize) -> Vec<f32> {
     let places = || (0..side * side).map(|place| ((place / side) as f64, (place % side) as f64));
-    let (mut mass, mut my, mut mx) = (0.0, 0.0, 0.0);
-    let weight = |value: f32| {
-        if f64::from(value) > FAINT {
-            f64::from(value)
-        } else {
-            0.0
-        }
+    let weighted = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        let ink = places()
+            .zip(image)
+            .map(|(at, &value)| (at, f64::from(value)));
+        let ink = ink.filter(|&(_, value)| value > FAINT);
+        ink.map(|((y, x), value)| value * of(y, x)).sum()
     };
-    for ((y, x), &value) in places().zip(image) {
-        let w = weight(value);
-        (mass, my, mx) = (mass + w, my + w * y, mx + w * x);
-    }
+    let mass = weighted(&|_, _| 1.0);
     if mass <= 0.0 {
         return image.to_vec();
     }
-    (my, mx) = (my / mass, mx / mass);
-    let (mut both, mut down) = (0.0, 0.0);
-    for ((y, x), &value) in places().zip(image) {
-        let w = weight(value);
-        both += w * (y - my) * (x - mx);
-        down += w * (y - my).powi(2);
-    }
+    let (my, mx) = (weighted(&|y, _| y) / mass, weighted(&|_, x| x) / mass);
+    let both = weighted(&|y, x| (y - my) * (x - mx));
+    let down = weighted(&|y, _| (y - my).powi(2));
     let slant = (both / mass / (down / mass).max(1e-3)).clamp(-1.0, 1.0);
     let mut sides = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
     for ((y, x), &value) in places().zip(image) {
@@ -126,50 +118,27 @@ pub(crate) fn varied(image: &[f32], side: usize, strength: f64, rng: &mut impl R
     let blur = within(1.0).abs().min(1.0);
     let contrast = within(0.7).exp();
     let mut new = warped(image, side, &map);
-    let thicker = |around: Around| {
-        if stroke > 0.0 {
-            around.most
-        } else {
-            around.least
-        }
-    };
+    let thicker = |[least, most, _]: [f32; 3]| if stroke > 0.0 { most } else { least };
     mix(&mut new, side, stroke.abs(), thicker);
-    mix(&mut new, side, blur, |around| around.mean);
+    mix(&mut new, side, blur, |[.., mean]| mean);
     for value in &mut new {
         *value = f64::from(value.clamp(0.0, 1.0)).powf(contrast) as f32;
     }
     new
 }
 
-/// The 3x3 pixels around one, as far as there are any.
-struct Around {
-    least: f32,
-    most: f32,
-    mean: f32,
-}
-
-/// Moves each pixel by a `share` towards what is around it.
-fn mix(image: &mut [f32], side: usize, share: f64, towards: impl Fn(Around) -> f32) {
+/// Moves each pixel by a `share` towards what the least, the largest and the mean of the 3x3 pixels around it say.
+fn mix(image: &mut [f32], side: usize, share: f64, towards: impl Fn([f32; 3]) -> f32) {
     let old = image.to_vec();
     let reach = |place: usize| place.saturating_sub(1)..(place + 2).min(side);
     for (place, value) in image.iter_mut().enumerate() {
-        let mut around = Around {
-            least: f32::INFINITY,
-            most: f32::NEG_INFINITY,
-            mean: 0.0,
-        };
-        let mut count = 0.0;
-        for y in reach(place / side) {
-            for x in reach(place % side) {
-                let near = old[y * side + x];
-                around.least = around.least.min(near);
-                around.most = around.most.max(near);
-                around.mean += near;
-                count += 1.0;
-            }
-        }
-        around.mean /= count;
-        *value += share as f32 * (towards(around) - *value);
+        let around = reach(place / side).flat_map(|y| reach(place % side).map(move |x| (y, x)));
+        let none = (f32::INFINITY, f32::NEG_INFINITY, 0.0, 0.0);
+        let (least, most, sum, count) = around.fold(none, |(least, most, sum, count), (y, x)| {
+            let near = old[y * side + x];
+            (least.min(near), most.max(near), sum + near, count + 1.0)
+        });
+        *value += share as f32 * (towards([least, most, sum / count]) - *value);
     }
 }
 

@@ -13,7 +13,7 @@ use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::Failure;
-use lab::session::{SampledBatch, next_step};
+use lab::session::{Basics, SampledBatch, Session, bounded, next_step, positive};
 use private_queries::{Projections, Query};
 use private_training::penalty::Released;
 use private_training::{Loss, Penalty};
@@ -24,7 +24,48 @@ use swd::{Region, Slices};
 use super::evaluate::outputs;
 use super::network::Extractor;
 use super::public::{public_gradient, source_batch};
+use super::settings::{Method, Private, at_least_1};
 use super::train::Adapt;
+
+lab::settings! {
+    /// Settings of the smoothed sliced distance.
+    struct Sliced, SlicedFlags;
+    common { slices: usize }
+    flags {
+        /// Steps on source records after each release.
+        steps_per_release: u64,
+    }
+    optional {
+        /// Radius of the public ball that features are put into (default: half the root of their dimension).
+        radius: f64,
+        /// Without privacy: the deviation of noise on both sides of the distance, from the public seed.
+        noise: f64,
+    }
+}
+
+impl Method for Sliced {
+    const NAME: &'static str = "sliced";
+    const ABOUT: &'static str =
+        "Pull features of the source to noisy projections of those of the target";
+    const READS: &'static str = "noisy projections of target features";
+    type Private = Private;
+
+    fn check(&self, basics: &Basics) -> Result<(), Failure> {
+        at_least_1("slices", self.slices)?;
+        positive("radius", self.radius.unwrap_or(1.0))?;
+        let (steps, noise) = (self.steps_per_release, self.noise.unwrap_or(0.0));
+        bounded("steps-per-release", steps, steps > 0, "at least 1")?;
+        let holds = noise.is_finite() && noise >= 0.0;
+        bounded("noise", noise, holds, "at least 0 and finite")?;
+        let holds = self.noise.is_none() || basics.epsilon.is_none();
+        bounded("noise", noise, holds, "left out where --epsilon decides it")
+    }
+
+    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure> {
+        let release = run.release(&mut session.ledger)?;
+        run.towards(&release, rate)
+    }
+}
 
 /// The projections of the features of target records before any noise, with their sensitivity.
 pub(crate) fn projections(
@@ -37,17 +78,17 @@ pub(crate) fn projections(
     query.measure(&[features]).map_err(Failure::failed)
 }
 
-impl Adapt {
+impl Adapt<Sliced> {
     /// The ball that features are put into.
     pub(super) fn region(&self) -> Result<Region, Failure> {
         let d = self.sizes.compared() as f64;
-        let radius = self.settings.radius.unwrap_or(d.sqrt() / 2.0);
+        let radius = self.settings.own.radius.unwrap_or(d.sqrt() / 2.0);
         Region::ball(radius).map_err(Failure::failed)
     }
 
     /// Public slices of one release: a tight frame, or as many orthonormal ones as are asked for below that.
     fn slices(&mut self) -> Result<Slices, Failure> {
-        let (d, k) = (self.sizes.compared(), self.settings.slices);
+        let (d, k) = (self.sizes.compared(), self.settings.own.slices);
         let public = self.training.gradients().public_rng();
         match k < d {
             true => Slices::orthonormal(d, k, public),
@@ -57,12 +98,8 @@ impl Adapt {
     }
 
     /// Noisy projections of the features of a fresh batch of target records, without the order of rows.
-    pub(super) fn release(
-        &mut self,
-        ledger: &mut Ledger,
-        device: &Device,
-    ) -> Result<NoisyProjections, Failure> {
-        let (slices, region) = (self.slices()?, self.region()?);
+    pub(super) fn release(&mut self, ledger: &mut Ledger) -> Result<NoisyProjections, Failure> {
+        let (slices, region, device) = (self.slices()?, self.region()?, self.training.device());
         let extractor = self.training.network.extractor.clone();
         let private = self.training.releaser().is_some();
         let batch = match private {
@@ -75,9 +112,9 @@ impl Adapt {
         let target = &self.domains.target;
         let rows = target.gather(&batch.groups.concat());
         let query = Projections::new(slices, region, batch.sizes());
-        let measured = projections(&extractor, (&rows, target.width), &query, device)?;
+        let measured = projections(&extractor, (&rows, target.width), &query, &device)?;
         let mut noisy = batch.release(self.training.releaser(), measured, ledger)?;
-        if let (false, Some(deviation)) = (private, self.settings.noise) {
+        if let (false, Some(deviation)) = (private, self.settings.own.noise) {
             // Nothing is promised: noise of a public seed.
             let public = self.training.gradients().public_rng();
             for value in &mut noisy.values {
@@ -93,36 +130,20 @@ impl Adapt {
     }
 
     /// Steps on source records towards a release. Everything in it is public.
-    pub(super) fn towards(
-        &mut self,
-        release: &NoisyProjections,
-        rate: f64,
-        device: &Device,
-    ) -> Result<(), Failure> {
-        let region = self.region()?;
-        let steps = self.settings.steps_per_release;
+    pub(super) fn towards(&mut self, release: &NoisyProjections, rate: f64) -> Result<(), Failure> {
+        let (region, device) = (self.region()?, self.training.device());
+        let (shared, steps) = (&self.settings.shared, self.settings.own.steps_per_release);
         for step in 0..steps {
             let rate = rate * (1.0 - step as f64 / steps as f64);
-            let n = self.settings.source_batch;
             let public = self.training.gradients().public_rng();
-            let pull =
-                Released::new(release.clone(), region, n, public).map_err(Failure::failed)?;
-            let sampled = source_batch(
-                &self.settings,
-                &self.domains.source,
-                self.domains.side,
-                public,
-            );
+            let pull = Released::new(release.clone(), region, shared.source_batch, public);
+            let sampled = source_batch(shared, &self.domains, public);
             let penalty = Penalty::to_release()
-                .weight(self.settings.weight)
-                .with_target(pull);
-            let gradient = public_gradient(
-                &self.training.network.of_source(),
-                Loss::cross_entropy(),
-                vec![penalty],
-                &sampled.batch(device)?,
-                device,
-            )?;
+                .weight(self.settings.private.weight)
+                .with_target(pull.map_err(Failure::failed)?);
+            let (batch, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
+            let of_source = self.training.network.of_source();
+            let gradient = public_gradient(&of_source, loss, vec![penalty], &batch, &device)?;
             self.training.apply(rate, gradient);
         }
         Ok(())

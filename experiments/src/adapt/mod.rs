@@ -17,5 +17,7 @@ mod settings;
 mod tests;
 mod train;
 
-pub use settings::{Flags, Method, Settings};
-pub use train::Adapt;
+pub(crate) use adversary::Dann;
+pub(crate) use matching::Sliced;
+pub(crate) use settings::Source;
+pub(crate) use train::Adapt;

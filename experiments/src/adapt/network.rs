@@ -8,7 +8,7 @@ use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use model::layers::{Window, conv2d, linear};
+use model::layers::{Mlp, Window, conv2d, linear};
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
 use private_training::{Forward, Layers};
@@ -23,9 +23,15 @@ const KERNEL: usize = 5;
 /// From records to the features that are compared.
 #[derive(Module, Debug)]
 pub(crate) struct Extractor {
-    images: Option<Convolutions>,
-    dense: Option<[Linear; 2]>,
+    body: Body,
     bottleneck: Option<Linear>,
+}
+
+#[expect(clippy::large_enum_variant, reason = "a run has a few of them")]
+#[derive(Module, Debug)]
+enum Body {
+    Images(Convolutions),
+    Features(Mlp),
 }
 
 /// Two convolutions; a rectifier and a pool behind the first, a logistic function behind the second.
@@ -37,19 +43,12 @@ struct Convolutions {
     side: usize,
 }
 
-/// Two layers, 100 units between them: the classifier, or the discriminator of domains.
-#[derive(Module, Debug)]
-pub(crate) struct Head {
-    first: Linear,
-    last: Linear,
-}
-
 /// The extractor with a head: the classifier, or the discriminator, as one network.
 #[derive(Module, Debug)]
 pub(crate) struct Path {
     /// From records to features.
     pub extractor: Extractor,
-    head: Head,
+    head: Mlp,
 }
 
 /// All that is trained.
@@ -60,9 +59,9 @@ pub(crate) struct Model {
     /// That of the source, where it is moved towards the target's features, which stay where they are.
     pub mapped: Option<Extractor>,
     /// From features to classes.
-    pub classifier: Head,
+    pub classifier: Mlp,
     /// From features to domains, where that is learned.
-    pub discriminator: Option<Head>,
+    pub discriminator: Option<Mlp>,
 }
 
 /// What the networks are made for.
@@ -103,9 +102,9 @@ impl Model {
     /// Networks with fresh weights.
     pub(crate) fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let extractor = Extractor::new(sizes, rng, device);
-        let mut head = |outputs| Head {
-            first: linear(sizes.compared(), HIDDEN, 8.0, rng, device),
-            last: linear(HIDDEN, outputs, 1.0, rng, device),
+        let mut head = |outputs| {
+            let first = linear(sizes.compared(), HIDDEN, 8.0, rng, device);
+            Mlp::of(vec![first, linear(HIDDEN, outputs, 1.0, rng, device)])
         };
         let classifier = head(sizes.classes);
         Self {
@@ -153,9 +152,9 @@ impl Model {
 
 impl Extractor {
     fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
-        let images = sizes.side.map(|side| {
-            let window = Window::new(KERNEL, 1, 0);
-            Convolutions {
+        let window = Window::new(KERNEL, 1, 0);
+        let body = match sizes.side {
+            Some(side) => Body::Images(Convolutions {
                 first: conv2d([1, FILTERS[0]], window, 2.0, 0.0, rng, device),
                 pool: MaxPool2dConfig::new([2, 2])
                     .with_strides([2, 2])
@@ -163,34 +162,25 @@ impl Extractor {
                     .init(),
                 second: conv2d(FILTERS, window, 1.0, 0.0, rng, device),
                 side,
-            }
-        });
-        let dense = images.is_none().then(|| {
-            let first = linear(sizes.width, HIDDEN, 2.0, rng, device);
-            [first, linear(HIDDEN, HIDDEN, 2.0, rng, device)]
-        });
-        let bottleneck = sizes.bottleneck.map(|b| {
-            // Logistic features are half on: more of them vary the sum less.
-            linear(sizes.extracted(), b, 4.0, rng, device)
-        });
-        Self {
-            images,
-            dense,
-            bottleneck,
-        }
+            }),
+            None => Body::Features(Mlp::new(&[sizes.width, HIDDEN, HIDDEN], 2.0, rng, device)),
+        };
+        // Logistic features are half on: more of them vary the sum less.
+        let bottleneck = sizes.bottleneck;
+        let bottleneck = bottleneck.map(|b| linear(sizes.extracted(), b, 4.0, rng, device));
+        Self { body, bottleneck }
     }
 
     /// The compared features, `[n, d]`, of records `[n, width]`: within `[-1/2, 1/2]` each, but for rectified ones.
     pub(crate) fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
         let n = rows.dims()[0];
-        let mut features = match (&self.images, &self.dense) {
-            (Some(layers), _) => {
+        let mut features = match &self.body {
+            Body::Images(layers) => {
                 let images = rows.reshape([n, 1, layers.side, layers.side]);
                 let first = layers.pool.forward(relu(layers.first.forward(images)));
                 sigmoid(layers.second.forward(first)).flatten(1, 3)
             }
-            (None, Some([first, second])) => relu(second.forward(relu(first.forward(rows)))),
-            (None, None) => rows,
+            Body::Features(layers) => relu(layers.forward(rows)),
         };
         if let Some(layer) = &self.bottleneck {
             features = sigmoid(layer.forward(features));
@@ -202,25 +192,20 @@ impl Extractor {
     }
 
     fn bounded(&self) -> bool {
-        self.bottleneck.is_some() || self.images.is_some()
+        self.bottleneck.is_some() || matches!(self.body, Body::Images(_))
     }
 
     /// The same as layers.
     pub(crate) fn chain(&self) -> Chain<'_> {
-        let mut chain = match (&self.images, &self.dense) {
-            (Some(layers), _) => Chain::image([1, layers.side, layers.side])
+        let mut chain = match &self.body {
+            Body::Images(layers) => Chain::image([1, layers.side, layers.side])
                 .conv2d(&layers.first)
                 .relu()
                 .max_pool2d(&layers.pool)
                 .conv2d(&layers.second)
                 .sigmoid()
                 .flatten(),
-            (None, Some([first, second])) => {
-                let inputs = first.weight.dims()[0];
-                let chain = Chain::features(inputs).linear(first).relu();
-                chain.linear(second).relu()
-            }
-            (None, None) => Chain::features(1),
+            Body::Features(layers) => layers.behind(Chain::features(layers.inputs())).relu(),
         };
         if let Some(layer) = &self.bottleneck {
             chain = chain.linear(layer).sigmoid();
@@ -235,17 +220,14 @@ impl Extractor {
 impl Path {
     /// The layers, with the compared features as an activation.
     pub(crate) fn chain(&self) -> Chain<'_> {
-        let chain = self.extractor.chain().activation();
-        let head = &self.head;
-        chain.linear(&head.first).relu().linear(&head.last)
+        self.head.behind(self.extractor.chain().activation())
     }
 }
 
 impl private_training::Network<2> for Path {
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let features = self.extractor.forward(rows);
-        let hidden = relu(self.head.first.forward(features.clone()));
-        Forward::with_activation(self.head.last.forward(hidden), features)
+        Forward::with_activation(self.head.forward(features.clone()), features)
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {

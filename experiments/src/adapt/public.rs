@@ -1,14 +1,13 @@
 //! Steps on source records, which are public, and how gradients of several sides are added up.
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor, TensorData};
-use lab::checkpoint::hex;
+use burn::tensor::{Device, Tensor};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
-use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use lab::session::{Session, batch};
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
 use private_training::{Batch, Engine, GroupSizes, Loss, Objective, SampledPenalty, cosine};
@@ -17,12 +16,12 @@ use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::trained::{damaged, read, write};
+use crate::trained::{CachePath, damaged};
 
-use super::domains::{Domain, Domains};
+use super::domains::Domains;
 use super::images::varied;
 use super::network::Path;
-use super::settings::Settings;
+use super::settings::Shared;
 
 /// A batch of records with class numbers, as numbers.
 pub(crate) struct Sampled {
@@ -50,31 +49,21 @@ impl Sampled {
 
     /// The same for a step.
     pub(crate) fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
-        let n = self.labels.len();
-        let width = self.rows.len() / n.max(1);
         let targets = self.labels.iter().map(|&label| label as f32).collect();
-        let tensor = |values: Vec<f32>, width| {
-            Tensor::from_data(TensorData::new(values, [n, width]), device)
-        };
-        let (rows, targets) = (tensor(self.rows, width), tensor(targets, 1));
-        Batch::new(rows, targets, &[n]).map_err(Failure::failed)
+        batch(self.rows, targets, &[self.labels.len()], device)
     }
 }
 
 /// Source records of a step, sampled independently, with their labels.
-pub(crate) fn source_batch(
-    settings: &Settings,
-    source: &Domain,
-    side: Option<usize>,
-    rng: &mut impl Rng,
-) -> Sampled {
+pub(crate) fn source_batch(settings: &Shared, domains: &Domains, rng: &mut impl Rng) -> Sampled {
+    let source = &domains.source;
     let draws = (0..settings.source_batch).map(|_| rng.random_range(0..source.len()));
     let indices: Vec<usize> = draws.collect();
     let sampled = Sampled {
         rows: source.gather(&indices),
         labels: indices.iter().map(|&i| source.labels[i]).collect(),
     };
-    sampled.varied(side, settings.augment, rng)
+    sampled.varied(domains.side, settings.augment, rng)
 }
 
 /// The gradient of a loss, and of penalties, on public records. **For private ones it is not.**
@@ -120,43 +109,14 @@ pub(crate) fn add<M: Module>(
 /// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
 pub(crate) fn trained_on_source(
     fresh: Path,
-    settings: &Settings,
+    settings: &Shared,
     domains: &Domains,
     cache: &FilePath,
     session: &Session,
 ) -> Result<Path, Failure> {
-    let path = place(settings, domains, cache, session);
-    if let Some(bytes) = read(&path)? {
-        println!("public    classifier of the source {}", path.display());
-        let weights = floats_of_bytes(&bytes);
-        return from_host(fresh, &weights).map_err(|e| damaged(&path, &e));
-    }
-    let (steps, device) = (settings.source_steps, &session.chosen.device);
-    println!("public    training a classifier of the source, {steps} steps");
-    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-    rng.set_stream(7);
-    let mut adam = ModuleAdam::default();
-    let mut network = fresh;
-    let progress = Progress::from(0, steps);
-    for step in 0..steps {
-        session.interrupt.check("the source was learned")?;
-        let batch =
-            source_batch(settings, &domains.source, domains.side, &mut rng).batch(device)?;
-        let loss = Loss::cross_entropy();
-        let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
-        let rate = settings.learning_rate * cosine(step, steps, 0.0);
-        network = adam.step(rate, network, gradient);
-        progress.step();
-    }
-    progress.finish();
-    write(&path, &floats_to_bytes(&to_host(&network)))?;
-    Ok(network)
-}
-
-fn place(settings: &Settings, domains: &Domains, cache: &FilePath, session: &Session) -> PathBuf {
     let key = json!({
         "format": 1,
-        "source": domains.source_sha256,
+        "source": domains.used[0].sha256,
         "records": domains.source.len(),
         "images": settings.images,
         "augment": settings.augment,
@@ -167,6 +127,27 @@ fn place(settings: &Settings, domains: &Domains, cache: &FilePath, session: &Ses
         "seed": settings.seed,
         "backend": session.chosen.backend,
     });
-    let name = format!("{}.bin", &hex(key.to_string().as_bytes())[..24]);
-    cache.join("classifiers").join(name)
+    let file = CachePath::of(cache, &key, "a classifier");
+    if let Some(weights) = file.whole()? {
+        return from_host(fresh, &weights).map_err(|e| damaged(file.path(), &e));
+    }
+    let (steps, device) = (settings.source_steps, &session.chosen.device);
+    println!("public    training a classifier of the source, {steps} steps");
+    let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
+    rng.set_stream(7);
+    let mut adam = ModuleAdam::default();
+    let mut network = fresh;
+    let progress = Progress::from(0, steps);
+    for step in 0..steps {
+        session.interrupt.check("the source was learned")?;
+        let batch = source_batch(settings, domains, &mut rng).batch(device)?;
+        let loss = Loss::cross_entropy();
+        let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
+        let rate = settings.learning_rate * cosine(step, steps, 0.0);
+        network = adam.step(rate, network, gradient);
+        progress.step();
+    }
+    progress.finish();
+    file.keep(&to_host(&network))?;
+    Ok(network)
 }

@@ -3,13 +3,14 @@
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::figures::{Grid, Latents};
-use lab::report::{Better, Metric};
-use lab::session::{Report, Session};
+use lab::report::Better;
+use lab::session::{Picture, Report, Scores, Session};
 use serde_json::json;
 
 use super::domains::Domain;
 use super::evaluate::{Confusion, outputs};
 use super::network::Path;
+use super::settings::Method;
 use super::train::Adapt;
 
 /// Test records of each class in the picture of samples, and of each domain in that of features.
@@ -18,96 +19,121 @@ const POINTS: usize = 800;
 /// Screen pixels of a cell of the confusion matrix.
 const CELL: usize = 24;
 
-type Picture = (&'static str, String, Vec<u8>);
-
-/// Scores and pictures of a run that is done.
-pub(crate) fn report(run: &Adapt, session: &Session) -> Result<Report, Failure> {
-    let device = &session.chosen.device;
-    let after = run
-        .training
-        .averaged()
-        .map_err(Failure::failed)?
-        .classifier();
-    let before = run.before.as_ref().unwrap_or(&after);
-    let (target, classes) = (&run.domains.target_test, run.domains.classes);
-    let confusion = |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
-    let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
-    let of_source = run
-        .training
-        .averaged()
-        .map_err(Failure::failed)?
-        .of_source();
-    let source = confusion(&of_source, &run.domains.source_test)?;
-    let metric =
-        |name: &str, found: &Confusion| Metric::new(name, found.accuracy()).better(Better::Higher);
-    let mut pictures = Vec::new();
-    if let Some(side) = run.domains.side {
-        pictures.push(samples(run, side)?);
-    }
-    pictures.push(matrix(&last)?);
-    pictures.push(features(
-        "features-before.svg",
-        "of the source's classifier",
-        [before, before],
-        run,
-        device,
-    )?);
-    pictures.push(features(
-        "features-after.svg",
-        "after adaptation",
-        [&of_source, &after],
-        run,
-        device,
-    )?);
-    Ok(Report {
-        pictures,
-        metrics: vec![
-            metric("Accuracy on the target's test records", &last),
-            metric("The same of the source's classifier", &first),
-            metric("Accuracy on the source's test records", &source),
-        ],
-        test: [
-            ("accuracy".to_string(), json!(last.accuracy())),
+impl<M: Method> Adapt<M> {
+    /// Scores and pictures of a run that is done.
+    pub(super) fn report_of(&self, session: &Session) -> Result<Report, Failure> {
+        let device = &session.chosen.device;
+        let scored = self.training.averaged().map_err(Failure::failed)?;
+        let (after, of_source) = (scored.classifier(), scored.of_source());
+        let before = self.before.as_ref().unwrap_or(&after);
+        let (target, classes) = (&self.domains.target_test, self.domains.classes);
+        let confusion =
+            |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
+        let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
+        let source = confusion(&of_source, &self.domains.source_test)?;
+        let mut scores = Scores::default();
+        for (key, name, found) in [
+            ("accuracy", "Accuracy on the target's test records", &last),
             (
-                "accuracy_of_source_classifier".to_string(),
-                json!(first.accuracy()),
+                "accuracy_of_source_classifier",
+                "The same of the source's classifier",
+                &first,
             ),
-            ("source_accuracy".to_string(), json!(source.accuracy())),
-        ]
-        .into_iter()
-        .collect(),
-        more: vec![("confusion", json!(last.counts))],
-        warnings: Vec::new(),
-    })
-}
-
-/// Test records of both domains, as the network sees them: a row a domain, classes side by side.
-fn samples(run: &Adapt, side: usize) -> Result<Picture, Failure> {
-    let classes = run.domains.classes;
-    let mut images = Vec::new();
-    for domain in [&run.domains.source_test, &run.domains.target_test] {
-        for class in 0..classes {
-            let of_class = (0..domain.len()).filter(|&i| domain.labels[i] == class);
-            let chosen: Vec<usize> = of_class.take(SAMPLES).collect();
-            let mut rows = domain.gather(&chosen);
-            rows.resize(SAMPLES * side * side, 0.0);
-            images.extend(rows);
+            (
+                "source_accuracy",
+                "Accuracy on the source's test records",
+                &source,
+            ),
+        ] {
+            scores = scores.with(key, name, found.accuracy(), Better::Higher);
         }
+        let samples = self.domains.side.map(|side| self.samples(side));
+        let mut pictures: Vec<Picture> = samples.transpose()?.into_iter().collect();
+        pictures.push(matrix(&last)?);
+        for (file, when, networks) in [
+            (
+                "features-before.svg",
+                "of the source's classifier",
+                [before, before],
+            ),
+            (
+                "features-after.svg",
+                "after adaptation",
+                [&of_source, &after],
+            ),
+        ] {
+            pictures.push(self.features(file, when, networks, device)?);
+        }
+        Ok(Report {
+            pictures,
+            more: vec![("confusion", json!(last.counts))],
+            ..scores.report()
+        })
     }
-    let grid = Grid {
-        images: &images,
-        width: side,
-        height: side,
-        channels: 1,
-        columns: classes * SAMPLES,
-        group: SAMPLES,
-        zoom: 2,
-    };
-    let caption = format!(
-        "Test records of {} (above) and {} (below), as the network sees them",
-        run.settings.source, run.settings.target
-    );
-    Ok(("samples.png", caption, grid.draw()?.bytes))
+
+    /// Test records of both domains, as the network sees them: a row a domain, classes side by side.
+    fn samples(&self, side: usize) -> Result<Picture, Failure> {
+        let classes = self.domains.classes;
+        let mut images = Vec::new();
+        for domain in [&self.domains.source_test, &self.domains.target_test] {
+            for class in 0..classes {
+                let of_class = (0..domain.len()).filter(|&i| domain.labels[i] == class);
+                let chosen: Vec<usize> = of_class.take(SAMPLES).collect();
+                let mut rows = domain.gather(&chosen);
+                rows.resize(SAMPLES * side * side, 0.0);
+                images.extend(rows);
+            }
+        }
+        let grid = Grid {
+            images: &images,
+            width: side,
+            height: side,
+            channels: 1,
+            columns: classes * SAMPLES,
+            group: SAMPLES,
+            zoom: 2,
+        };
+        let caption = format!(
+            "Test records of {} (above) and {} (below), as the network sees them",
+            self.settings.shared.source, self.settings.shared.target
+        );
+        Ok(("samples.png", caption, grid.draw()?.bytes))
+    }
+
+    /// Compared features of test records of both domains in their first two principal components.
+    fn features(
+        &self,
+        name: &'static str,
+        when: &str,
+        networks: [&Path; 2],
+        device: &Device,
+    ) -> Result<Picture, Failure> {
+        let (mut rows, mut classes) = (Vec::new(), Vec::new());
+        let tests = [&self.domains.source_test, &self.domains.target_test];
+        for (place, (domain, network)) in tests.into_iter().zip(networks).enumerate() {
+            let count = domain.len().min(POINTS);
+            let (width, chain) = (domain.width, network.extractor.chain());
+            rows.extend(outputs(
+                chain,
+                &domain.rows[..count * width],
+                width,
+                device,
+            )?);
+            classes.extend(vec![place; count]);
+        }
+        let shared = &self.settings.shared;
+        let latents = Latents {
+            points: &plane(&rows, self.sizes.compared()),
+            dimension: 2,
+            classes: &classes,
+            names: &[shared.source.clone(), shared.target.clone()],
+            radius: 1.0,
+        };
+        let caption = format!(
+            "Compared features of test records {when}, in their first two principal components, scaled to the panel"
+        );
+        Ok((name, caption, latents.draw()?.bytes))
+    }
 }
 
 /// The confusion matrix, each row by its share.
@@ -135,77 +161,33 @@ fn matrix(confusion: &Confusion) -> Result<Picture, Failure> {
     Ok(("confusion.png", caption, grid.draw()?.bytes))
 }
 
-/// Compared features of test records of both domains in their first two principal components.
-fn features(
-    name: &'static str,
-    when: &str,
-    networks: [&Path; 2],
-    run: &Adapt,
-    device: &Device,
-) -> Result<Picture, Failure> {
-    let (mut rows, mut domains) = (Vec::new(), Vec::new());
-    for (place, domain) in [&run.domains.source_test, &run.domains.target_test]
-        .into_iter()
-        .enumerate()
-    {
-        let network = networks[place];
-        let count = domain.len().min(POINTS);
-        let part = &domain.rows[..count * domain.width];
-        rows.extend(outputs(
-            network.extractor.chain(),
-            part,
-            domain.width,
-            device,
-        )?);
-        domains.extend(vec![place; count]);
-    }
-    let points = plane(&rows, run.sizes.compared());
-    let latents = Latents {
-        points: &points,
-        dimension: 2,
-        classes: &domains,
-        names: &[run.settings.source.clone(), run.settings.target.clone()],
-        radius: 1.0,
-    };
-    let caption = format!(
-        "Compared features of test records {when}, in their first two principal components, scaled to the panel"
-    );
-    Ok((name, caption, latents.draw()?.bytes))
-}
-
 /// Rows of `d` in their first two principal components, `[n, 2]`, scaled into the unit square; by 100 steps of
 /// orthogonal iteration.
 fn plane(rows: &[f32], d: usize) -> Vec<f32> {
     let n = (rows.len() / d) as f64;
-    let mut mean = vec![0.0; d];
-    for row in rows.chunks_exact(d) {
-        mean.iter_mut()
-            .zip(row)
-            .for_each(|(m, &x)| *m += f64::from(x) / n);
-    }
-    let along = |axis: &[f64], row: &[f32]| -> f64 {
-        let terms = row.iter().zip(&mean).zip(axis);
-        terms.map(|((&x, m), a)| (f64::from(x) - m) * a).sum()
+    let column = |k: usize| rows.iter().skip(k).step_by(d).map(|&x| f64::from(x));
+    let mean: Vec<f64> = (0..d).map(|k| column(k).sum::<f64>() / n).collect();
+    let centred = rows.iter().zip(mean.iter().cycle());
+    let centred: Vec<f64> = centred.map(|(&x, m)| f64::from(x) - m).collect();
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let add = |into: &mut [f64], row: &[f64], weight: f64| {
+        let pairs = into.iter_mut().zip(row);
+        pairs.for_each(|(a, x)| *a += weight * x);
     };
     let mut axes: Vec<Vec<f64>> = Vec::new();
     for first in 0..d.min(2) {
-        let mut axis: Vec<f64> = (0..d)
-            .map(|i| if i % d.min(2) == first { 1.0 } else { 0.3 })
-            .collect();
+        let one = |k: usize| if k % d.min(2) == first { 1.0 } else { 0.3 };
+        let mut axis: Vec<f64> = (0..d).map(one).collect();
         for _ in 0..100 {
             let mut next = vec![0.0; d];
-            for row in rows.chunks_exact(d) {
-                let share = along(&axis, row);
-                let terms = next.iter_mut().zip(row).zip(&mean);
-                terms.for_each(|((a, &x), m)| *a += share * (f64::from(x) - m));
+            for row in centred.chunks_exact(d) {
+                add(&mut next, row, dot(&axis, row));
             }
             for other in &axes {
-                let share: f64 = next.iter().zip(other).map(|(a, b)| a * b).sum();
-                next.iter_mut()
-                    .zip(other)
-                    .for_each(|(a, b)| *a -= share * b);
+                let share = dot(&next, other);
+                add(&mut next, other, -share);
             }
-            let norm = next.iter().map(|a| a * a).sum::<f64>().sqrt();
+            let norm = dot(&next, &next).sqrt();
             if norm == 0.0 {
                 break;
             }
@@ -213,11 +195,11 @@ fn plane(rows: &[f32], d: usize) -> Vec<f32> {
         }
         axes.push(axis);
     }
-    let place = |row: &[f32], axis: usize| axes.get(axis).map_or(0.0, |axis| along(axis, row));
-    let points: Vec<f64> = rows
-        .chunks_exact(d)
+    let place = |row, axis: usize| axes.get(axis).map_or(0.0, |axis| dot(axis, row));
+    let points = centred.chunks_exact(d);
+    let points: Vec<f64> = points
         .flat_map(|row| [place(row, 0), place(row, 1)])
         .collect();
-    let largest = points.iter().fold(0.0f64, |m, x| m.max(x.abs())).max(1e-12);
+    let largest = points.iter().fold(1e-12f64, |m, x| m.max(x.abs()));
     points.iter().map(|x| (x / largest) as f32).collect()
 }

@@ -1,56 +1,40 @@
 //! A run's settings: the preset of its data, then flags, then checks.
 
+use std::path::Path;
+
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
+use lab::session::{
+    self, Arguments, Basics, Ends, Part, Session, bounded, budget_name, positive, within,
+};
+use private_training::Loss;
 use serde::{Deserialize, Serialize};
 
-/// How the extractor learns of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// The smoothed sliced distance between features of both domains; without privacy the plain one.
-    Sliced,
-    /// A discriminator of domains, whose gradient turns back at the features (Ganin et al. 2016).
-    Dann,
-    /// Not at all: the classifier of the source.
-    Source,
-}
+use super::train::Adapt;
+use crate::objective::Preset;
 
 /// How images come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Images {
+pub(crate) enum Images {
     /// As they are.
     Raw,
     /// Without slant, and in one size: each by itself, the same in both domains.
     Upright,
 }
 
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/adapt/digits.toml` and `features.toml`.
-    #[default]
-    Tuned,
-    /// The published setting (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4), as far as it is sound:
-    /// `assets/adapt/paper.toml`.
-    Paper,
-}
-
 lab::settings! {
-    /// Everything that decides a run's result, as written to `config.toml`.
-    common {
-        epsilon: Option<f64>, delta: f64, steps: u64, slices: usize, records: Option<usize>, learning_rate: f64,
-        insecure_noise_seed: Option<u64>, seed: u64,
+    /// What every method has.
+    struct Shared, SharedFlags;
+    common { learning_rate: f64, seed: u64 }
+    preset {
+        /// The method, by its name.
+        method: String,
     }
     flags {
         /// Public records with labels: mnist, usps, fashion-mnist, glyphs, or a file of features (NPY or CSV).
         source: String,
         /// Private records without labels, likewise.
         target: String,
-        /// How the extractor learns of the target; --steps releases.
-        #[flag(value_enum)]
-        method: Method,
         /// How images come in.
         #[flag(value_enum)]
         images: Images,
@@ -64,33 +48,94 @@ lab::settings! {
         source_steps: u64,
         /// Source records in a step.
         source_batch: usize,
-        /// Steps on source records after each release of projections.
-        steps_per_release: u64,
-        /// Weight of the distance, or of the reversed gradient of the discriminator.
-        weight: f64,
-        /// C: the bound on each target record's gradient, for `dann`.
-        max_grad_norm: f64,
     }
     optional {
-        /// Private target records in a release (default: all of them).
-        batch: usize,
         /// Dimension of the features where they are compared (default: all of the extractor's).
         bottleneck: usize,
-        /// Radius of the public ball that features are put into (default: half the root of their dimension).
-        radius: f64,
         /// Test records of a target that is a file (default: one in five of its rows).
         target_test: String,
         /// Source records: the first ones (default: all of them).
         source_records: usize,
-        /// Score, and keep, a moving average of the weights with this decay.
-        ema: f64,
-        /// Without privacy: the deviation of noise on both sides of the distance, from the public seed.
-        noise: f64,
     }
     switches {
-        /// Where values that no flag gives come from.
-        #[arg(long, value_enum, default_value_t)]
+        /// Where values that no flag gives come from: `assets/adapt`, `digits.toml` or `features.toml`, or `paper.toml`
+        /// (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4).
+        #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
+    }
+}
+
+lab::settings! {
+    /// What a method has that reads private records: a release at each of its steps.
+    struct Private, PrivateFlags;
+    common {
+        epsilon: Option<f64>, delta: f64, steps: u64, records: Option<usize>, insecure_noise_seed: Option<u64>,
+    }
+    flags {
+        /// Weight of the distance, or of the reversed gradient of the discriminator.
+        weight: f64,
+    }
+    optional {
+        /// Private target records in a release (default: all of them).
+        batch: usize,
+        /// Score, and keep, a moving average of the weights with this decay.
+        ema: f64,
+    }
+}
+
+lab::settings! {
+    parts <M: Method> {
+        /// The method's own.
+        own: M,
+        /// What every method has.
+        shared: Shared,
+        /// Nothing where no private record is read.
+        private: M::Private,
+    }
+}
+
+/// How the extractor learns of the target: the settings that a method has alone, and what it does by them.
+pub(crate) trait Method: Part {
+    /// Its name on the command line.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+    /// The tables of a preset that it has.
+    const TABLES: &'static [&'static str] = &["private", Self::NAME];
+    /// What it reads of the target.
+    const READS: &'static str;
+    /// [`Private`], or `()` where it reads no private record.
+    type Private: Part;
+
+    /// Refuses what cannot be.
+    fn check(&self, _: &Basics) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The loss of its private gradients; others see public records alone.
+    fn loss(&self) -> Loss {
+        Loss::cross_entropy().max_grad_norm(1.0)
+    }
+
+    /// One release, and what follows from it.
+    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure>;
+}
+
+lab::settings! {
+    /// The classifier of the source has no settings of its own.
+    struct Source, SourceFlags;
+    common {}
+}
+
+impl Method for Source {
+    const NAME: &'static str = "source";
+    const ABOUT: &'static str = "Keep the classifier of the source: nothing private is read";
+    const TABLES: &'static [&'static str] = &[];
+    const READS: &'static str = "nothing";
+    type Private = ();
+
+    fn step(_: &mut Adapt<Self>, _: f64, _: &mut Session) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
@@ -99,90 +144,103 @@ pub(crate) fn is_file(name: &str) -> bool {
     name.ends_with(".npy") || name.ends_with(".csv")
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
+/// Refuses what must be at least 1.
+pub(crate) fn at_least_1(flag: &str, value: usize) -> Result<(), Failure> {
+    bounded(flag, value, value > 0, "at least 1")
+}
 
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
+impl<M: Method> Settings<M> {
+    /// What it has where private records are read.
+    pub(crate) fn private(&self) -> Option<&Private> {
+        self.private.get()
+    }
+
+    /// Budget, steps, seeds: no step without private records.
+    pub(crate) fn basics(&self) -> Basics {
+        let (shared, private) = (&self.shared, self.private());
+        Basics {
+            epsilon: private.and_then(|p| p.epsilon),
+            delta: private.map(|p| p.delta),
+            steps: private.map_or(0, |p| p.steps),
+            learning_rate: shared.learning_rate,
+            ema: private.and_then(|p| p.ema),
+            seed: shared.seed,
+            insecure_noise_seed: private.and_then(|p| p.insecure_noise_seed),
+        }
+    }
+}
+
+impl<M: Method> session::Settings for Settings<M> {
+    type Flags = Flags<M>;
+
+    fn resolve(arguments: &Arguments<Flags<M>>) -> Result<Self, Failure> {
+        let flags = &arguments.own.shared;
         let files = |name: &Option<String>| name.as_deref().is_some_and(is_file);
-        let preset = match own.preset {
+        let preset = match flags.preset {
             Preset::Paper => include_str!("../../../assets/adapt/paper.toml"),
-            Preset::Tuned if files(&own.source) || files(&own.target) => {
+            Preset::Tuned if files(&flags.source) || files(&flags.target) => {
                 include_str!("../../../assets/adapt/features.toml")
             }
             Preset::Tuned => include_str!("../../../assets/adapt/digits.toml"),
         };
-        let mut settings: Self = arguments.over(preset)?;
-        if settings.method == Method::Source {
-            settings.steps = 0;
+        let mut preset: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
+        for name in ["private", "sliced", "dann"] {
+            let table = preset.remove(name).filter(|_| M::TABLES.contains(&name));
+            preset.extend(
+                table
+                    .and_then(|t| t.as_table().cloned())
+                    .unwrap_or_default(),
+            );
         }
-        if settings.steps == 0 {
-            settings.epsilon = None;
-        }
-        Ok(settings)
+        preset.insert("method".into(), M::NAME.into());
+        arguments.over_table(preset)
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let at_least_1 = |flag, value: usize| bounded(flag, value, value > 0, "at least 1");
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        positive("learning-rate", self.learning_rate)?;
-        positive("max-grad-norm", self.max_grad_norm)?;
-        positive("weight", self.weight)?;
-        positive("radius", self.radius.unwrap_or(1.0))?;
-        within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)?;
-        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        within("augment", self.augment, 0.0, 3.0, Ends::BOTH)?;
-        let noise = self.noise.unwrap_or(0.0);
-        let holds = noise.is_finite() && noise >= 0.0;
-        bounded("noise", noise, holds, "at least 0 and finite")?;
-        let holds = self.noise.is_none() || self.epsilon.is_none();
-        bounded("noise", noise, holds, "left out where --epsilon decides it")?;
-        at_least_1("features", self.features)?;
-        let classes = self.classes;
+        let shared = &self.shared;
+        let (source, target, method) = (&shared.source, &shared.target, &shared.method);
+        bounded("method", method, method == M::NAME, M::NAME)?;
+        positive("learning-rate", shared.learning_rate)?;
+        within("augment", shared.augment, 0.0, 3.0, Ends::BOTH)?;
+        at_least_1("features", shared.features)?;
+        let classes = shared.classes;
         bounded("classes", classes, (2..=256).contains(&classes), "2 to 256")?;
-        at_least_1("source-batch", self.source_batch)?;
-        at_least_1("batch", self.batch.unwrap_or(1))?;
-        at_least_1("slices", self.slices)?;
-        at_least_1("bottleneck", self.bottleneck.unwrap_or(1))?;
-        let inner = self.steps_per_release;
-        bounded("steps-per-release", inner, inner > 0, "at least 1")?;
-        let steps = self.steps;
-        let holds = steps > 0 || self.method == Method::Source;
-        bounded("steps", steps, holds, "at least 1 for this method")?;
-        if is_file(&self.source) != is_file(&self.target) {
+        at_least_1("source-batch", shared.source_batch)?;
+        at_least_1("bottleneck", shared.bottleneck.unwrap_or(1))?;
+        if is_file(source) != is_file(target) {
             return Err(Failure::input(
                 format!(
-                    "--source {} --target {}: one is a file of features, the other has images",
-                    self.source, self.target
+                    "--source {source} --target {target}: one is a file of features, the other has images"
                 ),
                 "give two files, or two data sets",
             ));
         }
-        let test = self.target_test.as_deref();
-        let holds = test.is_none() || is_file(&self.target);
-        bounded(
-            "target-test",
-            test.unwrap_or(""),
-            holds,
-            "left out for a data set",
-        )
+        let test = shared.target_test.as_deref();
+        let holds = test.is_none() || is_file(target);
+        let bound = "left out for a data set";
+        bounded("target-test", test.unwrap_or(""), holds, bound)?;
+        if let Some(private) = self.private() {
+            self.basics().check()?;
+            positive("weight", private.weight)?;
+            at_least_1("batch", private.batch.unwrap_or(1))?;
+        }
+        self.own.check(&self.basics())
     }
 
     fn name(&self) -> String {
-        let short = |name: &str| {
-            let stem = std::path::Path::new(name).file_stem();
-            stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+        let stem = |name: &str| {
+            Path::new(name)
+                .file_stem()
+                .unwrap_or_default()
+                .display()
+                .to_string()
         };
-        format!(
-            "{}-{}-{}-{}",
-            short(&self.source),
-            short(&self.target),
-            name_of(self.method),
-            budget_name(self.epsilon)
-        )
+        let [source, target] = [&self.shared.source, &self.shared.target].map(|name| stem(name));
+        let budget = budget_name(self.basics().epsilon);
+        format!("{source}-{target}-{}-{budget}", M::NAME)
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
+        self.basics().insecure_noise_seed
     }
 }

@@ -15,13 +15,16 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
-use super::matching::projections;
+use super::adversary::Dann;
+use super::matching::{Sliced, projections};
 use super::network::{Model, Sizes};
 use super::public::Sampled;
-use super::settings::{Flags, Settings};
+use super::settings::{Flags, Method, Settings};
 use super::train::Adapt;
 
 const WIDTH: usize = 12;
+
+const SLICED: &[&str] = &["--steps-per-release", "3", "--slices", "4"];
 
 /// Rows of three classes around their means, as CSV.
 fn file(place: &Path, name: &str, shift: f32, first: Option<f32>) -> PathBuf {
@@ -44,7 +47,7 @@ fn file(place: &Path, name: &str, shift: f32, first: Option<f32>) -> PathBuf {
 }
 
 /// An experiment of which row 0 of the target may be replaced.
-fn adapt(place: &Path, first: Option<f32>, more: &[&str]) -> Adapt {
+fn adapt<M: Method>(place: &Path, first: Option<f32>, more: &[&str]) -> Adapt<M> {
     let source = file(place, "source.csv", 0.0, None);
     let target = file(
         place,
@@ -69,14 +72,12 @@ fn adapt(place: &Path, first: Option<f32>, more: &[&str]) -> Adapt {
         ["--delta", "1e-3"],
         ["--insecure-noise-seed", "5"],
         ["--steps", "2"],
-        ["--steps-per-release", "3"],
         ["--bottleneck", "4"],
-        ["--slices", "4"],
         ["--epsilon", "3"],
     ];
     line.extend(own.iter().filter(|pair| !more.contains(&pair[0])).flatten());
     line.extend(more);
-    let arguments: Arguments<Flags> = Arguments::parse_from(line);
+    let arguments: Arguments<Flags<M>> = Arguments::parse_from(line);
     let settings = Settings::resolve(&arguments).unwrap();
     Adapt::load(&settings, &arguments, &Backend::Flex.choose().unwrap()).unwrap()
 }
@@ -161,8 +162,7 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let device = Device::flex();
     let place = tempfile::tempdir().unwrap();
-    let more = ["--method", "dann", "--max-grad-norm", "0.05"];
-    let mut run = adapt(place.path(), None, &more);
+    let mut run = adapt::<Dann>(place.path(), None, &["--max-grad-norm", "0.05"]);
     let network = run.training.network.adversary().unwrap();
     let rows = run.domains.target.gather(&[0, 1, 2, 3]);
     let mut largest = 0.0_f64;
@@ -203,20 +203,20 @@ fn gradients_of_neighbours_are_within_the_sensitivity() {
 #[test]
 fn nothing_but_the_release_reaches_the_weights() {
     let place = tempfile::tempdir().unwrap();
-    let device = Device::flex();
     let mut ends = Vec::new();
     let mut release = None;
     for (number, first) in [None, Some(7.5)].into_iter().enumerate() {
-        let mut run = adapt(place.path(), first, &["--batch", "110", "--records", "110"]);
+        let flags = [&["--batch", "110", "--records", "110"], SLICED].concat();
+        let mut run = adapt::<Sliced>(place.path(), first, &flags);
         let ledger = place.path().join(format!("ledger-{number}.jsonl"));
         let mut ledger = Ledger::create(&ledger).unwrap();
-        let own = run.release(&mut ledger, &device).unwrap();
+        let own = run.release(&mut ledger).unwrap();
         assert_eq!(ledger.releases(), 1);
         let shared = release.get_or_insert_with(|| own.clone());
         // The replaced record is in the batch and changes what leaves: the test would see it.
         assert_eq!(format!("{own:?}") == format!("{shared:?}"), number == 0);
         let shared = shared.clone();
-        run.towards(&shared, 1e-3, &device).unwrap();
+        run.towards(&shared, 1e-3).unwrap();
         ends.push(to_host(&run.training.network));
     }
     assert_eq!(ends[0], ends[1]);
@@ -226,10 +226,9 @@ fn nothing_but_the_release_reaches_the_weights() {
 #[test]
 fn labels_of_the_target_change_nothing() {
     let place = tempfile::tempdir().unwrap();
-    let device = Device::flex();
     let mut ends = Vec::new();
     for number in 0..2 {
-        let mut run = adapt(place.path(), None, &[]);
+        let mut run = adapt::<Sliced>(place.path(), None, SLICED);
         let labels = &mut run.domains.target.labels;
         labels
             .iter_mut()
@@ -237,8 +236,8 @@ fn labels_of_the_target_change_nothing() {
         let ledger = place.path().join(format!("labels-{number}.jsonl"));
         let mut ledger = Ledger::create(&ledger).unwrap();
         for _ in 0..2 {
-            let release = run.release(&mut ledger, &device).unwrap();
-            run.towards(&release, 1e-3, &device).unwrap();
+            let release = run.release(&mut ledger).unwrap();
+            run.towards(&release, 1e-3).unwrap();
         }
         assert_eq!(ledger.releases(), 2);
         ends.push(to_host(&run.training.network));

@@ -5,13 +5,12 @@
 //! smoothed distance (Rakotomamonjy and Ralaivola 2021) in the form of Greenewald et al. 2024: one sub-sample of the
 //! circle leaves once as noisy projections, and the generated points get the same noise.
 
-mod plan;
 mod report;
 mod settings;
 mod smoothed;
 mod train;
 
-pub use settings::{Flags, Settings};
+pub use settings::{Gradients, Smoothed};
 pub(crate) use train::Circle;
 
 /// The map of the paper, 2 -> 128 -> 64 -> 64 -> 2 with rectifiers.

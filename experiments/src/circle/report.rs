@@ -20,14 +20,11 @@ pub(crate) fn panel(
     generated: &[f32],
 ) -> Result<(), Failure> {
     let step = session.step;
-    let shown = |&part: &u64| {
-        step == if part == 25 {
-            steps
-        } else {
-            part * (steps / 25).max(1)
-        }
-    };
-    if !PARTS.iter().any(shown) {
+    let steps = PARTS.map(|part| match part {
+        25 => steps,
+        part => part * (steps / 25).max(1),
+    });
+    if !steps.contains(&step) {
         return Ok(());
     }
     let points = generated.chunks_exact(2).take(POINTS);

@@ -1,22 +1,19 @@
-//! A run's settings: the method's preset, then flags, then checks.
+//! A run's settings: the method's preset, then flags, then checks; and what they promise each side.
 
+use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
 use dp_core::per_sample::JacobianClip;
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Basics, Ends, bounded, budget_name, by_name, name_of, within};
+use lab::session::{
+    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
+    within,
+};
+use private_training::penalty::ToSample;
 use private_training::{Clipping, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use crate::objective::refused;
-
-/// What is private of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// The gradient of the sliced distance, its activations and Jacobians clipped.
-    Gradients,
-    /// The distance: noisy projections of one sub-sample of the circle, released once.
-    Smoothed,
-}
+use crate::objective::{Preset, refused};
 
 /// A side of the distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -28,124 +25,209 @@ pub enum Side {
     Target,
 }
 
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/circle`.
-    #[default]
-    Tuned,
-    /// The published constants, where the others differ: `assets/circle/paper.toml`.
-    Paper,
-}
-
 lab::settings! {
-    /// Everything that decides a run's result, as written to `config.toml`.
+    /// What both methods have.
+    struct Shared, SharedFlags;
     common {
         records: usize, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64,
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
-        /// Whether the noisy projections of a point are combined, which leaves less noise.
-        #[setting(default)]
-        combine: bool,
+        /// The method, by its name.
+        method: String,
     }
     flags {
-        /// What is private of a step: its gradient, or a smoothed distance.
-        #[flag(value_enum)]
-        method: Method,
-        /// Whose budget --epsilon is: that of the `target`, the circle, or of the `source`, the points that the
-        /// network is fed, which cost more than twice as much by private gradients and are public otherwise.
-        #[flag(value_enum)]
-        side: Side,
         /// Points of each side in a batch, or of the circle in the one sub-sample.
         batch: usize,
         /// The share of the learning rate that is left at the last step; it falls along a line.
         final_rate: f64,
-        /// How Jacobians are clipped: by `rows` as in the paper, or `spectral`, by singular values.
-        #[flag(value_parser = by_name::<JacobianClip>)]
-        clip: JacobianClip,
         /// M: the public bound on points, generated and of the circle.
         clip_activation: f64,
-        /// L: the bound on Jacobians.
-        clip_jacobian: f64,
     }
     optional {
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
         ema: f64,
     }
+}
+
+lab::settings! {
+    /// The gradient of the sliced distance is private, its activations and Jacobians clipped.
+    struct Gradients, GradientsFlags;
+    common {}
+    flags {
+        /// Whose budget --epsilon is: that of the `target`, the circle, or of the `source`, the points that the
+        /// network is fed, which cost more than twice as much.
+        #[flag(value_enum)]
+        side: Side,
+        /// How Jacobians are clipped: by `rows` as in the paper, or `spectral`, by singular values.
+        #[flag(value_parser = by_name::<JacobianClip>)]
+        clip: JacobianClip,
+        /// L: the bound on Jacobians.
+        clip_jacobian: f64,
+    }
     switches {
-        /// Combine the noisy projections of a point (`smoothed`): no more noise then than two slices have. No part of
-        /// the published baseline.
-        #[arg(long)]
-        combine: bool,
-        /// Where values that no flag gives come from.
-        #[arg(long, value_enum, default_value_t = Preset::Tuned)]
+        /// Where values that no flag gives come from: `assets/circle`, `gradients.toml` or `paper.toml`.
+        #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
 }
 
-impl Method {
+lab::settings! {
+    /// The distance is private: noisy projections of one sub-sample of the circle, released once.
+    struct Smoothed, SmoothedFlags;
+    common {}
+    flags {
+        /// Combine the noisy projections of a point: no more noise then than two slices have. No part of the published
+        /// baseline.
+        #[flag(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        #[setting(default)]
+        combine: bool,
+    }
+}
+
+lab::settings! {
+    parts <M: Method> {
+        /// The method's own.
+        own: M,
+        /// What both methods have.
+        shared: Shared,
+    }
+}
+
+/// What is private of a step, by the settings that it alone has.
+pub(crate) trait Method: Part {
+    /// Its name on the command line.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+
     /// The values that no flag gives.
-    pub fn preset(self, preset: Preset) -> &'static str {
-        match (self, preset) {
-            (Self::Smoothed, _) => include_str!("../../../assets/circle/smoothed.toml"),
-            (Self::Gradients, Preset::Tuned) => {
-                include_str!("../../../assets/circle/gradients.toml")
-            }
-            (Self::Gradients, Preset::Paper) => include_str!("../../../assets/circle/paper.toml"),
+    fn preset(flags: &Self::Flags) -> &'static str;
+}
+
+impl Method for Gradients {
+    const NAME: &'static str = "gradients";
+    const ABOUT: &'static str = "Follow private gradients of the sliced distance to the circle";
+
+    fn preset(flags: &GradientsFlags) -> &'static str {
+        match flags.preset {
+            Preset::Tuned => include_str!("../../../assets/circle/gradients.toml"),
+            Preset::Paper => include_str!("../../../assets/circle/paper.toml"),
         }
     }
 }
 
-impl Settings {
-    /// Delta: `0.1/n` where none is given.
-    pub fn delta(&self) -> f64 {
-        self.delta.unwrap_or(0.1 / self.records.max(1) as f64)
-    }
+impl Method for Smoothed {
+    const NAME: &'static str = "smoothed";
+    const ABOUT: &'static str = "Follow the smoothed distance to one private release of the circle";
 
+    fn preset(_: &SmoothedFlags) -> &'static str {
+        include_str!("../../../assets/circle/smoothed.toml")
+    }
+}
+
+impl Gradients {
     /// The distance to the circle with its clipping; a constant that is refused is named.
-    pub fn objective(&self, share: f64) -> Result<Objective, Failure> {
+    pub(super) fn objective(&self, shared: &Shared, share: f64) -> Result<Objective, Failure> {
         let clipping = Clipping {
-            activation: self.clip_activation,
+            activation: shared.clip_activation,
             jacobian: self.clip_jacobian,
             mode: self.clip,
         };
-        let distance = Penalty::to_private_sample(share).slices(self.slices);
+        let distance = Penalty::to_private_sample(share).slices(shared.slices);
         let objective = Objective::default().penalty(distance.clipping(clipping));
         objective.check().map_err(refused)?;
         Ok(objective)
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
+impl<M: Method> Settings<M> {
+    /// The settings of private gradients, where the steps are such.
+    pub(super) fn gradients(&self) -> Option<&Gradients> {
+        self.own.get()
+    }
 
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        let preset = own.method.unwrap_or(Method::Gradients).preset(own.preset);
-        Ok(Self {
-            combine: own.combine,
-            ..arguments.over(preset)?
-        })
+    /// Delta: `0.1/n` where none is given.
+    fn delta(&self) -> f64 {
+        let records = self.shared.records.max(1);
+        self.shared.delta.unwrap_or(0.1 / records as f64)
+    }
+
+    /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
+    pub(super) fn sampler(&self) -> Result<BatchSampler, Failure> {
+        let (n, batch) = (self.shared.records, self.shared.batch);
+        match self.gradients() {
+            Some(_) => {
+                let sides = vec![(0..n).collect(), (n..2 * n).collect()];
+                GroupSampler::new(sides, &[batch, batch]).map(Into::into)
+            }
+            None => FixedSizeSampler::new(n, batch).map(Into::into),
+        }
+        .map_err(Failure::failed)
+    }
+
+    /// How much less a point of the circle moves a step than what is declared.
+    pub(super) fn share(&self) -> Result<f64, Failure> {
+        let batch = self.shared.batch;
+        match self.gradients() {
+            Some(_) => ToSample::share(2, batch, batch).map_err(Failure::failed),
+            None => Ok(1.0),
+        }
+    }
+
+    /// Releases after `step` steps of a run that was never killed.
+    pub(super) fn planned(&self, step: u64) -> u64 {
+        self.gradients().map_or(1, |_| step)
+    }
+
+    /// So many releases as they reach a point of the circle, where those of the source have multiplier `z`.
+    pub(super) fn event_of_target(&self, share: f64, z: f64, releases: u64) -> Event {
+        let (n, batch) = (self.shared.records as u64, self.shared.batch as u64);
+        Event::dp_sgd(n, batch, releases, z / share)
+    }
+
+    /// The plan, by the budget of the side that it is of; none without privacy.
+    pub(super) fn plan(&self) -> Result<Option<TrainingPlan>, Failure> {
+        let Some(epsilon) = self.shared.epsilon else {
+            return Ok(None);
+        };
+        let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
+        let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
+        if let Some(Side::Target) = self.gradients().map(|own| own.side) {
+            let share = self.share()?;
+            let event = |z| self.event_of_target(share, z, releases);
+            let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);
+            plan.noise = Noise::Multiplier(noise.map_err(|e| refused_plan(e.into()))?);
+        }
+        Ok(Some(plan))
+    }
+}
+
+impl<M: Method> session::Settings for Settings<M> {
+    type Flags = Flags<M>;
+
+    fn resolve(arguments: &Arguments<Flags<M>>) -> Result<Self, Failure> {
+        arguments.over(M::preset(&arguments.own.own))
     }
 
     fn name(&self) -> String {
-        format!("{}-{}", name_of(self.method), budget_name(self.epsilon))
+        format!("{}-{}", M::NAME, budget_name(self.shared.epsilon))
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
+        self.shared.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
-        lab::basics!(self).check()?;
-        Basics::check_batch(self.batch, self.records)?;
-        within("final-rate", self.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        let slices = self.slices;
+        let shared = &self.shared;
+        lab::basics!(shared).check()?;
+        bounded("method", &shared.method, shared.method == M::NAME, M::NAME)?;
+        Basics::check_batch(shared.batch, shared.records)?;
+        within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
+        positive("clip-activation", shared.clip_activation)?;
+        let slices = shared.slices;
         bounded("slices", slices, slices > 1, "at least 2, the dimension")?;
-        let released = self.method == Method::Gradients || self.side == Side::Target;
-        let bound = "target where the distance is private: what the network is fed is public then";
-        bounded("side", name_of(self.side), released, bound)?;
-        self.objective(1.0).map(drop)
+        let objective = self.gradients().map(|own| own.objective(shared, 1.0));
+        objective.transpose().map(drop)
     }
 }

@@ -4,11 +4,10 @@
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{Noisy, Releaser};
 use lab::diagnostic::Failure;
-use lab::session::{SampledBatch, Session, next_step};
+use lab::session::{SampledBatch, Session, host, next_step, tensor};
 use private_queries::{Projections, Query};
 use private_training::Training;
 use rand::RngExt;
@@ -18,13 +17,13 @@ use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_
 use swd::{Region, Slices};
 
 use super::Map;
-use super::settings::Settings;
+use super::settings::Shared;
 
 /// The one release, by the name under which it is kept.
 pub(crate) const RELEASE: &str = "release";
 
 /// The release that a network is trained on.
-pub(crate) struct Smoothed {
+pub(crate) struct Target {
     pub releaser: Option<Releaser>,
     slices: Slices,
     target: Option<NoisyProjections>,
@@ -32,14 +31,14 @@ pub(crate) struct Smoothed {
     public: ChaCha20Rng,
 }
 
-impl Smoothed {
+impl Target {
     /// Before its release.
     pub(crate) fn new(
-        settings: &Settings,
+        slices: usize,
         releaser: Option<Releaser>,
         mut public: ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let slices = Slices::tight(2, settings.slices, &mut public).map_err(Failure::failed)?;
+        let slices = Slices::tight(2, slices, &mut public).map_err(Failure::failed)?;
         Ok(Self {
             releaser,
             slices,
@@ -51,14 +50,14 @@ impl Smoothed {
     /// Releases the projections of one sub-sample of the circle's `points`, or takes what was released before.
     pub(crate) fn release(
         &mut self,
-        settings: &Settings,
+        (shared, combine): (&Shared, bool),
         training: &mut Training<Map>,
         points: &[f32],
         session: &mut Session,
     ) -> Result<(), Failure> {
-        let region = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
-        let query = Projections::new(self.slices.clone(), region, vec![settings.batch])
-            .combined(settings.combine);
+        let region = Region::ball(shared.clip_activation).map_err(Failure::failed)?;
+        let query =
+            Projections::new(self.slices.clone(), region, vec![shared.batch]).combined(combine);
         let fresh = |ledger: &mut Ledger| self.fresh(&query, training, points, ledger);
         let mut released = session.release_batch(RELEASE, &query, fresh)?;
         self.target = released.pop();
@@ -104,16 +103,13 @@ impl Smoothed {
         }
         let autodiff = training.device().autodiff();
         let network = training.network.clone().train();
-        let made = network.forward(Tensor::from_data(
-            TensorData::new(rows, [batch, 2]),
-            &autodiff,
-        ));
-        let values: Vec<f32> = made.clone().inner().into_data().iter::<f32>().collect();
+        let made = network.forward(tensor(rows, 2, &autodiff));
+        let values = host(made.clone().inner());
         let smoothing = smoothing_noise(target, batch, &mut self.public);
         let (_, cotangent) =
             smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
-        let cotangent = Tensor::from_data(TensorData::new(cotangent, [batch, 2]), &autodiff);
-        let gradients = GradientsParams::from_grads((made * cotangent).sum().backward(), &network);
+        let along = (made * tensor(cotangent, 2, &autodiff)).sum();
+        let gradients = GradientsParams::from_grads(along.backward(), &network);
         training.apply(rate, gradients);
         Ok(())
     }

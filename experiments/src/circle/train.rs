@@ -20,10 +20,9 @@ use serde_json::json;
 use swd::{Region, Slices};
 
 use super::Map;
-use super::plan::{event_of_target, sampler, share, training_plan};
 use super::report::{panel, pictures};
-use super::settings::{Flags, Method, Settings};
-use super::smoothed::{RELEASE, Smoothed};
+use super::settings::{Flags, Method, Settings, Smoothed};
+use super::smoothed::{RELEASE, Target};
 use crate::objective::engine_of_small_layers;
 
 /// The radius of the circle.
@@ -33,24 +32,25 @@ const JUDGED: usize = 10_000;
 const JUDGED_SLICES: usize = 100;
 
 /// A map to the circle in training.
-pub(crate) struct Circle {
-    settings: Settings,
+pub(crate) struct Circle<M: Method> {
+    settings: Settings<M>,
     points: Points,
     fresh: Points,
     training: Training<Map>,
     /// What the steps go towards where they are not of private gradients.
-    smoothed: Option<Smoothed>,
+    smoothed: Option<Target>,
 }
 
 /// Points of both sides: standard Gaussian, and uniform on the circle.
 pub(crate) struct Points {
     /// `[2 n, 2]`: the source, then the circle.
     rows: Vec<f32>,
-    method: Method,
+    /// Whether the source is private too.
+    both: bool,
 }
 
 impl Points {
-    fn new(count: usize, stream: u64, method: Method) -> Self {
+    fn new(count: usize, stream: u64, both: bool) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         rng.set_stream(stream);
         let normal = (0..2 * count).map(|_| {
@@ -62,7 +62,7 @@ impl Points {
             let angle = rng.random_range(0.0..2.0 * std::f64::consts::PI);
             rows.extend([angle.cos(), angle.sin()].map(|x| (RADIUS * x) as f32));
         }
-        Self { rows, method }
+        Self { rows, both }
     }
 
     fn sides(&self) -> (&[f32], &[f32]) {
@@ -72,12 +72,10 @@ impl Points {
 
 impl RunRecords<Map> for Points {
     fn summary(&self) -> DataSummary {
-        let (name, private) = match self.method {
-            Method::Gradients => (
-                "synthetic Gaussian points, and points of the circle",
-                self.rows.len() / 2,
-            ),
-            Method::Smoothed => ("synthetic points of the circle", self.rows.len() / 4),
+        let n = self.rows.len() / 4;
+        let (name, private) = match self.both {
+            true => ("synthetic Gaussian points, and points of the circle", 2 * n),
+            false => ("synthetic points of the circle", n),
         };
         DataSummary {
             name: name.into(),
@@ -106,12 +104,12 @@ impl RunRecords<Map> for Points {
     }
 }
 
-impl Circle {
+impl<M: Method> Circle<M> {
     /// What the network that is scored makes of fresh points, in the public ball that the circle's points lie in.
     fn generated(&self) -> Result<Vec<f32>, Failure> {
         let (network, device) = (self.scored()?, self.training.device());
         let mut made = Predictions::of_rows(&network, self.fresh.sides().0, 2, &device).outputs;
-        let ball = Region::ball(self.settings.clip_activation).map_err(Failure::failed)?;
+        let ball = Region::ball(self.settings.shared.clip_activation).map_err(Failure::failed)?;
         ball.restrict(&mut made, 2);
         Ok(made)
     }
@@ -125,23 +123,15 @@ impl Circle {
         Ok(Scores::default().with(key, "SW2^2 to the circle", squared, Better::Lower))
     }
 
-    /// Releases after `step` steps of a run that was never killed.
-    fn planned(&self, step: u64) -> u64 {
-        match self.settings.method {
-            Method::Gradients => step,
-            Method::Smoothed => 1,
-        }
-    }
-
     /// Upper bounds on the epsilon of a point of the source, and of one of the circle, after so many releases.
     fn epsilons(&self, releases: u64) -> Result<[Option<f64>; 2], Failure> {
         let Some(plan) = TrainingRun::plan(self).filter(|_| releases > 0) else {
             return Ok([None; 2]);
         };
-        let share = share(&self.settings)?;
-        let target = event_of_target(&self.settings, share, plan.noise_multiplier(), releases);
+        let (settings, z) = (&self.settings, plan.noise_multiplier());
+        let target = settings.event_of_target(settings.share()?, z, releases);
         let source = plan.step_event().clone().repeated(releases);
-        let source = (self.settings.method == Method::Gradients).then_some(source);
+        let source = settings.gradients().map(|_| source);
         let epsilon = |event| PldAccountant::default().epsilon(&event, plan.delta());
         Ok([
             source.map(epsilon).transpose().map_err(Failure::failed)?,
@@ -150,41 +140,45 @@ impl Circle {
     }
 }
 
-impl TrainingRun for Circle {
+impl<M: Method> TrainingRun for Circle<M> {
     const NAME: &'static str = "circle";
-    const ABOUT: &'static str = "Generate points of a circle privately, by gradients of a sliced distance or by a \
-                                 smoothed one. Values come from the method's preset, and a flag wins over the \
-                                 preset.";
+    const KIND: Option<&'static str> = Some(M::NAME);
+    const ABOUT: &'static str = M::ABOUT;
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Settings = Settings;
+    type Settings = Settings<M>;
     type Network = Map;
     type Records = Points;
 
-    lab::parts!(settings, points, training);
+    lab::parts!(settings.shared, points, training);
 
-    fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {
-        let (basics, method) = (lab::basics!(settings), settings.method);
-        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
+    fn load(
+        settings: &Settings<M>,
+        _: &Arguments<Flags<M>>,
+        chosen: &Chosen,
+    ) -> Result<Self, Failure> {
+        let (shared, own) = (&settings.shared, settings.gradients());
+        let basics = lab::basics!(shared);
+        let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let network = Map::new(&[2, 128, 64, 64, 2], 1.0, &mut public, &chosen.device);
-        let objective = match method {
-            Method::Gradients => settings.objective(share(settings)?)?,
-            Method::Smoothed => Objective::of([]),
+        let objective = match own {
+            Some(own) => own.objective(shared, settings.share()?)?,
+            None => Objective::of([]),
         };
         let config = TrainingConfig::new(objective)
-            .learning_rate(Schedule::new(basics.falling_to(settings.final_rate)))
-            .average(settings.ema)
+            .learning_rate(Schedule::new(basics.falling_to(shared.final_rate)))
+            .average(shared.ema)
             .engine(engine_of_small_layers(&chosen.device, 5000))
             .public(public.clone());
-        let mut start = Start::new(&basics, config, network, sampler(settings)?);
-        start.plan = training_plan(settings)?;
-        let smoothed = match method {
-            Method::Gradients => None,
-            Method::Smoothed => Some(Smoothed::new(settings, start.releaser()?, public)?),
+        let mut start = Start::new(&basics, config, network, settings.sampler()?);
+        start.plan = settings.plan()?;
+        let smoothed = match own {
+            Some(_) => None,
+            None => Some(Target::new(shared.slices, start.releaser()?, public)?),
         };
         Ok(Self {
             settings: settings.clone(),
-            points: Points::new(settings.records, 0, method),
-            fresh: Points::new(JUDGED, 1, method),
+            points: Points::new(shared.records, 0, own.is_some()),
+            fresh: Points::new(JUDGED, 1, own.is_some()),
             training: start.training(chosen)?,
             smoothed,
         })
@@ -198,25 +192,25 @@ impl TrainingRun for Circle {
     }
 
     fn wording(&self) -> Wording {
-        let smoothed = self.smoothed.is_some();
+        let (releases, public) = match self.smoothed {
+            Some(_) => (
+                "the noisy projections of one sub-sample",
+                "the points that the network is fed, and fresh ones of the circle",
+            ),
+            None => ("the training gradients", "fresh points of both sides"),
+        };
         Wording {
             groups: "the points that the network is fed, and those of the circle",
-            releases: match smoothed {
-                true => "the noisy projections of one sub-sample".into(),
-                false => "the training gradients".into(),
-            },
-            public: match smoothed {
-                true => "the points that the network is fed, and fresh ones of the circle".into(),
-                false => "fresh points of both sides".into(),
-            },
+            releases: releases.into(),
+            public: public.into(),
             without_noise: "Not private: --no-privacy clips nothing and adds no noise.".into(),
             ..Wording::default()
         }
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let steps = self.settings.steps;
-        let [source, target] = self.epsilons(self.planned(steps))?;
+        let steps = self.settings.shared.steps;
+        let [source, target] = self.epsilons(self.settings.planned(steps))?;
         let in_words = |epsilon: Option<f64>| epsilon.map(dp_core::decimal::upper);
         let mut lines = match &self.smoothed {
             None => lab::session::announcement(&mut self.training, steps, &[2])?,
@@ -232,11 +226,17 @@ impl TrainingRun for Circle {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let (settings, training) = (&self.settings, &mut self.training);
         let Some(smoothed) = &mut self.smoothed else {
             return Ok(());
         };
-        smoothed.release(settings, training, self.points.sides().1, session)
+        let settings = (
+            &self.settings.shared,
+            self.settings
+                .own
+                .get()
+                .is_some_and(|own: &Smoothed| own.combine),
+        );
+        smoothed.release(settings, &mut self.training, self.points.sides().1, session)
     }
 
     /// The release is all that the steps towards it need: they are made again.
@@ -245,12 +245,13 @@ impl TrainingRun for Circle {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let (settings, training) = (&self.settings, &mut self.training);
+        let shared = &self.settings.shared;
         let Some(smoothed) = &mut self.smoothed else {
             return self.gradient_step(session).map(drop);
         };
-        let rate = lab::basics!(settings).falling_to(settings.final_rate)(session.step);
-        smoothed.step(training, rate, settings.batch, self.points.sides().0)
+        let rate = lab::basics!(shared).falling_to(shared.final_rate)(session.step);
+        let source = self.points.sides().0;
+        smoothed.step(&mut self.training, rate, shared.batch, source)
     }
 
     fn scores(&mut self, _: &Session) -> Result<Scores, Failure> {
@@ -260,8 +261,9 @@ impl TrainingRun for Circle {
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
         let generated = self.generated()?;
         let scores = self.scores_of(&generated)?;
-        let epsilons = self.epsilons(self.planned(session.step))?;
-        panel(session, self.settings.steps, &scores, epsilons, &generated)?;
+        let epsilons = self.epsilons(self.settings.planned(session.step))?;
+        let steps = self.settings.shared.steps;
+        panel(session, steps, &scores, epsilons, &generated)?;
         Ok(Evaluation {
             accounted: self.smoothed.is_none(),
             ..scores.evaluation()
@@ -272,7 +274,7 @@ impl TrainingRun for Circle {
         let mut report = self.scores(session)?.report();
         report.pictures = pictures(&session.folder)?;
         // Steps that a killed run made again count.
-        let planned = self.planned(self.settings.steps);
+        let planned = self.settings.planned(self.settings.shared.steps);
         let [source, target] = self.epsilons(planned.max(session.ledger.releases()))?;
         let name = "Epsilon where one of the circle's points is replaced (upper bound)";
         let target_metric = target.map(|target| Metric::new(name, target));

@@ -1,12 +1,11 @@
 //! How good and how fair a model is, on public test records (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
 
 use burn::tensor::Device;
-use data::GroupedTable;
+use data::{BiasedConfig, GroupedTable};
 use lab::diagnostic::Failure;
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::report::Better;
-pub(crate) use lab::session::Predictions;
-use lab::session::{Scores, batch};
+use lab::session::{Predictions, Scores, batch};
 use model::postprocess::kolmogorov_smirnov;
 use private_training::adam::ModuleAdam;
 use private_training::{Engine, Gradients, Loss, Objective};
@@ -15,102 +14,100 @@ use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
 use super::network::Network;
-use super::settings::{Settings, Task};
-use super::table::{Tables, labels};
+use super::settings::{Shared, Task};
+use super::table::{self, labels};
+use super::tasks::Own;
+use super::train::Fair;
 
 /// Slices of the reported distance.
 const SLICES: usize = 100;
 /// The share of encoded test records that the logistic regression learns from (appendix C.5).
 const LEARNED: f64 = 0.6;
 
-/// Scores of what a network predicts of `tables.test`.
-pub(crate) fn scores(
-    predicted: &Predictions,
-    tables: &Tables,
-    settings: &Settings,
-) -> Result<Scores, Failure> {
-    let (task, alpha, test) = (settings.task, settings.alpha, &tables.test);
-    let (activations, outputs) = (&predicted.activations, &predicted.outputs);
-    let expected = tables.targets(test)?;
-    let (_, losses) = task.loss().host_cotangents(outputs, &expected, test.len());
-    let loss = losses.iter().sum::<f64>() / test.len() as f64;
-    let d = activations.len() / test.len();
-    let [first, second] = &test.indices_by_group()[..] else {
-        return Err(Failure::failed("a test table without two groups"));
-    };
-    let groups = Tables::groups(test, settings.notion);
-    let mut penalty = 0.0;
-    for pair in groups.chunks_exact(2) {
-        let weight = 2.0 / groups.len() as f64;
-        if !pair[0].is_empty() && !pair[1].is_empty() {
-            penalty += weight * distance(activations, d, &pair[0], &pair[1])?;
+impl<T: Own> Fair<T> {
+    /// Scores of what a network predicts of test records.
+    pub(super) fn scores_of(&self, predicted: &Predictions) -> Result<Scores, Failure> {
+        let (shared, test) = (&self.settings.shared, &self.tables.public);
+        let (task, alpha) = (shared.task, shared.alpha);
+        let (activations, outputs) = (&predicted.activations, &predicted.outputs);
+        let expected = match task {
+            Task::Representation => test.features().to_vec(),
+            _ => labels(test)?,
+        };
+        let (_, losses) = task.loss().host_cotangents(outputs, &expected, test.len());
+        let loss = losses.iter().sum::<f64>() / test.len() as f64;
+        let d = activations.len() / test.len();
+        let [first, second] = &test.indices_by_group()[..] else {
+            return Err(Failure::failed("a test table without two groups"));
+        };
+        let groups = table::groups(test, self.settings.own.notion());
+        let mut penalty = 0.0;
+        for pair in groups.chunks_exact(2) {
+            let weight = 2.0 / groups.len() as f64;
+            if !pair[0].is_empty() && !pair[1].is_empty() {
+                penalty += weight * distance(activations, d, &pair[0], &pair[1])?;
+            }
         }
-    }
-    let in_ball = match settings.epsilon {
-        Some(_) => {
-            let ball = Region::ball(settings.clip_activation).map_err(Failure::failed)?;
+        let in_ball = || {
+            let ball = Region::ball(shared.clip_activation).map_err(Failure::failed)?;
             let mut bounded = activations.clone();
             ball.restrict(&mut bounded, d);
-            Some(distance(&bounded, d, first, second)?)
+            distance(&bounded, d, first, second)
+        };
+        let in_ball = shared.epsilon.map(|_| in_ball()).transpose()?;
+        let objective = (1.0 - alpha) * loss + alpha * penalty;
+        let squared = distance(activations, d, first, second)?;
+        let mut scores = Scores::default();
+        for (key, name, value) in [
+            ("objective", "Objective on test records", Some(objective)),
+            ("loss", "Loss", Some(loss)),
+            ("penalty", "Penalty", Some(penalty)),
+            ("w2_squared", "SW2^2 between groups", Some(squared)),
+            (
+                "w2_squared_in_ball",
+                "SW2^2 between groups, as it is penalised",
+                in_ball,
+            ),
+        ] {
+            scores = scores.with(key, name, value, Better::Lower);
         }
-        None => None,
-    };
-    let objective = (1.0 - alpha) * loss + alpha * penalty;
-    let squared = distance(activations, d, first, second)?;
-    let mut scores = Scores::default();
-    for (key, name, value) in [
-        ("objective", "Objective on test records", Some(objective)),
-        ("loss", "Loss", Some(loss)),
-        ("penalty", "Penalty", Some(penalty)),
-        ("w2_squared", "SW2^2 between groups", Some(squared)),
-        (
-            "w2_squared_in_ball",
-            "SW2^2 between groups, as it is penalised",
-            in_ball,
-        ),
-    ] {
-        scores = scores.with(key, name, value, Better::Lower);
+        let mse = |scores: Scores| scores.with("mse", "Mean squared error", loss, Better::Lower);
+        scores = match task {
+            Task::Classification | Task::Adult => {
+                classify(scores, outputs, &expected, test.groups())
+            }
+            Task::Regression2d => {
+                // The share of each group above the diagonal.
+                let above = |group: &[usize]| {
+                    let above = |&&i: &&usize| outputs[2 * i + 1] > -outputs[2 * i];
+                    group.iter().filter(above).count() as f64 / group.len() as f64
+                };
+                let scores = scores.with("od0", "OD0", above(first), None);
+                mse(scores.with("od1", "OD1", above(second), None))
+            }
+            Task::Regression1d => mse(scores),
+            Task::Representation => {
+                let scores = logistic(scores, activations, test, shared)?;
+                let (width, core) = (test.width(), BiasedConfig::default().core);
+                let core = (0..test.len()).flat_map(|i| i * width..i * width + core);
+                let squares = core.map(|k| f64::from(outputs[k] - expected[k]).powi(2));
+                let core = squares.sum::<f64>() / test.len() as f64;
+                scores.with("rl_core", "RL_core", core, Better::Lower)
+            }
+        };
+        let apart = || {
+            let of = |group: &[usize]| group.iter().map(|&i| activations[i]).collect();
+            kolmogorov_smirnov(of(first), of(second))
+        };
+        let name = "Kolmogorov-Smirnov distance between groups";
+        let apart = (d == 1).then(apart);
+        Ok(scores.with("kolmogorov_smirnov", name, apart, Better::Lower))
     }
-    let mse = |scores: Scores| scores.with("mse", "Mean squared error", loss, Better::Lower);
-    scores = match task {
-        Task::Classification | Task::Adult => {
-            let decided: Vec<bool> = outputs.iter().map(|&p| p > 0.5).collect();
-            classify(scores, &decided, &expected, test.groups())
-        }
-        Task::Regression2d => {
-            // The share of each group above the diagonal.
-            let above = |group: &[usize]| {
-                let above = group
-                    .iter()
-                    .filter(|&&i| outputs[2 * i + 1] > -outputs[2 * i]);
-                above.count() as f64 / group.len() as f64
-            };
-            let scores = scores.with("od0", "OD0", above(first), None);
-            mse(scores.with("od1", "OD1", above(second), None))
-        }
-        Task::Regression1d => mse(scores),
-        Task::Representation => {
-            let scores = logistic(scores, activations, test, settings)?;
-            let width = test.width();
-            let core = (0..test.len()).flat_map(|i| i * width..i * width + tables.core);
-            let squares = core.map(|k| f64::from(outputs[k] - expected[k]).powi(2));
-            let core = squares.sum::<f64>() / test.len() as f64;
-            scores.with("rl_core", "RL_core", core, Better::Lower)
-        }
-    };
-    if d == 1 {
-        let [a, b] = [first, second].map(|group| group.iter().map(|&i| activations[i]).collect());
-        let (name, apart) = (
-            "Kolmogorov-Smirnov distance between groups",
-            kolmogorov_smirnov(a, b),
-        );
-        scores = scores.with("kolmogorov_smirnov", name, apart, Better::Lower);
-    }
-    Ok(scores)
 }
 
-/// Accuracy, and the ratios of decisions between groups: of all records, and of those of each label.
-fn classify(scores: Scores, decided: &[bool], labels: &[f32], groups: &[u8]) -> Scores {
+/// Accuracy of probabilities, and the ratios of decisions between groups: of all records, and of those of each label.
+fn classify(scores: Scores, outputs: &[f32], labels: &[f32], groups: &[u8]) -> Scores {
+    let decided: Vec<bool> = outputs.iter().map(|&p| p > 0.5).collect();
     let one = |i: usize| labels[i] > 0.5;
     let rate = |group: u8, class: Option<bool>| {
         let members = (0..decided.len())
@@ -149,16 +146,16 @@ fn logistic(
     scores: Scores,
     encoded: &[f32],
     test: &GroupedTable,
-    settings: &Settings,
+    shared: &Shared,
 ) -> Result<Scores, Failure> {
     let (n, device) = (test.len(), Device::flex());
     let d = encoded.len() / n;
     let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
     let labels = labels(test)?;
-    let regression = Settings {
+    let regression = Shared {
         task: Task::Classification,
         hidden: 0,
-        ..settings.clone()
+        ..shared.clone()
     };
     let mut model = Network::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
     let mut adam = ModuleAdam::default();
@@ -173,9 +170,8 @@ fn logistic(
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
     let found = Predictions::of_rows(&model, rest, d, &device).outputs;
-    let decided: Vec<bool> = found.into_iter().map(|p| p > 0.5).collect();
     let groups = &test.groups()[learned..];
-    Ok(classify(scores, &decided, &labels[learned..], groups))
+    Ok(classify(scores, &found, &labels[learned..], groups))
 }
 
 /// The squared sliced distance between the rows of two groups, in fixed slices.
@@ -197,8 +193,8 @@ mod tests {
     #[test]
     fn ratios_of_a_small_table() {
         // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
-        let (decided, groups) = ([true, false, true, true], [0, 0, 1, 1]);
-        let scores = classify(Scores::default(), &decided, &[1.0; 4], &groups).values();
+        let (outputs, groups) = ([1.0, 0.0, 1.0, 1.0], [0, 0, 1, 1]);
+        let scores = classify(Scores::default(), &outputs, &[1.0; 4], &groups).values();
         assert_eq!(scores["accuracy"], 0.75);
         assert_eq!(scores["disparate_impact"], 0.5);
         assert_eq!(scores["demographic_parity_gap"], 0.5);

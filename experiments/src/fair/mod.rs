@@ -3,12 +3,13 @@
 
 mod metrics;
 mod network;
-mod plan;
 mod postprocess;
 mod report;
 mod settings;
 mod table;
+mod tasks;
 mod train;
 
-pub use settings::{Flags, Settings};
+pub use settings::Settings;
+pub use tasks::{Adult, Classification, Regression1d, Regression2d, Representation};
 pub(crate) use train::Fair;

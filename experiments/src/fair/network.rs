@@ -9,7 +9,7 @@ use model::layers::Mlp;
 use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
-use super::settings::{Settings, Task};
+use super::settings::{Shared, Task};
 
 /// An encoder up to what is penalised, and the decoder above it in the task of representation.
 #[derive(Module, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Network {
 impl Network {
     /// The network of the settings over `inputs` features.
     pub(crate) fn new(
-        settings: &Settings,
+        settings: &Shared,
         inputs: usize,
         rng: &mut ChaCha20Rng,
         device: &Device,

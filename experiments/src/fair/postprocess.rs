@@ -2,14 +2,13 @@
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
 use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::session::{Predictions, Session, TrainingRun};
 use model::postprocess::{Bins, FairMap};
 use private_queries::{Query, Table};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::metrics::Predictions;
-use super::plan::HISTOGRAMS;
+use super::tasks::Own;
 use super::train::Fair;
 
 /// Over the public range of the response.
@@ -17,41 +16,45 @@ const BINS: Bins = Bins {
     range: -1.0..1.0,
     count: 36,
 };
-/// Predictions of test records, post-processed into a ball of radius `beta`.
-pub(crate) fn fair(
-    run: &mut Fair,
-    session: &mut Session,
-    predicted: &Predictions,
-    beta: f64,
-) -> Result<Predictions, Failure> {
-    let table = Table::of([2, BINS.count])
-        .map_err(Failure::failed)?
-        .laplace();
-    let counts = session.release(run, HISTOGRAMS, &table, |run, session| {
-        let train = &run.tables.train;
-        let network = run.training.averaged().map_err(Failure::failed)?;
-        let predicted = Predictions::of(&network, train, &session.chosen.device);
-        let records = predicted.outputs.iter().zip(train.groups());
-        let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
-        let cells: Result<Vec<_>, _> = records.map(cell).collect();
-        cells
-            .and_then(|cells| table.measure(&cells))
-            .map_err(Failure::failed)
-    })?;
-    let histograms = [0, 1].map(|group| {
-        let counts = counts.chunks(BINS.count).nth(group);
-        BINS.histogram(counts.unwrap_or_default())
-    });
-    let sizes = run.tables.train.group_sizes();
-    let total = (sizes[0] + sizes[1]) as f64;
-    let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
-    let mut rng = ChaCha20Rng::seed_from_u64(run.settings.seed);
-    rng.set_stream(8);
-    let records = predicted.outputs.iter().zip(run.tables.test.groups());
-    let outputs = records.map(|(&value, &group)| map.apply(value, group, &mut rng));
-    let outputs: Vec<f32> = outputs.collect();
-    Ok(Predictions {
-        activations: outputs.clone(),
-        outputs,
-    })
+
+/// The release of histograms, by its name in the plan.
+pub(super) const HISTOGRAMS: &str = "histograms";
+
+impl<T: Own> Fair<T> {
+    /// Predictions of test records, post-processed into a ball of radius `beta`.
+    pub(super) fn post_processed(
+        &mut self,
+        session: &mut Session,
+        predicted: &Predictions,
+        beta: f64,
+    ) -> Result<Predictions, Failure> {
+        let table = Table::of([2, BINS.count]).map_err(Failure::failed)?;
+        let table = table.laplace();
+        let counts = session.release(self, HISTOGRAMS, &table, |run, session| {
+            let train = &run.tables.private;
+            let predicted = Predictions::of(&run.scored()?, train, &session.chosen.device);
+            let records = predicted.outputs.iter().zip(train.groups());
+            let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
+            let cells: Result<Vec<_>, _> = records.map(cell).collect();
+            cells
+                .and_then(|cells| table.measure(&cells))
+                .map_err(Failure::failed)
+        })?;
+        let histograms = [0, 1].map(|group| {
+            let counts = counts.chunks(BINS.count).nth(group);
+            BINS.histogram(counts.unwrap_or_default())
+        });
+        let sizes = self.tables.private.group_sizes();
+        let total = (sizes[0] + sizes[1]) as f64;
+        let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
+        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.shared.seed);
+        rng.set_stream(8);
+        let records = predicted.outputs.iter().zip(self.tables.public.groups());
+        let outputs = records.map(|(&value, &group)| map.apply(value, group, &mut rng));
+        let outputs: Vec<f32> = outputs.collect();
+        Ok(Predictions {
+            activations: outputs.clone(),
+            outputs,
+        })
+    }
 }

@@ -1,25 +1,13 @@
 //! A run's settings: the task's preset, then flags, then checks.
 
-use std::path::PathBuf;
-
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, name_of, within};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
+use super::tasks::{Own, Regression1d};
 use crate::objective::{refused, weight};
-
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/fair`.
-    #[default]
-    Tuned,
-    /// The constants of Rodriguez-Vitores, Lalanne and Loubes 2025 (arXiv 2502.01701), appendix C, where the
-    /// others differ: `assets/fair/paper`.
-    Paper,
-}
 
 /// What is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -39,39 +27,20 @@ pub enum Task {
 }
 
 impl Task {
-    /// The values that no flag gives.
-    pub fn preset(self, preset: Preset) -> &'static str {
-        match (self, preset) {
-            (Self::Regression1d, Preset::Paper) => {
-                include_str!("../../../assets/fair/paper/regression1d.toml")
-            }
-            (Self::Representation, Preset::Paper) => {
-                include_str!("../../../assets/fair/paper/representation.toml")
-            }
-            (Self::Classification, _) => include_str!("../../../assets/fair/classification.toml"),
-            (Self::Regression2d, _) => include_str!("../../../assets/fair/regression2d.toml"),
-            (Self::Regression1d, _) => include_str!("../../../assets/fair/regression1d.toml"),
-            (Self::Representation, _) => include_str!("../../../assets/fair/representation.toml"),
-            (Self::Adult, _) => include_str!("../../../assets/fair/adult.toml"),
-        }
-    }
-
     /// Whether a probability is learned.
-    pub fn classifies(self) -> bool {
+    pub(super) fn classifies(self) -> bool {
         matches!(self, Self::Classification | Self::Adult)
     }
 
-    /// The loss.
-    pub fn loss(self) -> Loss {
-        if self.classifies() {
-            Loss::binary_cross_entropy()
-        } else {
-            Loss::squared_error()
+    pub(super) fn loss(self) -> Loss {
+        match self.classifies() {
+            true => Loss::binary_cross_entropy(),
+            false => Loss::squared_error(),
         }
     }
 
     /// Dimension of what the penalty looks at.
-    pub fn penalised(self) -> usize {
+    pub(super) fn penalised(self) -> usize {
         match self {
             Self::Regression2d | Self::Representation => 2,
             _ => 1,
@@ -100,24 +69,21 @@ pub enum Optimizer {
 }
 
 lab::settings! {
-    /// Everything that decides a run's result, as written to `config.toml`.
+    /// What every task has.
+    struct Shared, SharedFlags;
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64,
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
+        /// What is learned.
+        task: Task,
         /// The variance of the weights of the last layer, times the units in front of it. Where targets are
         /// centred a network that starts near 0 has less to forget, and forgetting is what noise makes dear.
         #[setting(default = "one")]
         last_gain: f64,
     }
     flags {
-        /// What is learned.
-        #[flag(value_enum)]
-        task: Task,
-        /// Statistical parity, or equality of odds.
-        #[flag(value_enum)]
-        notion: Notion,
         /// Weight of the penalty, between 0 and 1.
         alpha: f64,
         /// The share of each group that is in a batch.
@@ -140,38 +106,14 @@ lab::settings! {
         clip_jacobian: f64,
         /// Units of the hidden layer, 0 for none.
         hidden: usize,
-        /// The share of epsilon that the post-processing's histograms spend (default: 0.5).
-        #[setting(default = "half")]
-        post_share: f64,
     }
     optional {
-        /// A table of one's own, for `classification`: a CSV file that --schema describes.
-        #[flag(requires = "schema")]
-        csv: PathBuf,
-        /// Test records for --csv (default: about one in five of its rows, by their number alone, which count as
-        /// public).
-        #[flag(requires = "csv")]
-        test_csv: PathBuf,
-        /// What the columns of --csv are: a TOML file, see `docs/schemas.md`.
-        #[flag(requires = "csv")]
-        schema: PathBuf,
-        /// Sensitive attribute of Adult: sex or race.
-        sensitive: String,
         /// Records of each group in a batch instead: n'_0,n'_1 for statistical parity; for equality of odds class
         /// after class, n'_00,n'_10,n'_01,n'_11 with the group first.
         #[flag(value_delimiter = ',')]
         batches: Vec<usize>,
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
         ema: f64,
-        /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024): `regression1d` alone, and instead
-        /// of the penalty unless --alpha is given too.
-        #[flag(value_name = "BETA")]
-        post_process: f64,
-    }
-    switches {
-        /// Where the values of `regression1d` and `representation` come from: their presets differ from the published values.
-        #[arg(long, value_enum, default_value_t = Preset::Tuned)]
-        preset: Preset,
     }
 }
 
@@ -179,86 +121,80 @@ fn one() -> f64 {
     1.0
 }
 
-fn half() -> f64 {
-    0.5
+lab::settings! {
+    parts <T: Own> {
+        /// The task's own.
+        own: T,
+        /// What every task has.
+        shared: Shared,
+    }
 }
 
-impl Settings {
-    /// The epsilon of a post-processing's histograms, where there are any.
-    pub fn histograms(&self) -> Option<f64> {
-        self.post_process?;
-        Some(self.epsilon? * self.post_share)
+impl<T: Own> Settings<T> {
+    /// The radius of a post-processing, and the share of epsilon that its histograms spend.
+    pub(super) fn post_process(&self) -> Option<(f64, f64)> {
+        let own = self.own.get::<Regression1d>()?;
+        Some((own.post_process?, own.post_share))
     }
 
     /// The objective with its clipping; a constant that is refused is named.
-    pub fn objective(&self) -> Result<Objective, Failure> {
-        let [loss_weight, penalty_weight] = weight(self.alpha)?;
-        let parity = match self.notion {
+    pub(super) fn objective(&self) -> Result<Objective, Failure> {
+        let (shared, own) = (&self.shared, &self.own);
+        let [loss_weight, penalty_weight] = weight(shared.alpha)?;
+        let parity = match own.notion() {
             Notion::Sp => Penalty::between_groups(),
             Notion::Eo => Penalty::between_classes(),
         };
         let clipping = Clipping {
-            activation: self.clip_activation,
-            jacobian: self.clip_jacobian,
-            mode: self.clip,
+            activation: shared.clip_activation,
+            jacobian: shared.clip_jacobian,
+            mode: shared.clip,
         };
-        let parity = parity.slices(self.slices).weight(penalty_weight);
-        let parity = parity.clipping(clipping);
-        let loss = self
-            .task
-            .loss()
-            .weight(loss_weight)
-            .max_grad_norm(self.max_grad_norm);
-        let objective = Objective::of([loss]).penalty(parity);
+        let parity = parity.slices(shared.slices).weight(penalty_weight);
+        let loss = shared.task.loss().weight(loss_weight);
+        let objective = Objective::of([loss.max_grad_norm(shared.max_grad_norm)]);
+        let objective = objective.penalty(parity.clipping(clipping));
         objective.check().map_err(refused)?;
         Ok(objective)
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
+impl<T: Own> session::Settings for Settings<T> {
+    type Flags = Flags<T>;
 
-    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        let own = &arguments.own;
-        let task = own.task.unwrap_or(Task::Classification);
-        let mut settings: Self = arguments.over(task.preset(own.preset))?;
-        settings.records = settings.records.filter(|_| settings.csv.is_none());
-        if settings.post_process.is_some() && own.alpha.is_none() {
-            settings.alpha = 0.0;
+    fn resolve(arguments: &Arguments<Flags<T>>) -> Result<Self, Failure> {
+        let flags = &arguments.own;
+        let mut settings: Self = arguments.over(T::preset(&flags.own))?;
+        if settings.post_process().is_some() && flags.shared.alpha.is_none() {
+            settings.shared.alpha = 0.0;
         }
         Ok(settings)
     }
 
     fn name(&self) -> String {
-        let budget = budget_name(self.epsilon);
-        format!("{}-alpha{}-{budget}", name_of(self.task), self.alpha)
+        let (alpha, epsilon) = (self.shared.alpha, self.shared.epsilon);
+        format!("{}-alpha{alpha}-{}", T::NAME, budget_name(epsilon))
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
+        self.shared.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let dimension = self.task.penalised();
-        let beta = self.post_process.unwrap_or(0.0);
-        let classifies = self.task.classifies();
-        let table = self.csv.is_none() || self.task == Task::Classification;
-        let regression = self.post_process.is_none() || self.task == Task::Regression1d;
-        lab::basics!(self).check()?;
-        within("batch-share", self.batch_share, 0.0, 1.0, Ends::LAST)?;
-        within("final-rate", self.final_rate, 0.0, 1.0, Ends::BOTH)?;
+        let (shared, task, slices) = (&self.shared, self.shared.task, self.shared.slices);
+        let (name, hidden) = (name_of(task), shared.hidden);
+        bounded("task", &name, name == T::NAME, T::NAME)?;
+        lab::basics!(shared).check()?;
+        within("batch-share", shared.batch_share, 0.0, 1.0, Ends::LAST)?;
+        within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
+        let (beta, share) = self.post_process().unwrap_or((0.0, 0.5));
         within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;
-        within("post-share", self.post_share, 0.0, 1.0, Ends::NEITHER)?;
+        within("post-share", share, 0.0, 1.0, Ends::NEITHER)?;
+        let dimension = task.penalised();
         let bound = format!("at least {dimension}, the dimension");
-        bounded("slices", self.slices, self.slices >= dimension, &bound)?;
-        let hidden = self.hidden > 0 || classifies;
-        bounded("hidden", self.hidden, hidden, "at least 1 for this task")?;
-        let (notion, task) = (name_of(self.notion), name_of(self.task));
-        let parity = self.notion == Notion::Sp || classifies;
-        bounded("notion", notion, parity, "sp where there are no classes")?;
-        bounded("task", task, table, "classification with --csv")?;
-        let bound = "left out but for regression1d";
-        bounded("post-process", beta, regression, bound)?;
+        bounded("slices", slices, slices >= dimension, &bound)?;
+        let holds = hidden > 0 || task.classifies();
+        bounded("hidden", hidden, holds, "at least 1 for this task")?;
         self.objective().map(drop)
     }
 }

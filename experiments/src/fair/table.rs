@@ -1,195 +1,159 @@
-//! The private records of a run in groups of public sizes, and public test records.
+//! The private records of a run, public test records, and the groups of both.
 
 use std::path::Path;
 
-use burn::tensor::Device;
 use data::split::Use;
-use data::{BiasedConfig, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
+use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
+use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
-use lab::session::{
-    DataSummary, RunRecords, Used, name_of_path, table_batch, table_bytes, table_targets,
-};
-use private_training::Batch;
+use lab::session::{Tables, Used, name_of_path, table_targets};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::network::Network;
-use super::settings::{Notion, Settings, Task};
+use super::settings::{Notion, Shared, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;
 
-/// Private records and public tests.
-pub(crate) struct Tables {
-    /// Private.
-    pub train: GroupedTable,
-    /// Public.
-    pub test: GroupedTable,
-    /// What they are, in words.
-    pub name: String,
-    /// The files that they come from.
-    pub used: Vec<Used>,
-    /// What is learned of them.
-    pub task: Task,
-    /// The first features that tell of the response, where they are known.
-    pub core: usize,
+/// The simulated bias.
+pub(super) fn simulated(shared: &Shared) -> Result<Tables, Failure> {
+    let config = BiasedConfig {
+        records: shared.records.unwrap_or(BiasedConfig::default().records),
+        ..BiasedConfig::default()
+    };
+    let simulate = |stream| {
+        let mut rng = ChaCha20Rng::seed_from_u64(SIMULATION);
+        rng.set_stream(stream);
+        let sampled = biased::simulate(&config, &mut rng)?;
+        match shared.task {
+            Task::Regression2d => sampled.plane_regression(),
+            Task::Regression1d => sampled.line_regression(),
+            _ => sampled.classification(),
+        }
+    };
+    let private = simulate(0).and_then(|table| match shared.task {
+        Task::Representation => of_itself(&table),
+        _ => Ok(table),
+    });
+    Ok(Tables {
+        name: "the simulated bias".into(),
+        private: private.map_err(refused)?,
+        public: simulate(1).map_err(refused)?,
+        used: Vec::new(),
+    })
 }
 
-impl Tables {
-    /// Loads or simulates what the settings ask for.
-    pub(crate) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
-        if let (Some(csv), Some(schema)) = (&settings.csv, &settings.schema) {
-            return Self::read(csv, settings.test_csv.as_deref(), schema);
-        }
-        if settings.task == Task::Adult {
-            let sensitive = settings.sensitive.as_deref().unwrap_or("sex");
-            let options = LoadOptions {
-                data_dir: data_dir.map(Path::to_path_buf),
-                train: settings.records,
-                ..LoadOptions::default()
-            };
-            let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
-            let [train, test] = adult.sha256;
-            return Ok(Self {
-                train: adult.train,
-                test: adult.test,
-                name: format!("Adult, sensitive: {sensitive}"),
-                used: vec![
-                    Used::new("adult", "adult", &train, Use::AllPrivate),
-                    Used::new("adult-test", "adult-test", &test, Use::AllPublic),
-                ],
-                task: settings.task,
-                core: 0,
-            });
-        }
-        let config = BiasedConfig {
-            records: settings.records.unwrap_or(BiasedConfig::default().records),
-            ..BiasedConfig::default()
-        };
-        let simulate = |stream| {
-            let mut rng = ChaCha20Rng::seed_from_u64(SIMULATION);
-            rng.set_stream(stream);
-            let sampled = biased::simulate(&config, &mut rng).map_err(refused)?;
-            match settings.task {
-                Task::Regression2d => sampled.plane_regression(),
-                Task::Regression1d => sampled.line_regression(),
-                _ => sampled.classification(),
-            }
-            .map_err(refused)
-        };
-        Ok(Self {
-            train: simulate(0)?,
-            test: simulate(1)?,
-            name: "the simulated bias".into(),
-            used: Vec::new(),
-            task: settings.task,
-            core: config.core,
-        })
-    }
+/// Features that are their own targets.
+fn of_itself(table: &GroupedTable) -> Result<GroupedTable, DataError> {
+    let (width, values) = (table.width(), table.features().to_vec());
+    let (features, groups) = (values.clone(), table.groups().to_vec());
+    let labels = Labels::Values { width, values };
+    GroupedTable::new(table.names().to_vec(), features, labels, groups)
+}
 
-    fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Self, Failure> {
-        let schema = Schema::read(schema).map_err(refused)?;
-        let all = schema.read_csv(csv).map_err(refused)?;
-        if !matches!(all.table.labels(), Labels::Classes { count: 2, .. }) {
+/// The Adult data.
+pub(super) fn adult(
+    shared: &Shared,
+    sensitive: &str,
+    data_dir: Option<&Path>,
+) -> Result<Tables, Failure> {
+    let options = LoadOptions {
+        data_dir: data_dir.map(Path::to_path_buf),
+        train: shared.records,
+        ..LoadOptions::default()
+    };
+    let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
+    let [train, test] = adult.sha256;
+    Ok(Tables {
+        private: adult.train,
+        public: adult.test,
+        name: format!("Adult, sensitive: {sensitive}"),
+        used: vec![
+            Used::new("adult", "adult", &train, Use::AllPrivate),
+            Used::new("adult-test", "adult-test", &test, Use::AllPublic),
+        ],
+    })
+}
+
+/// A table of one's own, with test records of another file, or one row in five.
+pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tables, Failure> {
+    let schema = Schema::read(schema).map_err(refused)?;
+    let all = schema.read_csv(csv).map_err(refused)?;
+    let name = csv.display().to_string();
+    if !matches!(all.table.labels(), Labels::Classes { count: 2, .. }) {
+        let why = format!("{name}: its label has no two classes");
+        return Err(Failure::input(why, "name two classes in the schema"));
+    }
+    let file = |path: &Path, sha256: &str, of| {
+        let (what, name) = (path.display().to_string(), name_of_path("table", path));
+        Used::new(what, name, sha256, of)
+    };
+    let (private, public, used) = if let Some(path) = test {
+        let tests = schema.read_csv(path).map_err(refused)?;
+        if tests.sha256 == all.sha256 {
             return Err(Failure::input(
-                format!("{}: its label has no two classes", csv.display()),
-                "name two classes in the schema",
+                format!("--test-csv {}: the same records as --csv", path.display()),
+                "give a file of other records, or leave --test-csv out",
             ));
         }
-        let file = |path: &Path, sha256: &str, of| {
-            let (what, name) = (path.display().to_string(), name_of_path("table", path));
-            Used::new(what, name, sha256, of)
-        };
-        let (train, test, used) = if let Some(path) = test {
-            let tests = schema.read_csv(path).map_err(refused)?;
-            if tests.sha256 == all.sha256 {
-                return Err(Failure::input(
-                    format!("--test-csv {}: the same records as --csv", path.display()),
-                    "give a file of other records, or leave --test-csv out",
-                ));
-            }
-            let train = file(csv, &all.sha256, Use::AllPrivate);
-            let test = file(path, &tests.sha256, Use::AllPublic);
-            (all.table, tests.table, vec![train, test])
-        } else {
-            let (train, test) = all.split_by_row().map_err(|e| {
-                Failure::input(
-                    format!("{}: public and private rows: {e}", csv.display()),
-                    "give more rows, or a file of tests with --test-csv",
-                )
-            })?;
-            (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
-        };
-        Ok(Self {
-            train,
-            test,
-            name: csv.display().to_string(),
-            used,
-            task: Task::Classification,
-            core: 0,
-        })
-    }
+        let train = file(csv, &all.sha256, Use::AllPrivate);
+        let test = file(path, &tests.sha256, Use::AllPublic);
+        (all.table, tests.table, vec![train, test])
+    } else {
+        let (train, test) = all.split_by_row().map_err(|e| {
+            Failure::input(
+                format!("{name}: public and private rows: {e}"),
+                "give more rows, or a file of tests with --test-csv",
+            )
+        })?;
+        (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
+    };
+    Ok(Tables {
+        name,
+        private,
+        public,
+        used,
+    })
+}
 
-    /// Targets of all records of a table: labels, values, or the features themselves.
-    pub(crate) fn targets(&self, table: &GroupedTable) -> Result<Vec<f32>, Failure> {
-        match self.task {
-            Task::Representation => Ok(table.features().to_vec()),
-            _ => labels(table),
-        }
-    }
+fn refused(error: DataError) -> Failure {
+    let hint = "see --csv, --schema, --sensitive and --data-dir";
+    Failure::input(error.to_string(), hint)
+}
 
-    /// The indices of each group's records in the order in which groups stand in a batch.
-    pub(crate) fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
-        match (notion, table.indices_by_group_and_class()) {
-            (Notion::Eo, Some(lists)) => {
-                // From group after group to class after class.
-                let classes = lists.len() / 2;
-                (0..classes)
-                    .flat_map(|class| [lists[class].clone(), lists[classes + class].clone()])
-                    .collect()
-            }
-            _ => table.indices_by_group(),
+/// The indices of each group's records in the order in which groups stand in a batch.
+pub(super) fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
+    match (notion, table.indices_by_group_and_class()) {
+        (Notion::Eo, Some(lists)) => {
+            // From group after group to class after class.
+            let (first, second) = lists.split_at(lists.len() / 2);
+            let pairs = first.iter().zip(second);
+            pairs.flat_map(|(a, b)| [a.clone(), b.clone()]).collect()
         }
+        _ => table.indices_by_group(),
     }
 }
 
-fn refused(error: data::DataError) -> Failure {
-    Failure::input(
-        error.to_string(),
-        "see --csv, --schema, --sensitive and --data-dir",
-    )
+/// What draws the batches of a table.
+pub(super) fn sampler(
+    shared: &Shared,
+    notion: Notion,
+    table: &GroupedTable,
+) -> Result<GroupSampler, Failure> {
+    let groups = groups(table, notion);
+    let share = |group: &Vec<usize>| (group.len() as f64 * shared.batch_share).round();
+    let shares = groups.iter().map(|group| (share(group) as usize).max(1));
+    let batches = shared.batches.clone();
+    let batches = batches.unwrap_or_else(|| shares.collect());
+    GroupSampler::new(groups, &batches).map_err(|why| {
+        Failure::input(
+            format!("--batches: {why}"),
+            "one size a group, of 1 to its records, of which each group must have some",
+        )
+    })
 }
 
 /// Labels or values of all records of a table.
-pub(crate) fn labels(table: &GroupedTable) -> Result<Vec<f32>, Failure> {
+pub(super) fn labels(table: &GroupedTable) -> Result<Vec<f32>, Failure> {
     table_targets(table, &(0..table.len()).collect::<Vec<_>>())
-}
-
-impl RunRecords<Network> for Tables {
-    fn summary(&self) -> DataSummary {
-        DataSummary {
-            name: self.name.clone(),
-            private: self.train.len(),
-            test: self.test.len(),
-            used: self.used.clone(),
-        }
-    }
-
-    fn bytes(&self) -> Result<Vec<u8>, Failure> {
-        table_bytes(&self.train)
-    }
-
-    fn batch(
-        &self,
-        _: &Network,
-        sampled: &[Vec<usize>],
-        device: &Device,
-    ) -> Result<Batch<2>, Failure> {
-        let found = table_batch(&self.train, sampled, device)?;
-        if self.task != Task::Representation {
-            return Ok(found);
-        }
-        let rows = found.inputs().clone();
-        Batch::new(rows.clone(), rows, &found.sizes()).map_err(Failure::failed)
-    }
 }

@@ -1,71 +1,73 @@
 //! The training run: its records, its network, and how it is scored.
 
+use dp_core::plan::ReleaseNoise;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
-use lab::session::{Arguments, Report, Scores, Session, Start, TrainingRun, Wording};
+use lab::session::{
+    Arguments, Predictions, Report, Scores, Session, Start, Tables, TrainingRun, Wording,
+};
 use private_training::{Schedule, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use dp_core::plan::ReleaseNoise;
-
-use super::metrics::{Predictions, scores};
 use super::network::Network;
+use super::postprocess::HISTOGRAMS;
 use super::settings::{Flags, Notion, Optimizer, Settings};
-use super::table::Tables;
-use super::{plan, postprocess, report};
+use super::table;
+use super::tasks::Own;
 use crate::objective::engine_of_small_layers;
 
 /// A network under a penalty between groups.
-pub(crate) struct Fair {
-    pub(super) settings: Settings,
+pub(crate) struct Fair<T: Own> {
+    pub(super) settings: Settings<T>,
     pub(super) tables: Tables,
     pub(super) training: Training<Network>,
 }
 
-impl Fair {
+impl<T: Own> Fair<T> {
     fn predictions(&self) -> Result<Predictions, Failure> {
         let (network, device) = (self.scored()?, self.training.device());
-        Ok(Predictions::of(&network, &self.tables.test, &device))
+        Ok(Predictions::of(&network, &self.tables.public, &device))
     }
 }
 
-impl TrainingRun for Fair {
+impl<T: Own> TrainingRun for Fair<T> {
     const NAME: &'static str = "fair";
-    const ABOUT: &'static str = "Train a model whose outputs or inner layer should not tell a \
-                                 sensitive attribute, privately. Values come from the task's preset, \
-                                 and a flag wins over the preset.";
-    const STORED: &'static [&'static str] = &[plan::HISTOGRAMS];
+    const KIND: Option<&'static str> = Some(T::NAME);
+    const ABOUT: &'static str = T::ABOUT;
+    const STORED: &'static [&'static str] = &[HISTOGRAMS];
     const EVALUATED_FRESH: bool = true;
-    type Settings = Settings;
+    type Settings = Settings<T>;
     type Network = Network;
     type Records = Tables;
 
-    lab::parts!(settings, tables, training);
+    lab::parts!(settings.shared, tables, training);
 
     fn load(
-        settings: &Settings,
-        arguments: &Arguments<Flags>,
+        settings: &Settings<T>,
+        arguments: &Arguments<Flags<T>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let tables = Tables::load(settings, arguments.running.data_dir.as_deref())?;
-        let sampler = plan::groups(settings, &tables.train)?;
-        let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
-        let width = tables.train.width();
-        let network = Network::new(settings, width, &mut public, &chosen.device);
-        let basics = lab::basics!(settings);
+        let (shared, own) = (&settings.shared, &settings.own);
+        let tables = own.tables(shared, arguments.running.data_dir.as_deref())?;
+        let sampler = table::sampler(shared, own.notion(), &tables.private)?;
+        let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
+        let width = tables.private.width();
+        let network = Network::new(shared, width, &mut public, &chosen.device);
+        let basics = lab::basics!(shared);
         let config = TrainingConfig::new(settings.objective()?)
-            .optimizer(match settings.optimizer {
+            .optimizer(match shared.optimizer {
                 Optimizer::Adam => private_training::Optimizer::adam(),
                 Optimizer::Sgd => private_training::Optimizer::sgd(),
             })
-            .learning_rate(Schedule::new(basics.falling_to(settings.final_rate)))
-            .average(settings.ema)
+            .learning_rate(Schedule::new(basics.falling_to(shared.final_rate)))
+            .average(shared.ema)
             .engine(engine_of_small_layers(&chosen.device, 1000))
             .public(public);
         let mut start = Start::new(&basics, config, network, sampler);
-        if let Some(epsilon) = settings.histograms() {
-            start = start.and(plan::HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
+        if let (Some(all), Some((_, share))) = (shared.epsilon, settings.post_process()) {
+            let epsilon = all * share;
+            start = start.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
         }
         Ok(Self {
             settings: settings.clone(),
@@ -76,31 +78,31 @@ impl TrainingRun for Fair {
 
     fn wording(&self) -> Wording {
         let mut wording = Wording {
-            groups: match self.settings.notion {
+            groups: match self.settings.own.notion() {
                 Notion::Sp => "the sensitive attribute",
                 Notion::Eo => "the sensitive attribute and the class",
             },
             ..Wording::default()
         };
-        if self.settings.post_process.is_some() {
+        if self.settings.post_process().is_some() {
             wording.releases += " and the histograms of the post-processing";
         }
         wording
     }
 
     fn penalised(&self) -> Vec<usize> {
-        vec![self.settings.task.penalised()]
+        vec![self.settings.shared.task.penalised()]
     }
 
     fn scores(&mut self, _: &Session) -> Result<Scores, Failure> {
-        scores(&self.predictions()?, &self.tables, &self.settings)
+        self.scores_of(&self.predictions()?)
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         let mut predicted = self.predictions()?;
-        if let Some(beta) = self.settings.post_process {
-            predicted = postprocess::fair(self, session, &predicted, beta)?;
+        if let Some((beta, _)) = self.settings.post_process() {
+            predicted = self.post_processed(session, &predicted, beta)?;
         }
-        report::report(self, session, &predicted)
+        self.report_of(session, &predicted)
     }
 }

@@ -1,14 +1,10 @@
 //! The budget of a flow, and what it promises, checked before it starts.
 
-use std::fmt::Debug;
-
 use dp_core::delta::check_delta;
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, positive, refused_plan, within};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::mechanisms::Mechanism;
 use super::settings;
@@ -25,31 +21,6 @@ lab::settings! {
         /// The noise multiplier instead of a budget: the epsilon is computed.
         #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
         noise_multiplier: f64,
-    }
-}
-
-/// A budget, or nothing where no private record is read.
-pub trait Promise: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
-    /// Its flags.
-    type Flags: clap::Args + Serialize;
-
-    /// The budget.
-    fn budget(&self) -> Option<&Settings>;
-}
-
-impl Promise for Settings {
-    type Flags = Flags;
-
-    fn budget(&self) -> Option<&Settings> {
-        Some(self)
-    }
-}
-
-impl Promise for () {
-    type Flags = ();
-
-    fn budget(&self) -> Option<&Settings> {
-        None
     }
 }
 
@@ -72,7 +43,7 @@ pub(crate) fn possible<M: Mechanism>(
     settings: &settings::Settings<M>,
     most: usize,
 ) -> Result<(), Failure> {
-    let Some(budget) = settings.budget.budget().filter(|b| b.noise().is_some()) else {
+    let Some(budget) = settings.budget().filter(|b| b.noise().is_some()) else {
         return Ok(());
     };
     // More than there are is refused for itself.
@@ -128,7 +99,7 @@ pub(crate) fn plan<M: Mechanism>(
     settings: &settings::Settings<M>,
     sampler: BatchSampler,
 ) -> Option<TrainingPlan> {
-    let budget = settings.budget.budget()?;
+    let budget = settings.budget()?;
     let noise = budget.noise()?;
     let (steps, once) = match settings.own.batch() {
         Some(_) => {

@@ -26,7 +26,7 @@ use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
 
-use super::budget::{MOMENTS, Promise, RELEASE, plan, possible, sampler};
+use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
 use super::groups::Groups;
 use super::mechanisms::{Mechanism, Moved, Snapshot};
@@ -166,7 +166,7 @@ impl<M: Mechanism> Experiment for Run<M> {
         flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone());
-        let known = settings.budget.budget().and_then(|b| b.insecure_noise_seed);
+        let known = settings.budget().and_then(|b| b.insecure_noise_seed);
         let flow = Flow {
             releaser: releaser(plan, known)?,
             shared: shared.clone(),
@@ -209,7 +209,7 @@ impl<M: Mechanism> Experiment for Run<M> {
     }
 
     fn wording(&self) -> Wording {
-        let reads_nothing = self.settings.budget.budget().is_none();
+        let reads_nothing = self.settings.budget().is_none();
         Wording {
             releases: match self.flow.sizes_released {
                 true => "all that is read of the private latents, of their labels and of how many each class has",

@@ -14,7 +14,7 @@ use super::space::Space;
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
 use crate::records::synthetic;
-use crate::settings::Shared;
+use crate::settings::OfAll;
 use crate::variation::Variation;
 
 /// The weights of the public autoencoder, whose decoder makes images of latents; none of cosines.
@@ -108,7 +108,7 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let Shared { shared } = folder.read_toml("config.toml")?;
+    let OfAll { shared } = folder.read_toml("config.toml")?;
     let settings: Settings = shared;
     let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
     let space = Space::of_weights(&settings, source.shape, &weights, device)

@@ -1,46 +1,29 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, bounded, budget_name};
-use serde::{Deserialize, Serialize};
+use lab::session::{self, Arguments, Part as _, bounded, budget_name};
 
-use super::budget::Promise;
+use super::budget;
 use super::mechanisms::{Labels, Mechanism};
 use super::shared::{self, IMAGES, Part};
 
-/// Everything that decides a run's result, as written to `config.toml`: what every mechanism has, the budget of those
-/// that read private records, and what one mechanism has.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, bound = "")]
-pub struct Settings<M: Mechanism> {
-    /// What every mechanism has.
-    #[serde(flatten)]
-    pub(super) shared: shared::Settings,
-    /// Nothing where no private record is read.
-    #[serde(flatten)]
-    pub(super) budget: M::Budget,
-    /// The mechanism's own.
-    #[serde(flatten)]
-    pub(super) own: M,
-}
-
-/// Flags of the settings.
-#[derive(Serialize, clap::Args)]
-#[serde(bound = "")]
-#[group(skip)]
-pub struct Flags<M: Mechanism> {
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) own: M::Flags,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) shared: shared::Flags,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) budget: <M::Budget as Promise>::Flags,
+lab::settings! {
+    parts <M: Mechanism> {
+        /// The mechanism's own.
+        own: M,
+        /// What every mechanism has.
+        shared: shared::Settings,
+        /// Nothing where no private record is read.
+        budget: M::Budget,
+    }
 }
 
 impl<M: Mechanism> Settings<M> {
+    /// The budget; none where no private record is read.
+    pub(super) fn budget(&self) -> Option<&budget::Settings> {
+        self.budget.get()
+    }
+
     /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.
     pub(super) fn sizes_released(&self) -> bool {
         let changes = self.shared.conditional && self.own.labels() == Labels::Private;
@@ -79,14 +62,15 @@ impl<M: Mechanism> session::Settings for Settings<M> {
             };
         }
         M::suit(shared, flags);
-        let signal = shared.signal(settings.budget.budget());
+        let signal = settings.shared.signal(settings.budget());
+        let shared = &mut settings.shared;
         shared.fill(flags, M::FOLLOWS, signal)?;
         settings.own.fill(&arguments.own.own, shared, signal);
         Ok(settings)
     }
 
     fn name(&self) -> String {
-        let budget = self.budget.budget();
+        let budget = self.budget();
         let privacy = match budget.and_then(|budget| budget.noise_multiplier) {
             Some(z) => format!("z{z}"),
             None => budget_name(budget.and_then(|budget| budget.epsilon)),
@@ -95,14 +79,14 @@ impl<M: Mechanism> session::Settings for Settings<M> {
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.budget.budget()?.insecure_noise_seed
+        self.budget()?.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
         let mechanism = &self.shared.mechanism;
         bounded("mechanism", mechanism, mechanism == M::NAME, M::NAME)?;
         self.shared.check()?;
-        self.budget.budget().map_or(Ok(()), |b| b.check())?;
+        self.budget().map_or(Ok(()), |b| b.check())?;
         self.own.check(&self.shared)
     }
 }

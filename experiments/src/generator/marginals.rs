@@ -27,7 +27,6 @@ impl Release for Settings {
     const ABOUT: &'static str = "Train a class-conditional generator of images on noisy histograms of private records, \
                                  which are released once";
     const PRESET: &'static str = include_str!("../../../assets/generator/marginals.toml");
-    type Flags = Flags;
 
     fn check(&self) -> Result<(), Failure> {
         let holds = self.bins.is_power_of_two() && self.bins >= 2;

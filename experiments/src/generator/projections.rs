@@ -25,7 +25,6 @@ impl Release for Settings {
     const ABOUT: &'static str = "Train a class-conditional generator of images on noisy projections of a batch of private \
                                  records, which are released at each step";
     const PRESET: &'static str = include_str!("../../../assets/generator/projections.toml");
-    type Flags = Flags;
 
     fn check(&self) -> Result<(), Failure> {
         positive("label-weight", self.label_weight)

@@ -1,11 +1,7 @@
 //! What is released of the private records, and what a step sees of it.
 
-use std::fmt::Debug;
-
 use lab::diagnostic::Failure;
-use lab::session::Session;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use lab::session::{Part, Session};
 use swd::FlowTarget;
 
 use super::train::Generate;
@@ -14,16 +10,13 @@ use super::train::Generate;
 pub(super) type Target = Box<dyn FlowTarget>;
 
 /// The settings of one kind of release, and what it does by them.
-pub trait Release: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Release: Part {
     /// Its name on the command line.
     const NAME: &'static str;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
     /// The values that no flag gives.
     const PRESET: &'static str;
-
-    /// The flags of its settings.
-    type Flags: clap::Args + Serialize;
 
     /// Refuses what cannot be.
     ///

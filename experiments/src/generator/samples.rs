@@ -8,11 +8,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::release::Release;
-use super::settings::Settings;
+use super::settings::Shared;
 use super::train::{Generate, untrained};
 use crate::export::{self, Source};
 use crate::generators::Generator;
-use crate::settings::Shared;
+use crate::settings::OfAll;
 
 /// The weights that samples are made by.
 pub(crate) const WEIGHTS: &str = "weights.f32";
@@ -34,7 +34,7 @@ pub(crate) fn source<R: Release>(run: &Generate<R>) -> Source {
 
 struct Stored {
     model: Generator,
-    settings: Settings,
+    settings: Shared,
     source: Source,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn sampler(
     source: &Source,
     device: &Device,
 ) -> Result<impl export::Sampler + 'static, Failure> {
-    let Shared { shared: settings } = folder.read_toml("config.toml")?;
+    let OfAll { shared: settings } = folder.read_toml("config.toml")?;
     let rng = &mut ChaCha20Rng::seed_from_u64(0);
     let mut model = untrained(&settings, source.classes, source.shape, None, rng, device)?;
     let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);

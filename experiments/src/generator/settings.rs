@@ -9,7 +9,6 @@ use super::release::Release;
 use crate::export::ExportFlags;
 use crate::records::kind;
 use crate::scores::ScoreFlags;
-use crate::settings::{FlagsWith, With};
 use crate::variation::Variation;
 
 /// The radius of the ball of photographs, of 12288 pixels, and the images of a step, where no flag says another.
@@ -18,6 +17,7 @@ const PHOTOGRAPH_POINTS: usize = 64;
 
 lab::settings! {
     /// What every release has.
+    struct Shared, SharedFlags;
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
@@ -62,7 +62,16 @@ lab::settings! {
     }
 }
 
-impl Settings {
+lab::settings! {
+    parts <R: Release> {
+        /// What every release has.
+        shared: Shared,
+        /// The release's own.
+        own: R,
+    }
+}
+
+impl Shared {
     /// How much samples vary.
     pub(super) fn variation(&self) -> Variation {
         Variation {
@@ -78,10 +87,10 @@ impl Settings {
     }
 }
 
-impl<R: Release> session::Settings for With<Settings, R> {
-    type Flags = FlagsWith<Flags, R::Flags>;
+impl<R: Release> session::Settings for Settings<R> {
+    type Flags = Flags<R>;
 
-    fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure> {
+    fn resolve(arguments: &Arguments<Flags<R>>) -> Result<Self, Failure> {
         let mut settings: Self = arguments.over(R::PRESET)?;
         let (flags, shared) = (&arguments.own.shared, &mut settings.shared);
         if shared.photographs() {

@@ -29,13 +29,12 @@ use swd::{Particles, Region};
 
 use super::release::{Release, Target};
 use super::report;
-use super::settings::Settings;
+use super::settings::{Settings, Shared};
 use crate::flow::load_photographs;
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::random::stream;
 use crate::records::{Records, Source, kind, load_private};
 use crate::scores::ScoreFlags;
-use crate::settings::With;
 
 /// The one release of all records, by its name in the plan.
 pub(super) const RELEASE: &str = "release";
@@ -44,7 +43,7 @@ const SLICES: u64 = 16;
 
 /// A generator of images and what it is trained on.
 pub struct Generate<R: Release> {
-    pub(super) settings: Settings,
+    pub(super) settings: Shared,
     pub(super) release: R,
     pub(super) data: Data,
     /// The classes of the private records, 0 without classes.
@@ -75,7 +74,7 @@ pub(super) struct Data {
 }
 
 /// Labelled images, whose training records are all private.
-fn labelled(settings: &Settings, data_dir: Option<&Path>) -> Result<Data, Failure> {
+fn labelled(settings: &Shared, data_dir: Option<&Path>) -> Result<Data, Failure> {
     let (kind, records) = (kind("dataset", &settings.dataset)?, settings.records);
     let (data, used) = load_private(kind, settings.seed, records, data_dir)?;
     let all = |images: LabelledImages| {
@@ -92,11 +91,7 @@ fn labelled(settings: &Settings, data_dir: Option<&Path>) -> Result<Data, Failur
 }
 
 /// A folder of photographs, of which half is private and another part is the test.
-fn photographs(
-    settings: &Settings,
-    data_dir: Option<&Path>,
-    cache: &Path,
-) -> Result<Data, Failure> {
+fn photographs(settings: &Shared, data_dir: Option<&Path>, cache: &Path) -> Result<Data, Failure> {
     let split = load_photographs([settings.records, None], data_dir, cache)?;
     let found = split.private.len();
     let asked = settings.records.unwrap_or(found);
@@ -113,7 +108,7 @@ fn photographs(
 
 /// The generator of the settings before its first step.
 pub(super) fn untrained(
-    settings: &Settings,
+    settings: &Shared,
     classes: usize,
     shape: ImageShape,
     ema: Option<f64>,
@@ -219,7 +214,7 @@ impl<R: Release> Experiment for Generate<R> {
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];
     const STORED: &'static [&'static str] = &[RELEASE];
-    type Settings = With<Settings, R>;
+    type Settings = Settings<R>;
 
     fn afterwards(
         arguments: &Arguments<FlagsOf<Self>>,
@@ -230,7 +225,7 @@ impl<R: Release> Experiment for Generate<R> {
     }
 
     fn load(
-        With { shared, own }: &With<Settings, R>,
+        Settings { shared, own }: &Settings<R>,
         arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {

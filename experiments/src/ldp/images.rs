@@ -13,7 +13,6 @@ use super::settings::{self, Kind, Loss};
 use super::sources::{Clean, Rows};
 use crate::records::{kind, load_private, load_test};
 use crate::scores::ScoreFlags;
-use crate::settings::FlagsWith;
 
 /// What generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -72,7 +71,6 @@ impl Kind for Settings {
     const NAME: &'static str = "images";
     const ABOUT: &'static str = "Privatise every image alone, then learn from what is left the distribution that the images \
                                  had before. Values come from a preset, and a flag wins over the preset.";
-    type Flags = Flags;
 
     fn preset(flags: &Flags) -> &'static str {
         match flags.preset {
@@ -84,8 +82,8 @@ impl Kind for Settings {
     /// The values that the header of the input has decided.
     fn fill(
         &mut self,
-        shared: &mut settings::Settings,
-        flags: &FlagsWith<settings::Flags, Flags>,
+        shared: &mut settings::Shared,
+        flags: &settings::Flags<Settings>,
     ) -> Result<(), Failure> {
         self.dataset = kind("dataset", &self.dataset)?.name().to_string();
         let Some(input) = &self.input else {
@@ -110,7 +108,7 @@ impl Kind for Settings {
         Ok(())
     }
 
-    fn check(&self, shared: &settings::Settings) -> Result<(), Failure> {
+    fn check(&self, shared: &settings::Shared) -> Result<(), Failure> {
         kind("dataset", &self.dataset)?;
         within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
         bounded("keep", 0, self.keep != Some(0), "at least 1")?;
@@ -125,7 +123,7 @@ impl Kind for Settings {
     }
 
     /// Without private records where the input was privatised before.
-    fn load(&self, shared: &settings::Settings, data_dir: Option<&Path>) -> Result<Clean, Failure> {
+    fn load(&self, shared: &settings::Shared, data_dir: Option<&Path>) -> Result<Clean, Failure> {
         let (kind, seed) = (kind("dataset", &self.dataset)?, shared.seed);
         if self.input.is_some() {
             let test = load_test(kind, seed, data_dir)?;
@@ -155,8 +153,8 @@ impl Kind for Settings {
 }
 
 /// The header of privatised records, which has to be what the flags ask for.
-fn header(input: &Path, flags: &FlagsWith<settings::Flags, Flags>) -> Result<Header, Failure> {
-    let FlagsWith { shared, own } = flags;
+fn header(input: &Path, flags: &settings::Flags<Settings>) -> Result<Header, Failure> {
+    let settings::Flags { shared, own } = flags;
     for (flag, given) in [
         ("records", shared.records.is_some()),
         ("no-privacy", shared.no_privacy),

@@ -15,7 +15,7 @@ use swd::{Cells, Slices};
 
 use super::noise_model::NoiseModel;
 use super::private::Privatised;
-use super::settings::{Loss, Settings};
+use super::settings::{Loss, Shared};
 
 /// The rows of a plan are this far from equal weights, together, where a transport counts as converged.
 const TOLERANCE: f64 = 1e-4;
@@ -43,7 +43,7 @@ impl Objective {
     ///
     /// - `points`: generated records in a step.
     pub(super) fn new(
-        settings: &Settings,
+        settings: &Shared,
         (noise_model, private): (&NoiseModel, &Privatised),
         points: usize,
         rng: &mut ChaCha20Rng,

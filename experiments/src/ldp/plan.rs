@@ -12,7 +12,7 @@ use lab::session::refused_plan;
 use crate::privatise::{Preprocessing, calibrated};
 
 use super::images;
-use super::settings::Settings;
+use super::settings::Shared;
 
 /// The one release of a record, by its name in the plan.
 pub(crate) const RELEASE: &str = "privatised";
@@ -21,7 +21,7 @@ pub(crate) const RELEASE: &str = "privatised";
 const PURE: f64 = 1e-12;
 
 /// The mechanism that every record passes. Where no noise is asked for it is one of epsilon 1 that nothing passes.
-pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> {
+pub(crate) fn mechanism(settings: &Shared) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
     let kind = (settings.mechanism, settings.calibration);
     let mechanism = calibrated(kind, [epsilon, settings.delta, settings.radius]);
@@ -30,7 +30,7 @@ pub(crate) fn mechanism(settings: &Settings) -> Result<LocalMechanism, Failure> 
 
 /// What happens to a record of this form, before and with its noise.
 pub(crate) fn preprocessing(
-    (settings, images): (&Settings, Option<&images::Settings>),
+    (settings, images): (&Shared, Option<&images::Settings>),
     form: &Form,
     mechanism: LocalMechanism,
 ) -> Result<Preprocessing, Failure> {
@@ -53,10 +53,7 @@ pub(crate) fn preprocessing(
 }
 
 /// The plan of one record: it is a data set of its own, whatever the others are.
-pub(super) fn plan(
-    settings: &Settings,
-    mechanism: &LocalMechanism,
-) -> Result<TrainingPlan, Failure> {
+pub(super) fn plan(settings: &Shared, mechanism: &LocalMechanism) -> Result<TrainingPlan, Failure> {
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
     let (noise_multiplier, epsilon) = (mechanism.noise_multiplier(), mechanism.epsilon());
     let (delta, noise) = match settings.mechanism {

@@ -61,7 +61,6 @@ impl Kind for Settings {
     const NAME: &'static str = "points";
     const ABOUT: &'static str = "Privatise every point alone, then learn from what is left the distribution that the points \
                                  had before. Values come from a preset, and a flag wins over the preset.";
-    type Flags = Flags;
 
     fn preset(_: &Flags) -> &'static str {
         include_str!("../../../assets/ldp/points.toml")
@@ -72,7 +71,7 @@ impl Kind for Settings {
     }
 
     /// The data of a task, whatever the seed of a run.
-    fn load(&self, shared: &settings::Settings, _: Option<&Path>) -> Result<Clean, Failure> {
+    fn load(&self, shared: &settings::Shared, _: Option<&Path>) -> Result<Clean, Failure> {
         let dim = if self.dataset == Points::Line { 1 } else { 2 };
         let draw = |count, number| {
             let values = self.dataset.draw(count, &mut stream(0, number))?;

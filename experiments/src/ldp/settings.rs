@@ -1,20 +1,17 @@
 //! A run's settings: the preset of what the records are, then flags, then checks.
 
-use std::fmt::Debug;
 use std::path::Path;
 
 use data::privatised::{Calibration, Mechanism};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, by_name, name_of, positive, within,
+    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, positive, within,
 };
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::images;
 use super::sources::Clean;
 use crate::scores::ScoreFlags;
-use crate::settings::{FlagsWith, With};
 
 /// What the generator is trained to be near to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -32,14 +29,11 @@ pub enum Loss {
 }
 
 /// What the records are: the settings that they alone have, and where they come from.
-pub trait Kind: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Kind: Part {
     /// Their name on the command line.
     const NAME: &'static str;
     /// What a run does, for `--help`.
     const ABOUT: &'static str;
-
-    /// The flags of their settings.
-    type Flags: clap::Args + Serialize;
 
     /// The values that no flag gives.
     fn preset(flags: &Self::Flags) -> &'static str;
@@ -49,7 +43,7 @@ pub trait Kind: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for flags that ask for other ones.
-    fn fill(&mut self, _: &mut Settings, _: &FlagsWith<Flags, Self::Flags>) -> Result<(), Failure> {
+    fn fill(&mut self, _: &mut Shared, _: &Flags<Self>) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -58,7 +52,7 @@ pub trait Kind: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the flag, the value and the bound.
-    fn check(&self, _: &Settings) -> Result<(), Failure> {
+    fn check(&self, _: &Shared) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -70,7 +64,7 @@ pub trait Kind: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// # Errors
     ///
     /// [`Failure::BadInput`] where they cannot be read.
-    fn load(&self, settings: &Settings, data_dir: Option<&Path>) -> Result<Clean, Failure>;
+    fn load(&self, settings: &Shared, data_dir: Option<&Path>) -> Result<Clean, Failure>;
 
     /// What images alone have.
     fn images(&self) -> Option<&images::Settings> {
@@ -85,6 +79,7 @@ pub trait Kind: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
 
 lab::settings! {
     /// What images and points have.
+    struct Shared, SharedFlags;
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
@@ -119,10 +114,19 @@ lab::settings! {
     }
 }
 
-impl<K: Kind> session::Settings for With<Settings, K> {
-    type Flags = FlagsWith<Flags, K::Flags>;
+lab::settings! {
+    parts <K: Kind> {
+        /// What images and points have.
+        shared: Shared,
+        /// What one of them has.
+        own: K,
+    }
+}
 
-    fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure> {
+impl<K: Kind> session::Settings for Settings<K> {
+    type Flags = Flags<K>;
+
+    fn resolve(arguments: &Arguments<Flags<K>>) -> Result<Self, Failure> {
         let mut settings: Self = arguments.over(K::preset(&arguments.own.own))?;
         settings.own.fill(&mut settings.shared, &arguments.own)?;
         Ok(settings)

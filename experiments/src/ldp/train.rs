@@ -25,17 +25,16 @@ use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
 use super::private::{Privatised, header_of};
 use super::report;
-use super::settings::{Kind, Loss, Settings};
+use super::settings::{Kind, Loss, Settings, Shared};
 use super::sources::{Clean, Rows};
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::privatise::{Preprocessing, promise};
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::settings::With;
 
 /// A generator and the privatised records that it learns from.
 pub struct Ldp<K: Kind> {
-    pub(super) settings: Settings,
+    pub(super) settings: Shared,
     kind: K,
     pub(super) clean: Clean,
     pub(super) preprocessing: Preprocessing,
@@ -121,10 +120,10 @@ impl<K: Kind> Experiment for Ldp<K> {
     const KIND: Option<&'static str> = Some(K::NAME);
     const ABOUT: &'static str = K::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
-    type Settings = With<Settings, K>;
+    type Settings = Settings<K>;
 
     fn load(
-        With { shared, own }: &With<Settings, K>,
+        Settings { shared, own }: &Settings<K>,
         arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
@@ -223,7 +222,7 @@ impl<K: Kind> Experiment for Ldp<K> {
         } else {
             0
         });
-        let Settings { loss, steps, .. } = &self.settings;
+        let Shared { loss, steps, .. } = &self.settings;
         let (loss, batch) = (name_of(*loss), self.settings.batch);
         lines.push(format!(
             "loss      {loss}, {steps} steps of {batch} records"

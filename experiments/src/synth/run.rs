@@ -9,12 +9,11 @@ use lab::evaluate::downstream::{self, Learner};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Wording, bounded, refused_plan, releaser,
+    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
+    releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Gaussians, Mixture, Moments, Query, Table};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::input::Input;
@@ -24,6 +23,7 @@ use crate::cosines::CosineSpace;
 use crate::export;
 use crate::flow::apportion;
 use crate::latents::Latents;
+use crate::random::stream;
 use crate::scores::ScoreFlags;
 
 /// The moments of classes, and those of their cells, by their names in the plan.
@@ -93,7 +93,7 @@ impl Synth {
         records: usize,
         cells: usize,
         score: f64,
-    ) -> Result<Option<CheckedPlan>, Failure> {
+    ) -> Result<Option<TrainingPlan>, Failure> {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
@@ -111,7 +111,7 @@ impl Synth {
             0.0 => plan,
             share => plan.and(SCORE, ReleaseNoise::Share(share)),
         };
-        plan.check().map(Some).map_err(refused_plan)
+        Ok(Some(plan))
     }
 
     /// What is released under a name.
@@ -243,8 +243,6 @@ impl Experiment for Synth {
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, input.units, cells, score_share)?;
         flags.export.layout(shape, labelled, Some(input.units))?;
-        let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
-        rng.set_stream(6);
         Ok(Self {
             space: CosineSpace::new(shape, latent).map_err(Failure::failed)?,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
@@ -260,7 +258,7 @@ impl Experiment for Synth {
             by_unit: settings.most_per_unit.is_some(),
             most: settings.most_per_unit.unwrap_or(1),
             input,
-            rng,
+            rng: stream(settings.seed, 6),
         })
     }
 
@@ -344,26 +342,6 @@ impl Experiment for Synth {
         Ok(Fingerprint {
             encoded: Some((Vec::new(), self.groups.clone())),
             ..Fingerprint::of(&records)
-        })
-    }
-
-    fn state(&mut self) -> Option<&mut dyn RunState> {
-        None
-    }
-
-    fn steps(&self) -> u64 {
-        0
-    }
-
-    fn step(&mut self, _: &mut Session) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
-        Ok(Evaluation {
-            scores: serde_json::Value::Null,
-            message: String::new(),
-            accounted: false,
         })
     }
 

@@ -57,31 +57,34 @@ fn domains(place: &Path) -> [PathBuf; 2] {
     files
 }
 
+/// A run of `sliced`, or of the method that the first of the flags names.
 fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
-    let own = [
+    let named = more.iter().take_while(|word| !word.starts_with('-'));
+    let method = named.copied().next().unwrap_or("sliced");
+    let mut own = vec![
         ["--features", "12"],
         ["--classes", "3"],
-        ["--delta", "1e-4"],
         ["--source-steps", "60"],
         ["--source-batch", "32"],
-        ["--batch", "60"],
-        ["--steps", "3"],
-        ["--steps-per-release", "5"],
         ["--bottleneck", "4"],
-        ["--slices", "4"],
     ];
-    let own = own.iter().filter(|pair| !more.contains(&pair[0])).flatten();
+    if method != "source" {
+        own.extend([["--delta", "1e-4"], ["--batch", "60"], ["--steps", "3"]]);
+    }
+    if method == "sliced" {
+        own.extend([["--steps-per-release", "5"], ["--slices", "4"]]);
+    }
     let mut command = sliver("adapt");
-    command.args(["--backend", "flex"]).args(own);
+    command.args(more);
+    command.args(own.iter().filter(|pair| !more.contains(&pair[0])).flatten());
     command
         .arg("--source")
         .arg(&files[0])
         .arg("--target")
-        .arg(&files[1]);
-    command
+        .arg(&files[1])
         .arg("--cache-dir")
         .arg(place.join("cache"))
-        .args(more);
+        .args(["--backend", "flex"]);
     command
 }
 
@@ -98,11 +101,11 @@ fn every_method_leaves_everything_behind() {
     for (more, releases) in [
         (vec!["--epsilon", "2"], 3),
         (vec!["--epsilon", "2", "--slices", "2"], 3),
-        (vec!["--epsilon", "2", "--method", "dann"], 3),
+        (vec!["dann", "--epsilon", "2"], 3),
         (vec!["--no-privacy"], 0),
         (vec!["--no-privacy", "--noise", "0.5"], 0),
-        (vec!["--no-privacy", "--method", "dann"], 0),
-        (vec!["--method", "source"], 0),
+        (vec!["dann", "--no-privacy"], 0),
+        (vec!["source"], 0),
     ] {
         let (keep, out) = folder();
         let files = domains(keep.path());
@@ -259,6 +262,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
         (vec!["--epsilon", "2", "--delta", "0.5"], "delta"),
         (vec!["--epsilon", "0"], "positive"),
         (vec!["--epsilon", "2", "--noise", "1"], "--noise"),
+        (vec!["source", "--epsilon", "2"], "'--epsilon'"),
+        (vec!["dann", "--slices", "2"], "'--slices'"),
         (
             vec!["--epsilon", "2", "--target", "mnist"],
             "--target mnist",

@@ -12,10 +12,11 @@ use crate::program::{folder, json, lines, metrics, sliver, text, whole_and_kille
 
 use clap::Parser as _;
 
+/// A run of a method; of gradients where the arguments name none.
 fn circle(arguments: &[&str]) -> Command {
     let mut command = sliver("circle");
-    command.args(["--backend", "flex", "--records", "2000", "--batch", "200"]);
     command.args(arguments);
+    command.args(["--backend", "flex", "--records", "2000", "--batch", "200"]);
     command
 }
 
@@ -30,10 +31,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
     let (_keep, root) = folder();
     for (method, epsilon, releases) in [("gradients", "1", 50), ("smoothed", "10", 1)] {
         let out = root.join(method);
-        let output = small(
-            &out,
-            &["--method", method, "--epsilon", epsilon, "--steps", "50"],
-        );
+        let output = small(&out, &[method, "--epsilon", epsilon, "--steps", "50"]);
         assert!(
             output.status.success(),
             "{method}: {}",
@@ -126,14 +124,7 @@ fn a_killed_run_resumes_to_the_same_end() {
 
 #[test]
 fn what_was_released_once_is_not_released_again() {
-    let settings = [
-        "--method",
-        "smoothed",
-        "--steps",
-        "20",
-        "--insecure-noise-seed",
-        "4",
-    ];
+    let settings = ["smoothed", "--steps", "20", "--insecure-noise-seed", "4"];
     let (_keep, whole) = folder();
     assert!(small(&whole, &settings).status.success());
     let (_keep, stopped) = folder();
@@ -151,10 +142,9 @@ fn bad_input_is_refused_by_name() {
         (vec!["--steps", "0"], "--steps 0"),
         (vec!["--slices", "1"], "--slices 1"),
         (vec!["--clip-jacobian", "0"], "--clip-jacobian 0"),
-        (
-            vec!["--method", "smoothed", "--side", "source"],
-            "--side source",
-        ),
+        (vec!["smoothed", "--clip-activation", "0"], "positive"),
+        (vec!["smoothed", "--side", "source"], "'--side'"),
+        (vec!["gradients", "--combine"], "'--combine'"),
         (vec!["--delta", "0.1"], "delta = 0.1"),
         (vec!["--final-rate", "2"], "--final-rate 2"),
     ] {

@@ -101,7 +101,7 @@ fn thirty_kills_of_an_autoencoder() {
 
 #[test]
 fn thirty_kills_of_fair_learning() {
-    let flags = "--records 600 --task representation --steps 80 --ema 0.9";
+    let flags = "representation --records 600 --steps 80 --ema 0.9";
     let flags: Vec<&str> = flags.split(' ').collect();
     survives(30, "fair", 80, Steps::Release, &flags);
 }

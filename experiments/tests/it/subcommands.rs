@@ -74,9 +74,20 @@ fn what_a_run_is_on_may_come_first() {
         ("generator mnist", "generator marginals --dataset mnist"),
         ("ldp mnist", "ldp images --dataset mnist"),
         ("ldp points line", "ldp points --dataset line"),
-        ("fair regression1d", "fair --task regression1d"),
-        ("circle smoothed", "circle --method smoothed"),
-        ("adapt usps mnist", "adapt --source usps --target mnist"),
+        ("fair --alpha 1", "fair classification --alpha 1"),
+        ("circle --steps 3", "circle gradients --steps 3"),
+        (
+            "circle smoothed --combine",
+            "circle smoothed --combine=true",
+        ),
+        (
+            "adapt usps mnist",
+            "adapt sliced --source usps --target mnist",
+        ),
+        (
+            "adapt dann usps mnist",
+            "adapt dann --source usps --target mnist",
+        ),
         (
             "distance a.npy b.npy",
             "distance measure --a a.npy --b b.npy",

@@ -1,5 +1,7 @@
 //! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -202,19 +204,59 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
     value.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
+/// A part of settings, with its flags; [`settings!`](crate::settings) makes it.
+pub trait Part: Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static {
+    /// The flags that it comes from.
+    type Flags: clap::Args + Serialize;
+
+    /// These settings where they are a `T`, and not those of another subcommand or `()`.
+    fn get<T: Part>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// Nothing, where a subcommand has no settings of a kind.
+impl Part for () {
+    type Flags = ();
+}
+
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
 /// and with the same words.
 ///
+/// - `struct`: the names of both, where they are not `Settings` and `Flags`.
 /// - `common`: those that several experiments have, with flags that are written here once; any of them.
 /// - `preset`: those without a flag.
 /// - `flags`: those that the preset must have, `optional`: those that may be absent.
 /// - `switches`: flags that are no settings.
 ///
 /// `#[flag(...)]` goes to clap, `#[setting(...)]` to serde.
+///
+/// `parts <M: Trait>` puts settings together for subcommands of one name: those that all have, and those of each, which
+/// are an `M`. What is in no part is refused where a file is read.
 #[macro_export]
 macro_rules! settings {
+    ($(#[$meta:meta])* common $($rest:tt)*) => {
+        $crate::settings! { $(#[$meta])* struct Settings, Flags; common $($rest)* }
+    };
+    (parts <$m:ident: $trait:ident> { $($(#[doc = $doc:literal])* $part:ident: $part_type:ty),* $(,)? }) => {
+        /// Everything that decides a run's result, as written to `config.toml`.
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(deny_unknown_fields, bound = "")]
+        pub struct Settings<$m: $trait> {
+            $($(#[doc = $doc])* #[serde(flatten)] pub $part: $part_type,)*
+        }
+
+        /// Flags of the settings.
+        #[derive(::serde::Serialize, ::clap::Args)]
+        #[serde(bound = "")]
+        #[group(skip)]
+        pub struct Flags<$m: $trait> {
+            $(#[command(flatten)] #[serde(flatten)] pub $part: <$part_type as $crate::session::Part>::Flags,)*
+        }
+    };
     (
-        $(#[$meta:meta])* common { $($common:ident: $common_type:ty),* $(,)? }
+        $(#[$meta:meta])* struct $settings:ident, $all_flags:ident;
+        common { $($common:ident: $common_type:ty),* $(,)? }
         $(preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? })?
         $(flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $name:ident: $type:ty),* $(,)? })?
         $(optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? })?
@@ -223,7 +265,7 @@ macro_rules! settings {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        pub struct Settings {
+        pub struct $settings {
             $(#[doc = concat!("The value of `--", stringify!($common), "`.")]
             pub $common: $common_type,)*
             $($($(#[doc = $preset_doc])* $(#[serde($($preset_serde)*)])* pub $preset: $preset_type,)*)?
@@ -231,26 +273,30 @@ macro_rules! settings {
             $($($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*)?
         }
 
-        $crate::settings! { @flags [$($common)*] {
+        impl $crate::session::Part for $settings {
+            type Flags = $all_flags;
+        }
+
+        $crate::settings! { @flags $all_flags [$($common)*] {
             $($($(#[doc = $doc])* #[arg(long)] $(#[arg($($arg)*)])* pub $name: Option<$type>,)*)?
             $($($(#[doc = $optional_doc])* #[arg(long)] $(#[arg($($optional_arg)*)])* pub $optional: Option<$optional_type>,)*)?
             $($($(#[$switch_meta])* #[serde(skip)] pub $switch: $switch_type,)*)?
         } }
     };
-    (@flags [] { $($flags:tt)* }) => {
+    (@flags $all:ident [] { $($flags:tt)* }) => {
         /// Flags of the settings.
         #[derive(Debug, Clone, ::serde::Serialize, ::clap::Args)]
         #[serde(rename_all = "kebab-case")]
         #[group(skip)]
-        pub struct Flags { $($flags)* }
+        pub struct $all { $($flags)* }
     };
-    (@flags [records $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [records $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Private records: the first ones (default: all of them, or the preset's).
         #[arg(long)]
         pub records: Option<usize>,
     } } };
-    (@flags [epsilon $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [epsilon $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Privacy budget of the whole run.
         #[arg(long, conflicts_with = "no_privacy")]
@@ -259,37 +305,37 @@ macro_rules! settings {
         #[arg(long)]
         pub no_privacy: bool,
     } } };
-    (@flags [delta $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [delta $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Delta of the guarantee, below one over the number of private records.
         #[arg(long)]
         pub delta: Option<f64>,
     } } };
-    (@flags [steps $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [steps $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Steps.
         #[arg(long)]
         pub steps: Option<u64>,
     } } };
-    (@flags [learning_rate $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [learning_rate $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Learning rate of the first step.
         #[arg(long)]
         pub learning_rate: Option<f64>,
     } } };
-    (@flags [slices $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [slices $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Slices of a step, or of a release; a tight frame has at least the dimension.
         #[arg(long)]
         pub slices: Option<usize>,
     } } };
-    (@flags [seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Seed of everything public: initial weights, slices, what is simulated.
         #[arg(long, default_value_t = 0)]
         pub seed: u64,
     } } };
-    (@flags [insecure_noise_seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags [$($more)*] {
+    (@flags $all:ident [insecure_noise_seed $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
         /// Make batches and noise reproducible too: the run is then NOT private, and says so. Runs of one
         /// seed share their batches and their standard noise.

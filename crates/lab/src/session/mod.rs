@@ -31,7 +31,8 @@ pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Ends, Running, bounded, budget_name, by_name, name_of, positive, text_in, within,
+    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, positive, text_in,
+    within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{Predictions, Tables, batch, host, table_batch, table_bytes, table_targets, tensor};

@@ -116,9 +116,9 @@ pub trait RunRecords<N> {
 /// The parts of a [`TrainingRun`] by the names of its fields: settings, records, training.
 #[macro_export]
 macro_rules! parts {
-    ($settings:ident, $records:ident, $training:ident) => {
+    ($($settings:ident).+, $records:ident, $training:ident) => {
         fn basics(&self) -> $crate::session::Basics {
-            $crate::basics!(self.$settings)
+            $crate::basics!(self.$($settings).+)
         }
 
         fn parts(&self) -> (&Self::Records, &::private_training::Training<Self::Network>) {
@@ -140,6 +140,8 @@ macro_rules! parts {
 pub trait TrainingRun: Sized {
     /// As that of [`Experiment`].
     const NAME: &'static str;
+    /// As that of [`Experiment`].
+    const KIND: Option<&'static str> = None;
     /// As that of [`Experiment`].
     const ABOUT: &'static str;
     /// As that of [`Experiment`].
@@ -311,6 +313,7 @@ impl<R: TrainingRun> Releases for R {
 
 impl<R: TrainingRun> Experiment for R {
     const NAME: &'static str = R::NAME;
+    const KIND: Option<&'static str> = R::KIND;
     const ABOUT: &'static str = R::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = R::FLAGS_OF_A_PROCESS;
     const STORED: &'static [&'static str] = R::STORED;

@@ -37,7 +37,6 @@ impl Mechanism for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/fixed.toml");
     const PHOTOGRAPHS: &'static str =
         "delta = 1e-6\nslices = 250\nslices-per-step = 220\nsteps = 2000";
-    type Flags = Flags;
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {

@@ -24,7 +24,6 @@ impl Mechanism for Settings {
     const NAME: &'static str = "gaussian";
     const ABOUT: &'static str = "Sample one private Gaussian, or one a class, of noisy moments";
     const PRESET: &'static str = include_str!("../../../../assets/flow/gaussian.toml");
-    type Flags = Flags;
     type Budget = budget::Settings;
 
     fn labels(&self) -> Labels {

@@ -80,7 +80,6 @@ impl Mechanism for Settings {
         "Move particles towards noisy histograms of every slice, which are released once";
     const PRESET: &'static str = include_str!("../../../../assets/flow/marginals.toml");
     const FOLLOWS: bool = true;
-    type Flags = Flags;
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: f64) {

@@ -34,7 +34,6 @@ impl Mechanism for Settings {
         "Sample a private Gaussian of each cell of each class, of noisy moments";
     const PRESET: &'static str = include_str!("../../../../assets/flow/mixture.toml");
     const FOLLOWS: bool = true;
-    type Flags = Flags;
     type Budget = budget::Settings;
 
     fn suit(shared: &mut shared::Settings, flags: &shared::Flags) {

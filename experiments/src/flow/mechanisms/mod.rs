@@ -10,28 +10,26 @@ pub(super) mod public;
 pub(super) mod resampled;
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 use burn::module::Module;
 use burn::tensor::Device;
 use lab::checkpoint::Checkpoint;
 use lab::diagnostic::Failure;
-use lab::session::{Session, bounded, floats_of_bytes, floats_to_bytes};
+use lab::session::{Part, Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use swd::flow::StepSize;
 use swd::{Particles, Region, Slices};
 
-use super::budget::{Promise, RELEASE};
+use super::budget::RELEASE;
 use super::run::Flow;
 use super::shared;
 use crate::generators::{kept, restored};
 use crate::particles::{StepSchedule, Target, rows_in};
 
 /// How private data is used: the settings of one mechanism, and what it does by them.
-pub trait Mechanism: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Mechanism: Part {
     /// Its name on the command line.
     const NAME: &'static str;
     /// What it does, for `--help`.
@@ -43,10 +41,8 @@ pub trait Mechanism: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// Whether the sizes of its release follow the records and the budget beside synthetic public records.
     const FOLLOWS: bool = false;
 
-    /// The flags of its settings.
-    type Flags: clap::Args + Serialize;
     /// The settings of its budget; `()` where it reads no private record.
-    type Budget: Promise;
+    type Budget: Part;
 
     /// Gives settings that all mechanisms have the values that suit this one, where no flag gave them.
     fn suit(_: &mut shared::Settings, _: &shared::Flags) {}

@@ -19,7 +19,6 @@ impl Mechanism for Settings {
     const ABOUT: &'static str = "Decode public records: what no private record was needed for";
     const PRESET: &'static str = include_str!("../../../../assets/flow/public.toml");
     const PHOTOGRAPHS: &'static str = "";
-    type Flags = Flags;
     type Budget = ();
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
