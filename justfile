@@ -10,6 +10,10 @@ default:
 run-swae dataset="glyphs" *flags="":
     cargo run --release --locked --bin sliver -- swae {{dataset}} {{flags}}
 
+# A private copy of labelled images (docs/images.md): `just synth scans/ --side 32 --channels 3 --epsilon 1 --out copy`.
+synth *flags="":
+    cargo run --release --locked --bin sliver -- synth {{flags}}
+
 # Generate by a private flow: `just run-flow`, `just run-flow mnist`, `just run-flow resampled mnist --epsilon 10`.
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}

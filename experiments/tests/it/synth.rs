@@ -370,3 +370,43 @@ fn cifar_10_is_a_data_set_by_name() {
     );
     assert!(out.join("copy/png/airplane").exists());
 }
+
+/// What the first release is of, by the same noise on both sides: replacing all images of a person moves it by no more than
+/// the ledger says, and by most of that where they are many and bright. Ten images of one person would move it by more.
+#[test]
+fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
+    const MANY: usize = 10;
+    let released = |bright: u8| {
+        let (home, out) = folder();
+        let input = images(home.path(), &["a", "b"], 12);
+        for place in 0..MANY {
+            let class = if bright > 0 { "a" } else { "b" };
+            let image = GrayImage::from_pixel(40, 40, Luma([bright]));
+            let name = format!("{class}/person9-{place}.png");
+            image.save(input.join(name)).expect("written");
+        }
+        let units = "--unit-from-name person([0-9]+) --most-per-unit 2 --insecure-noise-seed 4";
+        run(&mut command(
+            &input,
+            &out,
+            &format!("{COLOUR} --epsilon 2 --count 2 {units}"),
+        ));
+        let bytes = fs::read(out.join("moments.bin")).expect("released");
+        let words = bytes[64..].as_chunks::<8>().0;
+        // How many releases there were, the deviation, and the values behind their number.
+        let count = u64::from_le_bytes(words[2]) as usize;
+        let values = words[3..3 + count].iter().map(|&v| f64::from_le_bytes(v));
+        let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+        let first = ledger.lines().next().expect("a line");
+        let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
+        (
+            values.collect::<Vec<f64>>(),
+            line["sensitivity"].as_f64().expect("a number"),
+        )
+    };
+    let ((one, declared), (two, _)) = (released(255), released(0));
+    let squares = one.iter().zip(&two).map(|(a, b)| (a - b).powi(2));
+    let moved = squares.sum::<f64>().sqrt();
+    assert!(moved <= declared * (1.0 + 1e-6), "{moved} {declared}");
+    assert!(moved > 0.9 * declared, "{moved} {declared}");
+}

@@ -3,8 +3,10 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use data::export::{ImageWriter, Layout};
 use data::idx::{decode_images, decode_labels, read_images_plain_or_gzip};
 use data::npy;
+use data::pictures::{Classes, Pictures, Public};
 use data::privatised::{
     Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
     Writer, beside,
@@ -63,6 +65,34 @@ pub(super) const PARSERS: &[Parser] = &[
             let _ = npy::decode("file", bytes);
         },
         seeds: arrays,
+    },
+    Parser {
+        name: "pictures",
+        read: |bytes, folder| {
+            let public = Public {
+                side: Some(8),
+                channels: Some(1),
+                classes: Classes::Counted(3),
+            };
+            for name in ["a.npz", "a.tar", "a.tar.gz"] {
+                let _ = Pictures::read(&file(folder, name, bytes), &public, &|_| {});
+            }
+        },
+        seeds: || {
+            let folder = tempfile::tempdir().expect("a folder to write to");
+            let layout = Layout {
+                count: 2,
+                sides: [3, 3],
+                channels: 1,
+                labels: true,
+                classes: Vec::new(),
+                formats: vec![data::export::Format::Npz],
+            };
+            let mut writer = ImageWriter::create(folder.path(), &layout).expect("a layout");
+            writer.append(&[7; 18], &[0, 2]).expect("written");
+            writer.finish().expect("written");
+            vec![std::fs::read(folder.path().join("images.npz")).expect("written")]
+        },
     },
     Parser {
         name: "rows_csv",
