@@ -158,7 +158,8 @@ pub(crate) fn score(
         let most = test.len().min(flags.count());
         let first: Vec<usize> = (0..most).collect();
         let seen = test.gather(&first).unwrap_or_default();
-        let frechet = inception([&seen, pixels], (1, test.width()), flags, session)?;
+        let shape = (test.channels(), test.width());
+        let frechet = inception([&seen, pixels], shape, flags, session)?;
         let mut images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
         images.frechet = Some(frechet);
         return Ok(with("Inception", images));

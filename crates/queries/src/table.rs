@@ -139,6 +139,30 @@ mod tests {
         assert_eq!(most, [1.0, 1.0]);
     }
 
+    /// A unit of 0 to 3 records for one of as many: within three times the bound, which three on each side attain.
+    #[test]
+    fn a_replaced_unit_moves_as_many_counts_as_it_has_records() {
+        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(2);
+        let table = Table::of([4]).unwrap().of_units(3);
+        let mut most = 0.0_f64;
+        for _ in 0..2000 {
+            let mut counts = || {
+                let unit = rng.random_range(0..=3_usize);
+                // Of one cell, or of any.
+                let cell = rng.random_bool(0.5).then_some(rng.random_range(0..4));
+                let record = |_| cell.unwrap_or(rng.random_range(0..4));
+                let records: Vec<usize> = (0..unit).map(record).collect();
+                let measured = table.measure(&records).unwrap();
+                let upper = measured.sensitivity_upper();
+                (measured.before_noise().to_vec(), upper)
+            };
+            let ((one, upper), (two, _)) = (counts(), counts());
+            let squares = one.iter().zip(&two).map(|(a, b)| (a - b).powi(2));
+            most = most.max(squares.sum::<f64>().sqrt() / upper);
+        }
+        assert!((most - 1.0).abs() < 1e-12, "{most}");
+    }
+
     #[test]
     fn cells_are_counted_in_order_and_others_refused() {
         let table = Table::of([2, 3]).unwrap();

@@ -20,6 +20,7 @@ const USE: &str = "Samples are computed from the values in the ledger and from p
                    using, copying or publishing them, as often as you like, spends no privacy beyond the guarantee on \
                    this card. The guarantee is no licence: rights in the private and in the public data sets stay with \
                    their owners.";
+const OF_TESTS: &str = "samples of the same run, against public test records";
 const NOT_PRIVATE: &str = "NOT PRIVATE: nothing is promised of these samples. Treat them as the private records \
                            themselves.";
 
@@ -54,11 +55,21 @@ impl Card {
             json!({"name": metric.name, "value": metric.value, "unit": metric.unit, "better": metric.better})
         });
         let scores: Vec<Value> = scores.collect();
+        let mut settings = json!(run.settings);
+        if let (Some(_), Some(settings)) = (&source.copy, settings.as_object_mut()) {
+            // Where the private images lie is nobody's business.
+            settings
+                .retain(|key, _| !["input", "unit", "unit-from-name", "test"].contains(&&**key));
+        }
         let card = json!({
-            "what": format!("{} synthetic images of {}", layout.count, record.title()),
+            "what": match &source.copy {
+                Some(_) => format!("{} synthetic images, a private copy", layout.count),
+                None => format!("{} synthetic images of {}", layout.count, record.title()),
+            },
             "count": layout.count,
             "image": {"height": layout.sides[0], "width": layout.sides[1], "channels": layout.channels},
             "labels": layout.labels,
+            "classes": layout.classes,
             "privacy": {
                 "private": private,
                 "statement": statement.sentence,
@@ -73,7 +84,7 @@ impl Card {
             "public_knowledge": source.public_knowledge,
             "use": if private { USE } else { NOT_PRIVATE },
             "scores": scores,
-            "scores_are_of": "samples of the same run, against public test records",
+            "scores_are_of": source.copy.as_ref().map_or(OF_TESTS, |copy| &copy.scores_are_of),
             "warnings": run.warnings,
             "sampling": {"seed": seed, "part": PART, "order": "without meaning"},
             "run": {
@@ -81,7 +92,7 @@ impl Card {
                 "version": run.version,
                 "commit": run.commit,
                 "private_records": run.records,
-                "settings": run.settings,
+                "settings": settings,
             },
         });
         Ok(Self {
@@ -138,6 +149,13 @@ impl Card {
                 "without labels"
             },
         );
+        if !self.layout.classes.is_empty() {
+            let named = self.layout.classes.iter().enumerate();
+            let named: Vec<String> = named
+                .map(|(label, name)| format!("{label} {name}"))
+                .collect();
+            page += &format!("Classes, by their labels: {}.\n\n", named.join(", "));
+        }
         page += &format!(
             "## What is promised\n\n{}\n\nSHA-256 of the ledger of releases: `{}`\n\n{}\n\n",
             privacy["statement"].as_str().unwrap_or_default(),
@@ -179,7 +197,7 @@ impl Card {
             lines += "\nfrom torchvision import datasets\n\nclass MNIST(datasets.MNIST):\n    resources = datasets.MNIST.resources[:2]\n\ntrain = MNIST(\"export\")\n";
         }
         if self.layout.formats.contains(&Format::Png) {
-            lines += "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"export/png\")\n";
+            lines += "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"export/png\", allow_empty=True)\n";
         }
         lines
     }

@@ -115,12 +115,13 @@ pub fn export(
             ));
         }
     };
-    let mut layout = request.layout(source.shape, source.labelled, sampler.most())?;
+    let asked = match &source.copy {
+        Some(copy) => request.or(copy.count, &copy.formats),
+        None => request.clone(),
+    };
+    let mut layout = asked.layout(source.shape, source.labelled, sampler.most())?;
     if let Some(copy) = &source.copy {
         layout.classes.clone_from(&copy.classes);
-        if request.formats.is_empty() {
-            layout.formats.clone_from(&copy.formats);
-        }
     }
     let seed = request
         .sample_seed

@@ -110,6 +110,16 @@ impl ExportFlags {
 }
 
 impl ExportRequest {
+    /// The same with this count and these formats where no others are asked for.
+    pub fn or(&self, count: usize, formats: &[Format]) -> Self {
+        let mut request = self.clone();
+        request.count.get_or_insert(count);
+        if request.formats.is_empty() {
+            request.formats = formats.to_vec();
+        }
+        request
+    }
+
     /// The files of images of `shape`, of which there are `most`.
     ///
     /// # Errors

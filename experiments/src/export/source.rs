@@ -40,8 +40,12 @@ pub struct CopyOf {
     pub latent: usize,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// The forms that copies have where no others are asked for.
+    /// Samples, and the forms that they have, where no others are asked for.
+    pub count: usize,
+    /// The forms.
     pub formats: Vec<Format>,
+    /// What the scores are of.
+    pub scores_are_of: String,
 }
 
 impl Source {

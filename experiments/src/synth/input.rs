@@ -9,9 +9,11 @@ use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};
+use rand::seq::SliceRandom;
 use regex::Regex;
 
 use super::settings::Settings;
+use crate::random::stream;
 use crate::records::{self, SHAPES};
 
 /// Images that the program draws, and is tried with.
@@ -31,8 +33,8 @@ pub(super) struct Input {
     form: Form,
     /// Public images that the copy is judged by.
     pub test: Option<LabelledImages>,
-    /// The data set among the notes of what is public where.
-    pub used: Used,
+    /// The data sets among the notes of what is public where.
+    pub used: Vec<Used>,
     /// What is public, in words.
     pub public: String,
 }
@@ -40,44 +42,64 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let name = settings.input.as_str();
-        let mut input = match (name, name.parse::<DatasetKind>()) {
+        let kind = name.parse::<DatasetKind>();
+        if kind.is_ok() || [SHAPES, "cifar10"].contains(&name) {
+            settings.check_named()?;
+        }
+        let mut input = match (name, kind) {
             (SHAPES, _) => drawn()?,
             ("cifar10", _) => cifar10(data_dir)?,
             (_, Ok(kind)) => named(kind, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
-        if let (Some(test), false) = (&settings.test, input.test.is_some()) {
-            let shape = input.images.shape();
-            let classes = input.images.classes();
-            let public = settings.public()?;
-            let pictures = read("test", test, &public)?;
-            let fits = pictures.images.shape() == shape && pictures.images.classes() == classes;
-            let same = input.classes.is_empty() || pictures.classes == input.classes;
-            let bound =
-                format!("images of the same size and classes as --input, {shape:?} and {classes}");
-            bounded("test", test.display(), fits && same, &bound)?;
-            input.public += &format!(", and the test images in {}", test.display());
-            input.test = Some(pictures.images);
+        if let Some(test) = &settings.test {
+            input.test = Some(input.tested(settings, test)?);
         }
-        let alone = settings.unit.is_none() && settings.unit_from_name.is_none();
-        let own = settings.input.parse::<DatasetKind>().is_err();
-        bounded(
-            "most-per-unit",
-            settings.most_per_unit.unwrap_or(0),
-            alone || own,
-            "left out for a data set that has no units",
-        )?;
         if let Some(records) = settings.records {
+            let alone = settings.most_per_unit.is_none();
             bounded("records", records, alone, "left out where there are units")?;
             let all = input.images.len();
             let bound = format!("at most {all}, the images that there are");
             bounded("records", records, records <= all, &bound)?;
-            input.images.truncate(records).map_err(Failure::failed)?;
+            if input.form == Form::Folders {
+                // They stand class after class.
+                let mut places: Vec<usize> = (0..all).collect();
+                places.shuffle(&mut stream(0, 65));
+                let some = input.images.select(&places[..records]);
+                input.images = some.map_err(Failure::failed)?;
+            } else {
+                input.images.truncate(records).map_err(Failure::failed)?;
+            }
         }
         if settings.most_per_unit.is_none() {
             input.units = input.images.len();
         }
         Ok(input)
+    }
+
+    /// The public images that `--test` names.
+    fn tested(&mut self, settings: &Settings, test: &Path) -> Result<LabelledImages, Failure> {
+        let (shape, classes) = (self.images.shape(), self.images.classes());
+        let pictures = read("test", test, &settings.public()?)?;
+        let fits = pictures.images.shape() == shape && pictures.images.classes() == classes;
+        let same = self.classes.is_empty() || pictures.classes == self.classes;
+        let bound =
+            format!("images of the same size and classes as --input, {shape:?} and {classes}");
+        bounded("test", test.display(), fits && same, &bound)?;
+        let sha256 = pictures.images.sha256().map_err(Failure::failed)?;
+        let other = self.used.iter().all(|used| used.sha256 != sha256);
+        bounded(
+            "test",
+            test.display(),
+            other,
+            "other images than the private ones",
+        )?;
+        let what = test.display().to_string();
+        let name = name_of_path("pictures", test);
+        self.used
+            .push(Used::new(what, name, &sha256, Use::AllPublic));
+        self.public += ", and the test images that --test names";
+        Ok(pictures.images)
     }
 
     /// The forms of the copy: those of the images.
@@ -105,7 +127,7 @@ fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
         images: data.train,
         form: Form::Idx,
         test: Some(data.test),
-        used,
+        used: vec![used],
         public: KNOWN.into(),
     })
 }
@@ -124,7 +146,7 @@ fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         classes: train.classes,
         form: Form::Folders,
         test: Some(test.images),
-        used: Used::new("cifar10", "cifar10", &sha256, Use::AllPrivate),
+        used: vec![Used::new("cifar10", "cifar10", &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
 }
@@ -147,7 +169,7 @@ fn drawn() -> Result<Input, Failure> {
         classes: PROCESSES.map(String::from).to_vec(),
         form: Form::Folders,
         test: Some(draw(2, DRAWN_TESTS)?),
-        used: Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate),
+        used: vec![Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
 }
@@ -176,12 +198,12 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         classes: pictures.classes,
         form: pictures.form,
         test: None,
-        used: Used::new(
+        used: vec![Used::new(
             path.display().to_string(),
             name_of_path("pictures", path),
             &sha256,
             Use::AllPrivate,
-        ),
+        )],
         public: format!(
             "the number of {what}, the size of images ({side} pixels, {colour}), and {classes}"
         ),
@@ -210,10 +232,9 @@ fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Fail
     })?;
     let unit = |name: &str| {
         let found = pattern.captures(name)?;
-        found
-            .get(1)
-            .or(found.get(0))
-            .map(|part| part.as_str().into())
+        // A group that takes no part names no unit.
+        let group = usize::from(pattern.captures_len() > 1);
+        found.get(group).map(|part| part.as_str().into())
     };
     Units::of_names(pictures, unit).map(Some).map_err(refuse)
 }

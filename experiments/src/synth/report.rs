@@ -14,6 +14,8 @@ use crate::export::{CopyOf, Source};
 use crate::pictures::grid;
 use crate::scores::{metrics, score, warnings};
 
+/// Samples that a classifier learns from whose accuracy on private images is bought.
+const SCORED: usize = 10_000;
 /// Latents that are decoded at once.
 const PART: usize = 250;
 
@@ -36,14 +38,24 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         copy: Some(CopyOf {
             latent: run.space.latent(),
             classes: run.input.classes.clone(),
+            count: run.total(),
             formats: run.input.formats(),
+            scores_are_of: match run.input.test {
+                Some(_) => "samples of the same run, against public test images",
+                None => "samples of the same run, against the private images, with noise that the budget covers",
+            }
+            .into(),
         }),
         public_knowledge: knowledge.clone(),
     };
     source.write(&session.folder)?;
     let mut rng = ChaCha20Rng::seed_from_u64(0);
     let mut chosen = run.made.shuffled(&mut rng);
-    chosen.truncate(run.score.count());
+    // A score that is released once must be of the same samples whatever is asked for later.
+    chosen.truncate(match run.input.test {
+        Some(_) => run.score.count(),
+        None => SCORED,
+    });
     let rows = run.made.at(&chosen);
     let mut pixels = Vec::with_capacity(chosen.len() * shape.values());
     for part in rows.rows.chunks(PART * rows.dim) {
@@ -73,13 +85,16 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         let name = format!("{what}, of a convolutional network trained on {made} samples");
         metrics
             .push(Metric::new(name, (known / all.max(1.0)).clamp(0.0, 1.0)).better(Better::Higher));
-        let name = "Standard deviation of the noise in it";
-        metrics.push(Metric::new(name, run.score_deviation()));
+        let name = "Bound on the standard deviation of the noise in it";
+        metrics.push(Metric::new(name, run.score_deviation_upper()));
     }
     Ok(Report {
         pictures: vec![samples],
         metrics,
-        warnings: warnings(&run.score),
+        warnings: scored
+            .as_ref()
+            .map(|_| warnings(&run.score))
+            .unwrap_or_default(),
         more: vec![
             ("images", json!(scored)),
             ("public_knowledge", json!(knowledge)),
@@ -93,17 +108,27 @@ impl Synth {
     fn picture(&self, pixels: &[f32], labels: Option<&[usize]>) -> Result<Picture, Failure> {
         let size = self.shape().values();
         let all = 0..pixels.len() / size;
-        let chosen: Vec<usize> = match labels {
-            Some(labels) => (0..self.input.classes.len())
-                .flat_map(|class| all.clone().filter(move |&i| labels[i] == class).take(10))
-                .collect(),
-            None => all.take(100).collect(),
+        let class = |class| {
+            let labels = labels.unwrap_or_default();
+            let mut row: Vec<Option<usize>> = all
+                .clone()
+                .filter(|&i| labels[i] == class)
+                .take(10)
+                .map(Some)
+                .collect();
+            // A class of fewer samples leaves places blank.
+            row.resize(10, None);
+            row
         };
-        let images: Vec<f32> = chosen
-            .iter()
-            .flat_map(|&i| &pixels[i * size..(i + 1) * size])
-            .copied()
-            .collect();
+        let chosen: Vec<Option<usize>> = match labels {
+            Some(_) => (0..self.input.classes.len()).flat_map(class).collect(),
+            None => all.clone().take(100).map(Some).collect(),
+        };
+        let image = |place: Option<usize>| match place {
+            Some(i) => pixels[i * size..(i + 1) * size].to_vec(),
+            None => vec![0.0; size],
+        };
+        let images: Vec<f32> = chosen.into_iter().flat_map(image).collect();
         let caption = match labels {
             Some(_) => format!("Samples, a row a class: {}", self.input.classes.join(", ")),
             None => "Samples".to_string(),

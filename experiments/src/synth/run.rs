@@ -15,9 +15,11 @@ use lab::session::{
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Gaussians, Mixture, Moments, Query, Table};
 use rand_chacha::ChaCha20Rng;
+use serde_json::json;
 
 use super::input::Input;
 use super::report;
+use super::samples::variation;
 use super::settings::{Flags, Settings};
 use crate::cosines::CosineSpace;
 use crate::export;
@@ -33,6 +35,10 @@ const CELLS: &str = "cells";
 const SCORE: &str = "score";
 /// The share of the budget (of `1/z^2`) that the moments of the classes get, where their cells have moments too.
 const MOMENTS_SHARE: f64 = 0.4;
+/// Values of a release, at most: 400 MB.
+const MOST_VALUES: usize = 50_000_000;
+/// What is public of the images of a run, kept before the first release.
+const PUBLIC: &str = "public.json";
 /// Images that are encoded at once.
 const PART: usize = 250;
 /// Where the copy lies in the run's folder.
@@ -74,7 +80,7 @@ fn dimensions(shape: ImageShape, signal: f64) -> usize {
     (4.0 * (usual * signal.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
 }
 
-/// Cells of a class that they bear; more than one are worth nothing where images have colours (docs/results/synth.md).
+/// Cells of a class that they bear. More than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
 fn cells(shape: ImageShape, signal: f64) -> usize {
     match shape.channels {
         1 => ((4.0 * signal.powf(0.9)).round() as usize).clamp(1, 32),
@@ -159,8 +165,13 @@ impl Synth {
         Ok(Some(counts))
     }
 
-    /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: its standard deviation.
-    pub(super) fn score_deviation(&self) -> f64 {
+    /// Samples that are made: as many as images count, at most.
+    pub(super) fn total(&self) -> usize {
+        self.input.units * self.most
+    }
+
+    /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: a bound on its standard deviation.
+    pub(super) fn score_deviation_upper(&self) -> f64 {
         let noise = self
             .releaser
             .as_ref()
@@ -168,6 +179,30 @@ impl Synth {
         let counts = self.input.classes.len() as f64;
         let each = noise / self.score_share.sqrt() * std::f64::consts::SQRT_2 * self.most as f64;
         each * counts.sqrt() / self.input.units as f64
+    }
+
+    /// Refuses to resume a run of other images, as far as public sizes tell: what was released is of those.
+    fn same_images(&self, session: &Session) -> Result<(), Failure> {
+        let here = json!({
+            "units": self.input.units,
+            "shape": self.input.images.shape(),
+            "classes": self.input.classes,
+        });
+        let path = session.folder.file(PUBLIC);
+        if !path.exists() {
+            return session.folder.write_json(PUBLIC, &here).map(drop);
+        }
+        let bytes = std::fs::read(&path).map_err(Failure::failed)?;
+        match serde_json::from_slice::<serde_json::Value>(&bytes).ok() == Some(here) {
+            true => Ok(()),
+            false => Err(Failure::input(
+                format!(
+                    "{}: the images are others than those that the run began with",
+                    path.display()
+                ),
+                "put them back, or start a new run",
+            )),
+        }
     }
 
     /// Latents of the private images, by class.
@@ -193,7 +228,7 @@ impl Synth {
             some => some,
         };
         let of_present: Vec<f64> = present.iter().map(|&place| sizes[place]).collect();
-        let total = self.input.units.max(present.len());
+        let total = self.total().max(present.len());
         let (mut rows, mut labels) = (Vec::new(), Vec::new());
         for (&place, n) in present.iter().zip(apportion(&of_present, total)) {
             rows.extend(from.sample(place, n, &mut self.rng));
@@ -242,7 +277,19 @@ impl Experiment for Synth {
         let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, input.units, cells, score_share)?;
-        flags.export.layout(shape, labelled, Some(input.units))?;
+        let least = if channels == 1 { 2 } else { 6 };
+        let bound = format!("at least {least} for images of {channels} channels");
+        bounded("latent", latent, latent >= least, &bound)?;
+        let values = images.classes() * cells * latent * (latent + 3) / 2;
+        let bound =
+            format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
+        bounded("latent", latent, values <= MOST_VALUES, &bound)?;
+        let most = settings.most_per_unit.unwrap_or(1) * input.units;
+        let most = (!variation(shape).any()).then_some(most);
+        flags
+            .export
+            .or(most.unwrap_or(1), &input.formats())
+            .layout(shape, labelled, most)?;
         Ok(Self {
             space: CosineSpace::new(shape, latent).map_err(Failure::failed)?,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
@@ -264,14 +311,14 @@ impl Experiment for Synth {
 
     fn data(&self) -> DataSummary {
         DataSummary {
-            name: self.input.used.what.clone(),
+            name: self.input.used[0].what.clone(),
             private: self.input.units,
             test: self
                 .input
                 .test
                 .as_ref()
                 .map_or(0, data::LabelledImages::len),
-            used: vec![self.input.used.clone()],
+            used: self.input.used.clone(),
         }
     }
 
@@ -306,6 +353,7 @@ impl Experiment for Synth {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.same_images(session)?;
         self.groups = self.encode(session)?;
         let (d, count) = (self.space.latent(), self.groups.len());
         // Around one Gaussian a class less of the noise is in second moments where the ball is small.

@@ -68,6 +68,26 @@ lab::settings! {
 }
 
 impl Settings {
+    /// Refuses what a data set by name does not take: all of it is known.
+    pub(super) fn check_named(&self) -> Result<(), Failure> {
+        let units = self.unit.is_some() || self.unit_from_name.is_some();
+        for (flag, given) in [
+            ("side", self.side.is_some()),
+            ("channels", self.channels.is_some()),
+            ("classes", self.classes.is_some()),
+            ("test", self.test.is_some()),
+            ("most-per-unit", units),
+        ] {
+            bounded(
+                flag,
+                &self.input,
+                !given,
+                "left out for a data set by its name",
+            )?;
+        }
+        Ok(())
+    }
+
     /// What is public of the images before they are read.
     pub(super) fn public(&self) -> Result<Public, Failure> {
         let classes = match self.classes.as_deref() {
@@ -125,7 +145,7 @@ impl session::Settings for Settings {
         let most = self.most_per_unit.unwrap_or(1);
         bounded("most-per-unit", most, most > 0, "at least 1")?;
         let units = self.unit.is_some() || self.unit_from_name.is_some();
-        let holds = units || self.most_per_unit.is_none();
+        let holds = units == self.most_per_unit.is_some();
         bounded(
             "most-per-unit",
             most,

@@ -51,6 +51,8 @@ impl PngFolder {
         };
         let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();
         folders.push(class(labels.first()));
+        // A class without a sample is a class all the same.
+        folders.extend(self.classes.iter().map(|name| self.folder.join(name)));
         folders.sort();
         folders.dedup();
         for folder in folders {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 
-use super::{Form, Pictures, Public, check_classes};
+use super::{Classes, Form, Pictures, Public, check_classes};
 use crate::error::{check_side, empty, io, unfit};
 use crate::folder::{decode, scan};
 use crate::{DataError, LabelledImages};
@@ -92,7 +92,10 @@ pub(super) fn read(
                 DataError::File(format!("{}: {found} lies in no folder of the {known} classes; move it, or name its class", path.display()))
             })? as u8;
         }
-        if let Some(class) = (0..names.len()).find(|&class| !labels.contains(&(class as u8))) {
+        // Of names that are on a list, which ones have no image is private.
+        let of_folders = public.classes == Classes::Folders;
+        let mut classes = (0..names.len()).filter(|_| of_folders);
+        if let Some(class) = classes.find(|&class| !labels.contains(&(class as u8))) {
             return Err(empty(
                 format!("{}: the folder of class {}", path.display(), names[class]),
                 "jpg or png image",
@@ -166,8 +169,15 @@ fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<Str
         let hidden = name
             .iter()
             .any(|part| part.as_encoded_bytes().starts_with(b".") && part != ".");
-        if !entry.header().entry_type().is_file() || hidden || !scan::is_image(&name) {
+        let kind = entry.header().entry_type();
+        if kind.is_dir() || hidden || !scan::is_image(&name) {
             continue;
+        }
+        if !kind.is_file() {
+            let (path, name) = (path.display(), name.display());
+            return Err(DataError::File(format!(
+                "{path}: {name} is a link; pack the images themselves"
+            )));
         }
         let mut bytes = Vec::new();
         entry
@@ -193,7 +203,7 @@ fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<Str
             |(file, _): &Held| file.iter().next() == Some(&first) && file.iter().count() > 2;
         files.iter().all(inside).then_some(first)
     };
-    while let Some(around) = around(&files) {
+    if let Some(around) = around(&files) {
         for (file, _) in &mut files {
             *file = file.strip_prefix(&around).unwrap_or(file).to_path_buf();
         }

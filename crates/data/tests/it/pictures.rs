@@ -69,10 +69,9 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
         &read(folder.path(), &named(&["dog", "cow"])).unwrap_err(),
         &["cat/2.png", "2 classes"],
     );
-    says(
-        &read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap_err(),
-        &["class cow is empty"],
-    );
+    // Which classes of a list have no image is private: no error tells it.
+    let more = read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap();
+    assert_eq!(more.images.class_sizes(), [1, 2, 0]);
     fs::create_dir(folder.path().join("empty")).unwrap();
     says(
         &read(folder.path(), &public(32, 3)).unwrap_err(),
@@ -135,7 +134,7 @@ fn an_archive_is_the_folder_that_was_packed() {
     let gzip =
         flate2::write::GzEncoder::new(File::create(&path).unwrap(), flate2::Compression::fast());
     let mut archive = tar::Builder::new(gzip);
-    archive.append_dir_all("around/train", &folder).unwrap();
+    archive.append_dir_all("train", &folder).unwrap();
     archive.into_inner().unwrap().finish().unwrap();
     let (packed, plain) = (
         read(&path, &public(32, 3)).unwrap(),

@@ -220,6 +220,17 @@ mod tests {
         );
     }
 
+    /// Cells count as many records of a unit as classes do.
+    #[test]
+    fn cells_of_units_move_as_far_as_so_many_records() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(6);
+        let rows = [vec![0.6, 0.2, 0.1, 0.1], vec![-0.2, 0.5]];
+        let upper = |mixture: &Mixture| mixture.measure(&rows).unwrap().sensitivity_upper();
+        let one = mixture(rng);
+        let single = upper(&one);
+        assert_eq!(upper(&one.of_units(4)), 4.0 * single);
+    }
+
     /// A release that was stored is known again by what it is of: the same centres of the same classes and generator.
     #[test]
     fn cells_say_what_they_were_made_of() {
