@@ -37,6 +37,8 @@ const SCORE: &str = "score";
 const MOMENTS_SHARE: f64 = 0.4;
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
+/// Samples that units have together, at most, unless there are more units.
+const SAMPLES: usize = 100_000;
 /// What is public of the images of a run, kept before the first release.
 const PUBLIC: &str = "public.json";
 /// Images that are encoded at once.
@@ -86,6 +88,11 @@ fn cells(shape: ImageShape, signal: f64) -> usize {
         1 => ((4.0 * signal.powf(0.9)).round() as usize).clamp(1, 32),
         _ => 1,
     }
+}
+
+/// Samples of a copy: one for each image, or `most` for each unit, as far as that makes no more than [`SAMPLES`].
+fn total(units: usize, most: usize) -> usize {
+    units * most.min((SAMPLES / units.max(1)).max(1))
 }
 
 impl Synth {
@@ -165,9 +172,9 @@ impl Synth {
         Ok(Some(counts))
     }
 
-    /// Samples that are made: as many as images count, at most.
+    /// Samples that are made.
     pub(super) fn total(&self) -> usize {
-        self.input.units * self.most
+        total(self.input.units, self.most)
     }
 
     /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: a bound on its standard deviation.
@@ -284,7 +291,7 @@ impl Experiment for Synth {
         let bound =
             format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
         bounded("latent", latent, values <= MOST_VALUES, &bound)?;
-        let most = settings.most_per_unit.unwrap_or(1) * input.units;
+        let most = total(input.units, settings.most_per_unit.unwrap_or(1));
         let most = (!variation(shape).any()).then_some(most);
         flags
             .export

@@ -99,7 +99,7 @@ fn mistakes_end_with_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
     for (change, to, says) in [
         ("\"swae\"", "\"swea\"", "there is none of that name"),
-        ("\"swae\"", "\"report\"", "name one of swae, flow"),
+        ("\"swae\"", "\"report\"", "name one of synth, swae, flow"),
         ("[2, 5]", "2", "grid.epsilon must be a list"),
     ] {
         let output = sweep(folder.path(), &SWEEP.replace(change, to), &[]);
