@@ -45,9 +45,9 @@ distance a b *flags="":
     cargo run --release --locked --bin sliver -- distance {{a}} {{b}} {{flags}}
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
-distance-figures out="runs/figures/distance" *flags="":
-    cargo run --release --locked --bin sliver -- distance figure {{out}}
-    cargo run --release --locked --bin sliver -- distance power {{out}} {{flags}}
+distance-figures out="runs/figures/distance" seed="0" *flags="":
+    cargo run --release --locked --bin sliver -- distance figure {{out}} --seed {{seed}}
+    cargo run --release --locked --bin sliver -- distance power {{out}} --seed {{seed}} {{flags}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).

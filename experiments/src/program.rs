@@ -246,11 +246,19 @@ pub fn command() -> Command {
 
 /// What the settings of a run that is to be resumed have for `key`.
 fn of_run(words: &[OsString], key: &str) -> Option<String> {
-    let named = words
+    let flags = ["--resume", "--run"];
+    let next = words
         .windows(2)
-        .filter(|pair| pair[0] == "--resume" || pair[0] == "--run");
-    let mut places = named.map(|pair| Path::new(&pair[1]).join("config.toml"));
-    places.find_map(|path| session::text_in(&std::fs::read_to_string(path).ok()?, key))
+        .filter(|pair| flags.iter().any(|flag| pair[0] == *flag));
+    let joined = words.iter().filter_map(|word| {
+        let (flag, run) = word.to_str()?.split_once('=')?;
+        flags.contains(&flag).then(|| Path::new(run))
+    });
+    let mut runs = next.map(|pair| Path::new(&pair[1])).chain(joined);
+    runs.find_map(|run| {
+        let settings = std::fs::read_to_string(run.join("config.toml"));
+        session::text_in(&settings.ok()?, key)
+    })
 }
 
 /// The words of a command line, with the flags of values that come first.

@@ -107,22 +107,59 @@ fn what_a_run_is_on_may_come_first() {
 
 /// A run that is resumed says itself which of the subcommands of one name it is of.
 #[test]
-fn a_resumed_flow_has_the_mechanism_of_its_run() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = folder.path().to_string_lossy();
-    let mechanism = |flag: &str| {
-        let words = ["sliver", "flow", flag, &run].map(Into::into);
-        let matches = parse(words).unwrap_or_else(|e| panic!("{flag}: {e}"));
-        let (_, flow) = matches.subcommand().expect("flow");
-        flow.subcommand_name().expect("a mechanism").to_string()
-    };
-    assert_eq!(mechanism("--resume"), "mixture");
-    let settings = folder.path().join("config.toml");
-    std::fs::write(settings, "mechanism = \"fixed\"\n").expect("written");
-    for flag in ["--resume", "--run"] {
-        assert_eq!(mechanism(flag), "fixed");
+fn a_resumed_run_has_the_kind_that_it_is_of() {
+    for (name, key, first, other) in [
+        ("flow", "mechanism", "mixture", "fixed"),
+        ("generator", "release", "marginals", "projections"),
+        ("fair", "task", "classification", "adult"),
+        ("ldp", "kind", "images", "points"),
+        ("circle", "method", "gradients", "smoothed"),
+        ("adapt", "method", "sliced", "dann"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().to_string_lossy();
+        let kind = |flag: &str| {
+            let words = match flag.strip_suffix('=') {
+                Some(_) => vec!["sliver".to_string(), name.into(), format!("{flag}{run}")],
+                None => vec![
+                    "sliver".to_string(),
+                    name.into(),
+                    flag.into(),
+                    run.to_string(),
+                ],
+            };
+            let matches = parse(words.into_iter().map(Into::into));
+            let matches = matches.unwrap_or_else(|e| panic!("{name} {flag}: {e}"));
+            let (_, group) = matches.subcommand().expect("a group");
+            group.subcommand_name().expect("a kind").to_string()
+        };
+        assert_eq!(kind("--resume"), first);
+        let settings = folder.path().join("config.toml");
+        std::fs::write(settings, format!("{key} = \"{other}\"\n")).expect("written");
+        for flag in ["--resume", "--run", "--resume=", "--run="] {
+            assert_eq!(kind(flag), other, "{name} {flag}");
+        }
+        assert_eq!(kind("--out"), first);
     }
-    assert_eq!(mechanism("--out"), "mixture");
+}
+
+/// Every cell of every sweep is a command that can be given.
+#[test]
+fn cells_of_sweeps_can_be_given() {
+    let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/sweeps");
+    let mut cells = 0;
+    for entry in std::fs::read_dir(sweeps).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let (code, printed, message) = sliver(&["sweep", &path.to_string_lossy(), "--print"]);
+        assert_eq!(code, Some(0), "{message}");
+        for line in printed.lines().filter(|line| line.contains(" --run ")) {
+            let words = line.split_whitespace().skip(1);
+            let given = std::iter::once("sliver").chain(words).map(Into::into);
+            parse(given).unwrap_or_else(|e| panic!("{line}: {e}"));
+            cells += 1;
+        }
+    }
+    assert!(cells > 500, "{cells}");
 }
 
 /// The lines of the pages' blocks of code that call the program.

@@ -61,8 +61,15 @@ impl Session {
         identity: &Identity,
         released_before: bool,
     ) -> Result<(), Failure> {
+        let releases_in_steps = experiment.plan().is_some_and(|plan| plan.steps() > 0);
         let Some(state) = experiment.state() else {
-            return Ok(());
+            // Steps that release would be made again, beyond what the plan promises.
+            return match releases_in_steps && released_before {
+                true => Err(Failure::failed(
+                    "a run with private steps keeps no state to resume from",
+                )),
+                false => Ok(()),
+            };
         };
         let checkpoints = Checkpoints::of(self.folder.path());
         let noise = state.releaser().map(Releaser::noise);
