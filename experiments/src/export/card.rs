@@ -57,7 +57,7 @@ impl Card {
         let scores: Vec<Value> = scores.collect();
         let mut settings = json!(run.settings);
         if let (Some(_), Some(settings)) = (&source.copy, settings.as_object_mut()) {
-            // Where the private images lie is nobody's business.
+            // The card may be published; where the private images lie stays here.
             settings
                 .retain(|key, _| !["input", "unit", "unit-from-name", "test"].contains(&&**key));
         }

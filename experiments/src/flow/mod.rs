@@ -16,6 +16,7 @@ pub(crate) mod toy;
 
 pub(crate) use data_split::photographs::load as load_photographs;
 pub(crate) use groups::apportion;
+pub(crate) use mechanisms::normalise;
 pub(crate) use samples::sampler;
 
 pub use mechanisms::fixed::Settings as Fixed;

@@ -23,7 +23,7 @@ use super::samples::variation;
 use super::settings::{Flags, Settings};
 use crate::cosines::CosineSpace;
 use crate::export;
-use crate::flow::apportion;
+use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -242,10 +242,7 @@ impl Synth {
             labels.extend(std::iter::repeat_n(place / each, n));
         }
         let dim = self.space.latent();
-        for row in rows.chunks_exact_mut(dim) {
-            let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
-            row.iter_mut().for_each(|x| *x /= norm);
-        }
+        normalise(&mut rows, dim);
         let labels = (!self.input.classes.is_empty()).then_some(labels);
         Latents { rows, labels, dim }
     }

@@ -77,7 +77,7 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Reads what lies at a path; `done` is told how many images are decoded, from several threads.
+    /// Reads what lies at a path; `done` is called with the number of images decoded so far, from several threads.
     ///
     /// ```
     /// use data::pictures::{Classes, Pictures, Public};
