@@ -61,15 +61,8 @@ impl Session {
         identity: &Identity,
         released_before: bool,
     ) -> Result<(), Failure> {
-        let releases_in_steps = experiment.plan().is_some_and(|plan| plan.steps() > 0);
         let Some(state) = experiment.state() else {
-            // Steps that release would be made again, beyond what the plan promises.
-            return match releases_in_steps && released_before {
-                true => Err(Failure::failed(
-                    "a run with private steps keeps no state to resume from",
-                )),
-                false => Ok(()),
-            };
+            return Ok(());
         };
         let checkpoints = Checkpoints::of(self.folder.path());
         let noise = state.releaser().map(Releaser::noise);
@@ -122,8 +115,14 @@ impl Session {
             self.evaluate(experiment, &progress)?;
         }
         while self.step < steps {
-            let start = Instant::now();
+            let (start, released) = (Instant::now(), self.ledger.releases());
             experiment.step(self)?;
+            // A resumed run would release it again, beyond what the plan promises.
+            if self.ledger.releases() > released && experiment.state().is_none() {
+                return Err(Failure::failed(
+                    "a step of this run releases, and the run keeps no state to resume from",
+                ));
+            }
             self.step += 1;
             progress.step();
             let step = self.step;
