@@ -1,4 +1,4 @@
-//! Records of a data set: grey images with labels, or photographs that stay on disk.
+//! Records of a data set: images with labels, or photographs that stay on disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ fn refused(e: data::DataError) -> Failure {
 /// Where images come from.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
-    /// Grey images with labels, in memory.
+    /// Images with labels, in memory.
     Labelled(Arc<LabelledImages>),
     /// Photographs, decoded when they are asked for.
     Folder(Arc<ImageFolder>),
@@ -135,7 +135,7 @@ impl Records {
     pub(crate) fn shape(&self) -> ImageShape {
         match &self.source {
             Source::Labelled(images) => ImageShape {
-                channels: 1,
+                channels: images.channels(),
                 side: images.width(),
             },
             Source::Folder(folder) => ImageShape {

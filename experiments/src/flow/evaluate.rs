@@ -15,8 +15,8 @@ use crate::scores::{ScoreFlags, Scored};
 use super::baseline::{Baseline, baseline};
 use super::mechanisms::{Generated, Snapshot, normalise};
 use super::run::Flow;
-use super::space::Space;
 use crate::records::Records;
+use crate::space::Space;
 use crate::variation::Variation;
 
 /// Slices of the reported distance between latents.

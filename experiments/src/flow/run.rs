@@ -25,14 +25,14 @@ use serde_json::json;
 use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
+use crate::space::{Lessons, Space};
 
 use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
 use super::groups::Groups;
 use super::mechanisms::{Mechanism, Moved, Snapshot};
 use super::settings::{Flags, Settings};
-use super::space::Space;
-use super::{report, shared, space};
+use super::{report, shared};
 
 /// A run of one mechanism in the latent space of a public autoencoder.
 pub struct Run<M: Mechanism> {
@@ -242,7 +242,14 @@ impl<M: Mechanism> Experiment for Run<M> {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (start, flow) = (Instant::now(), &mut self.flow);
-        let space = space::autoencoder(&flow.shared, &flow.split, &flow.cache, session)?;
+        let split = &flow.split;
+        let lessons = Lessons {
+            records: &split.public,
+            name: &split.public_name,
+            epochs: flow.shared.public_epochs,
+        };
+        let form = flow.shared.space(split.private.shape());
+        let space = form.trained(&lessons, &flow.cache, session)?;
         flow.public_seconds = start.elapsed().as_secs_f64();
         let private = &flow.split.private;
         let latents = space.encode_records(private, session)?;

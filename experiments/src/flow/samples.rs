@@ -3,22 +3,16 @@
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use lab::session::{Session, floats_of_bytes, floats_to_bytes};
-use model::latent::ImageShape;
-use rand_chacha::ChaCha20Rng;
+use lab::session::Session;
 
 use super::mechanisms::Generated;
 use super::run::Flow;
 use super::shared::Settings;
-use super::space::Space;
-use crate::export::{self, Source};
-use crate::latents::{Latents, Remaining};
+use crate::decoded::{self, Decoded};
+use crate::export::Source;
+use crate::latents::Latents;
 use crate::records::synthetic;
 use crate::settings::OfAll;
-use crate::variation::Variation;
-
-/// The weights of the public autoencoder, whose decoder makes images of latents; none of cosines.
-const SPACE: &str = "autoencoder.f32";
 
 /// Keeps what samples are made from, and says what it is beside weights and latents.
 pub(crate) fn keep(
@@ -32,10 +26,9 @@ pub(crate) fn keep(
         labels: generated.labels.clone(),
         dim: run.shared.latent,
     };
-    latents.keep(folder)?;
-    if let Some(space) = &run.space {
-        folder.write(SPACE, &floats_to_bytes(&space.weights()))?;
-    }
+    let space = run.space.as_ref();
+    let space = space.ok_or_else(|| Failure::failed("no latent space"))?;
+    decoded::keep(&latents, space, folder)?;
     let source = source(run, generated.labels.is_some());
     source.write(folder)?;
     Ok(source)
@@ -77,48 +70,14 @@ fn source(run: &Flow, labelled: bool) -> Source {
     }
 }
 
-/// Particles where the flow left them, each once; again and again where samples vary.
-struct Stored {
-    space: Space,
-    latents: Remaining,
-    shape: ImageShape,
-    variation: Variation,
-    device: Device,
-}
-
-impl export::Sampler for Stored {
-    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let chosen = self.latents.take(count, rng);
-        let mut pixels = self.space.decode_in(&chosen.rows, self.shape, &self.device);
-        self.variation.apply(&mut pixels, self.shape, rng);
-        Ok(export::Samples {
-            pixels,
-            labels: chosen.labels,
-        })
-    }
-
-    fn most(&self) -> Option<usize> {
-        self.latents.most()
-    }
-}
-
-/// The samples of the run in a folder.
+/// The samples of the run in a folder: particles where the flow left them.
 pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,
-) -> Result<impl export::Sampler + 'static, Failure> {
+) -> Result<Decoded, Failure> {
     let OfAll { shared } = folder.read_toml("config.toml")?;
     let settings: Settings = shared;
-    let weights = floats_of_bytes(&export::bytes(folder, SPACE)?);
-    let space = Space::of_weights(&settings, source.shape, &weights, device)
-        .map_err(|e| export::damaged(&folder.file(SPACE), &e))?;
-    let latents = Latents::read(folder, settings.latent, source.labelled)?;
-    Ok(Stored {
-        space,
-        latents: Remaining::of(latents, settings.variation().any()),
-        shape: source.shape,
-        variation: settings.variation(),
-        device: device.clone(),
-    })
+    let (form, variation) = (settings.space(source.shape), settings.variation());
+    Decoded::of(folder, source, form, variation, device)
 }

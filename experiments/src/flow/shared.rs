@@ -2,12 +2,14 @@
 
 use lab::diagnostic::Failure;
 use lab::session::bounded;
+use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 
 use super::budget;
 use crate::export::ExportFlags;
 use crate::records::{COSINES, synthetic};
 use crate::scores::ScoreFlags;
+use crate::space::{SpaceForm, SpaceKind};
 use crate::variation::Variation;
 
 /// How images become latents, and latents images.
@@ -99,6 +101,9 @@ lab::settings! {
     }
 }
 
+/// The side of the images of the autoencoder, in whose middle smaller ones lie (Sebag et al. 2023, appendix C.2).
+pub(super) const AUTOENCODED: usize = 32;
+
 /// The name of a folder of photographs among the data sets.
 pub(crate) const IMAGES: &str = data::ImageFolder::NAME;
 
@@ -187,6 +192,21 @@ impl Settings {
     /// Whether public records teach how images of cosines look.
     pub(super) fn refined(&self) -> bool {
         self.cosines() && self.public != COSINES
+    }
+
+    /// The latent space of private images of `shape`.
+    pub(super) fn space(&self, shape: ImageShape) -> SpaceForm {
+        let (kind, side) = match (self.photographs(), self.cosines(), self.refined()) {
+            (true, ..) => (SpaceKind::Dcgan(self.width), shape.side),
+            (_, _, true) => (SpaceKind::Refined, shape.side),
+            (_, true, _) => (SpaceKind::Cosines, shape.side),
+            _ => (SpaceKind::Small, AUTOENCODED),
+        };
+        SpaceForm {
+            kind,
+            latent: self.latent,
+            shape: ImageShape { side, ..shape },
+        }
     }
 
     /// Whether the private records are a folder of photographs.

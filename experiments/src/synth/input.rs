@@ -9,6 +9,7 @@ use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};
+use model::latent::ImageShape;
 use rand::seq::SliceRandom;
 use regex::Regex;
 
@@ -77,6 +78,12 @@ impl Input {
         Ok(input)
     }
 
+    /// Channels and side of an image.
+    pub(super) fn shape(&self) -> ImageShape {
+        let [channels, side, _] = self.images.shape();
+        ImageShape { channels, side }
+    }
+
     /// The public images that `--test` names.
     fn tested(&mut self, settings: &Settings, test: &Path) -> Result<LabelledImages, Failure> {
         let (shape, classes) = (self.images.shape(), self.images.classes());
@@ -87,19 +94,21 @@ impl Input {
             format!("images of the same size and classes as --input, {shape:?} and {classes}");
         bounded("test", test.display(), fits && same, &bound)?;
         let sha256 = pictures.images.sha256().map_err(Failure::failed)?;
-        let other = self.used.iter().all(|used| used.sha256 != sha256);
-        bounded(
-            "test",
-            test.display(),
-            other,
-            "other images than the private ones",
-        )?;
         let what = test.display().to_string();
         let name = name_of_path("pictures", test);
-        self.used
-            .push(Used::new(what, name, &sha256, Use::AllPublic));
+        let used = Used::new(what, name, &sha256, Use::AllPublic);
+        self.note("test", used)?;
         self.public += ", and the test images that --test names";
         Ok(pictures.images)
+    }
+
+    /// Notes public images, which must not be the private ones.
+    pub(super) fn note(&mut self, flag: &str, public: Used) -> Result<(), Failure> {
+        let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == public.sha256;
+        let other = !self.used.iter().any(private);
+        bounded(flag, &public.what, other, "other images than the private ones")?;
+        self.used.push(public);
+        Ok(())
     }
 
     /// The forms of the copy: those of the images.
@@ -239,7 +248,11 @@ fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Fail
     Units::of_names(pictures, unit).map(Some).map_err(refuse)
 }
 
-fn read(flag: &str, path: &Path, public: &data::pictures::Public) -> Result<Pictures, Failure> {
+pub(super) fn read(
+    flag: &str,
+    path: &Path,
+    public: &data::pictures::Public,
+) -> Result<Pictures, Failure> {
     watched(|done| Pictures::read(path, public, done)).map_err(|e| {
         Failure::input(
             format!("--{flag}: {e}"),

@@ -1,7 +1,8 @@
-//! A private copy of labelled images: their moments are released once, class by class and then cell by cell, in a latent
-//! space that learned from nothing; samples of the mixture are decoded. Every record is private.
+//! A private copy of labelled images: their moments are released once, class by class and then cell by cell, in a public
+//! latent space; samples of the mixture are decoded. Every record is private.
 
 mod input;
+mod public;
 mod report;
 mod run;
 mod samples;

@@ -3,32 +3,30 @@
 use lab::diagnostic::Failure;
 use lab::report::{Better, Metric};
 use lab::session::{Picture, Report, Session};
-use model::latent::LatentSpace;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::run::Synth;
-use super::samples::variation;
+use crate::decoded;
 use crate::export::{CopyOf, Source};
 use crate::pictures::grid;
 use crate::scores::{metrics, score, warnings};
 
 /// Samples that a classifier learns from whose accuracy on private images is bought.
 const SCORED: usize = 10_000;
-/// Latents that are decoded at once.
-const PART: usize = 250;
 
 /// Keeps the latents, and gives scores and pictures of them.
 pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, Failure> {
-    run.made.keep(&session.folder)?;
-    let shape = run.shape();
+    decoded::keep(&run.made, run.space()?, &session.folder)?;
+    let shape = run.form.shape;
+    let variation = run.settings.variation(shape);
     let labelled = run.made.labels.is_some();
     let knowledge = format!(
-        "Nothing was learned from any public image: latents are the lowest cosine frequencies of an image. Public: \
-         {}.{}",
+        "{} Public: {}.{}",
+        run.knowledge(),
         run.input.public,
-        variation(shape).words()
+        variation.words()
     );
     let source = Source {
         shape,
@@ -36,7 +34,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         classes: run.input.classes.len(),
         class_sizes: Vec::new(),
         copy: Some(CopyOf {
-            latent: run.space.latent(),
+            latent: run.form.latent,
             classes: run.input.classes.clone(),
             count: run.total(),
             formats: run.input.formats(),
@@ -57,13 +55,9 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         None => SCORED,
     });
     let rows = run.made.at(&chosen);
-    let mut pixels = Vec::with_capacity(chosen.len() * shape.values());
-    for part in rows.rows.chunks(PART * rows.dim) {
-        session.interrupt.check("samples were decoded")?;
-        pixels.extend(run.space.decode_host(part, &session.chosen.device));
-    }
+    let mut pixels = run.space()?.decode_as(&rows.rows, shape, session)?;
     let samples = run.picture(&pixels, rows.labels.as_deref())?;
-    variation(shape).apply(&mut pixels, shape, &mut rng);
+    variation.apply(&mut pixels, shape, &mut rng);
     let scored = match &run.input.test {
         Some(test) if !run.score.quick_scores => Some(score(
             test,
@@ -106,7 +100,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
 impl Synth {
     /// Ten samples of each class, a row a class, as they are for viewing.
     fn picture(&self, pixels: &[f32], labels: Option<&[usize]>) -> Result<Picture, Failure> {
-        let size = self.shape().values();
+        let size = self.form.shape.values();
         let all = 0..pixels.len() / size;
         let class = |class| {
             let labels = labels.unwrap_or_default();
@@ -133,6 +127,6 @@ impl Synth {
             Some(_) => format!("Samples, a row a class: {}", self.input.classes.join(", ")),
             None => "Samples".to_string(),
         };
-        Ok(("samples.png", caption, grid(&images, self.shape(), 10)?))
+        Ok(("samples.png", caption, grid(&images, self.form.shape, 10)?))
     }
 }

@@ -1,16 +1,19 @@
 //! The run: two releases of all private images, and samples of what they say.
 
+use std::path::PathBuf;
+
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
+use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::evaluate::downstream::{self, Learner};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    releaser,
+    floats_to_bytes, releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Gaussians, Mixture, Moments, Query, Table};
@@ -19,14 +22,14 @@ use serde_json::json;
 
 use super::input::Input;
 use super::report;
-use super::samples::variation;
+use super::public::PublicImages;
 use super::settings::{Flags, Settings};
-use crate::cosines::CosineSpace;
 use crate::export;
 use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
+use crate::space::{Lessons, Space, SpaceForm, SpaceKind};
 
 /// The moments of classes, and those of their cells, by their names in the plan.
 const MOMENTS: &str = "moments";
@@ -49,7 +52,12 @@ const COPY: &str = "copy";
 /// A private copy of labelled images.
 pub(crate) struct Synth {
     pub(super) input: Input,
-    pub(super) space: CosineSpace,
+    pub(super) settings: Settings,
+    pub(super) form: SpaceForm,
+    /// What public images taught; none before the run is prepared.
+    space: Option<Space>,
+    pub(super) public: PublicImages,
+    cache: PathBuf,
     pub(super) score: ScoreFlags,
     /// The share of the budget that the accuracy on private images gets; 0 where there is none.
     score_share: f64,
@@ -73,11 +81,13 @@ fn signal(records: usize, epsilon: Option<f64>) -> f64 {
     records as f64 / 60_000.0 * epsilon.unwrap_or(10.0)
 }
 
-/// Dimensions that records and budget bear: the more, the larger the fourth root of both.
-fn dimensions(shape: ImageShape, signal: f64) -> usize {
-    let [usual, most] = match shape.channels {
-        1 => [72.0, 120.0],
-        _ => [100.0, 160.0],
+/// Dimensions that records and budget bear: the more, the larger the fourth root of both. An autoencoder says more in each.
+fn dimensions(learned: bool, shape: ImageShape, signal: f64) -> usize {
+    let [usual, most] = match (learned, shape.channels) {
+        (true, 1) => [24.0, 40.0],
+        (true, _) => [48.0, 80.0],
+        (false, 1) => [72.0, 120.0],
+        (false, _) => [100.0, 160.0],
     };
     (4.0 * (usual * signal.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
 }
@@ -96,8 +106,20 @@ fn total(units: usize, most: usize) -> usize {
 }
 
 impl Synth {
-    pub(super) fn shape(&self) -> ImageShape {
-        self.space.shape()
+    pub(super) fn space(&self) -> Result<&Space, Failure> {
+        let none = || Failure::failed("the latent space is not there yet");
+        self.space.as_ref().ok_or_else(none)
+    }
+
+    /// What was learned from public images, in a sentence.
+    pub(super) fn knowledge(&self) -> String {
+        let (count, name) = (self.public.records.len(), &self.public.name);
+        const COSINES: &str = "Latents are the lowest cosine frequencies of an image";
+        match self.form.kind {
+            SpaceKind::Cosines => format!("{COSINES}: nothing was learned from any image."),
+            SpaceKind::Refined => format!("{COSINES}; {count} {name} taught how edges look."),
+            _ => format!("An autoencoder learned from {count} public images: {name}."),
+        }
     }
 
     /// The plan; none without privacy.
@@ -188,12 +210,13 @@ impl Synth {
         each * counts.sqrt() / self.input.units as f64
     }
 
-    /// Refuses to resume a run of other images, as far as public sizes tell: what was released is of those.
+    /// Refuses to resume a run of other images, as far as what is public tells: what was released is of those.
     fn same_images(&self, session: &Session) -> Result<(), Failure> {
         let here = json!({
             "units": self.input.units,
             "shape": self.input.images.shape(),
             "classes": self.input.classes,
+            "latent_space": hex(&floats_to_bytes(&self.space()?.weights())),
         });
         let path = session.folder.file(PUBLIC);
         if !path.exists() {
@@ -214,14 +237,14 @@ impl Synth {
 
     /// Latents of the private images, by class.
     fn encode(&self, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
-        let images = &self.input.images;
+        let (images, space) = (&self.input.images, self.space()?);
         let mut groups = vec![Vec::new(); images.classes()];
         let places: Vec<usize> = (0..images.len()).collect();
         for part in places.chunks(PART) {
             session.interrupt.check("images were encoded")?;
             let pixels = images.gather(part).unwrap_or_default();
-            let rows = self.space.encode_host(&pixels, &session.chosen.device);
-            for (row, &place) in rows.chunks_exact(self.space.latent()).zip(part) {
+            let rows = space.encode_host(&pixels, &session.chosen.device);
+            for (row, &place) in rows.chunks_exact(space.latent()).zip(part) {
                 groups[usize::from(images.labels()[place])].extend_from_slice(row);
             }
         }
@@ -241,7 +264,7 @@ impl Synth {
             rows.extend(from.sample(place, n, &mut self.rng));
             labels.extend(std::iter::repeat_n(place / each, n));
         }
-        let dim = self.space.latent();
+        let dim = self.form.latent;
         normalise(&mut rows, dim);
         let labels = (!self.input.classes.is_empty()).then_some(labels);
         Latents { rows, labels, dim }
@@ -268,20 +291,33 @@ impl Experiment for Synth {
         arguments: &Arguments<Flags>,
         _: &Chosen,
     ) -> Result<Self, Failure> {
-        let input = Input::load(settings, arguments.running.data_dir.as_deref())?;
-        let (images, flags) = (&input.images, &arguments.own);
-        let [channels, side, _] = images.shape();
+        let data_dir = arguments.running.data_dir.as_deref();
+        let mut input = Input::load(settings, data_dir)?;
+        let shape = input.shape();
+        let ImageShape { channels, side } = shape;
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
         bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
-        let shape = ImageShape { channels, side };
+        let (public, used) = PublicImages::load(settings, shape, data_dir)?;
+        if settings.learned() {
+            input.public += ", and the images that --public names";
+        }
+        used.map_or(Ok(()), |used| input.note("public", used))?;
+        let (images, flags) = (&input.images, &arguments.own);
         let signal = signal(input.units, settings.epsilon);
-        let latent = settings.latent.unwrap_or(dimensions(shape, signal));
+        let usual = dimensions(settings.learned(), shape, signal);
+        let latent = settings.latent.unwrap_or(usual);
         let cells = settings.cells.unwrap_or(cells(shape, signal));
         let labelled = !input.classes.is_empty();
         let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, input.units, cells, score_share)?;
-        let least = if channels == 1 { 2 } else { 6 };
+        let kind = settings.space();
+        let form = SpaceForm {
+            kind,
+            latent,
+            shape,
+        };
+        let least = if channels == 1 || settings.learned() { 2 } else { 6 };
         let bound = format!("at least {least} for images of {channels} channels");
         bounded("latent", latent, latent >= least, &bound)?;
         let values = images.classes() * cells * latent * (latent + 3) / 2;
@@ -289,13 +325,17 @@ impl Experiment for Synth {
             format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
         bounded("latent", latent, values <= MOST_VALUES, &bound)?;
         let most = total(input.units, settings.most_per_unit.unwrap_or(1));
-        let most = (!variation(shape).any()).then_some(most);
+        let most = (!settings.variation(shape).any()).then_some(most);
         flags
             .export
             .or(most.unwrap_or(1), &input.formats())
             .layout(shape, labelled, most)?;
         Ok(Self {
-            space: CosineSpace::new(shape, latent).map_err(Failure::failed)?,
+            space: None,
+            form,
+            public,
+            settings: settings.clone(),
+            cache: arguments.running.cache()?,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
@@ -345,21 +385,26 @@ impl Experiment for Synth {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let (d, cells) = (self.space.latent(), self.cells);
+        let (d, cells) = (self.form.latent, self.cells);
         let classes = self.input.images.classes();
+        let knowledge = self.knowledge();
         Ok(vec![
-            format!(
-                "public    {}; nothing was learned from any public image",
-                self.input.public
-            ),
+            format!("public    {}", self.input.public),
+            format!("          {knowledge}"),
             format!("copy      {cells} cells of {classes} classes in {d} dimensions"),
         ])
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let lessons = Lessons {
+            records: &self.public.records,
+            name: &self.public.name,
+            epochs: self.public.epochs,
+        };
+        self.space = Some(self.form.trained(&lessons, &self.cache, session)?);
         self.same_images(session)?;
         self.groups = self.encode(session)?;
-        let (d, count) = (self.space.latent(), self.groups.len());
+        let (d, count) = (self.form.latent, self.groups.len());
         // Around one Gaussian a class less of the noise is in second moments where the ball is small.
         let radius = if self.cells == 1 {
             1.0
@@ -367,11 +412,9 @@ impl Experiment for Synth {
             Mixture::RADIUS
         };
         let moments = Moments::labelled(count, d, radius).of_units(self.most);
-        let moments = match self.shape().channels {
-            1 => moments,
-            // Frequencies of colours are alike in all classes, and nearly uncorrelated.
-            _ => moments.pooled(),
-        };
+        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
+        let alike = !self.settings.learned() && self.form.shape.channels > 1;
+        let moments = if alike { moments.pooled() } else { moments };
         let (classes, sizes) = self.release(MOMENTS, &moments.on_the_sphere(), session)?;
         self.made = if self.cells == 1 {
             self.sampled(&classes, &sizes, 1)
@@ -392,7 +435,7 @@ impl Experiment for Synth {
         let images = &self.input.images;
         let records = [images.pixels(), images.labels()].concat();
         Ok(Fingerprint {
-            encoded: Some((Vec::new(), self.groups.clone())),
+            encoded: Some((self.space()?.weights(), self.groups.clone())),
             ..Fingerprint::of(&records)
         })
     }

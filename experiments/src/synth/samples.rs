@@ -3,42 +3,21 @@
 use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
-use model::latent::{ImageShape, LatentSpace};
-use rand_chacha::ChaCha20Rng;
+use model::latent::ImageShape;
 
-use crate::cosines::CosineSpace;
-use crate::export::{self, Source};
-use crate::latents::{Latents, Remaining};
+use super::settings::Settings;
+use crate::decoded::Decoded;
+use crate::export::Source;
+use crate::space::SpaceForm;
 use crate::variation::Variation;
 
-/// How samples for learning vary: those of smooth waves have halos and no fabric.
-pub(super) fn variation(shape: ImageShape) -> Variation {
-    match shape.channels {
-        1 => Variation::suited(false, false, true),
-        _ => Variation::default(),
-    }
-}
-
-struct Stored {
-    space: CosineSpace,
-    latents: Remaining,
-    device: Device,
-}
-
-impl export::Sampler for Stored {
-    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let shape = self.space.shape();
-        let chosen = self.latents.take(count, rng);
-        let mut pixels = self.space.decode_host(&chosen.rows, &self.device);
-        variation(shape).apply(&mut pixels, shape, rng);
-        Ok(export::Samples {
-            pixels,
-            labels: chosen.labels,
-        })
-    }
-
-    fn most(&self) -> Option<usize> {
-        self.latents.most()
+impl Settings {
+    /// How samples for learning vary: grey ones of smooth waves have halos and no fabric.
+    pub(super) fn variation(&self, shape: ImageShape) -> Variation {
+        match (self.learned(), shape.channels) {
+            (false, 1) => Variation::suited(false, false, true),
+            _ => Variation::default(),
+        }
     }
 }
 
@@ -47,14 +26,13 @@ pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,
-) -> Result<impl export::Sampler + 'static, Failure> {
-    let latent = source.copy.as_ref().map_or(0, |copy| copy.latent);
-    let space = CosineSpace::new(source.shape, latent)
-        .map_err(|e| export::damaged(&folder.file("samples.json"), &e))?;
-    let latents = Latents::read(folder, latent, source.labelled)?;
-    Ok(Stored {
-        space,
-        latents: Remaining::of(latents, variation(source.shape).any()),
-        device: device.clone(),
-    })
+) -> Result<Decoded, Failure> {
+    let settings: Settings = folder.read_toml("config.toml")?;
+    let form = SpaceForm {
+        kind: settings.space(),
+        latent: source.copy.as_ref().map_or(0, |copy| copy.latent),
+        shape: source.shape,
+    };
+    let variation = settings.variation(source.shape);
+    Decoded::of(folder, source, form, variation, device)
 }

@@ -7,11 +7,14 @@ use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
 
 use crate::export::ExportRequest;
+use crate::records::{COSINES, SHAPES};
 use crate::scores::ScoreFlags;
+use crate::space::SpaceKind;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
     input = \"shapes\"
+    public = \"shapes\"
     epsilon = 1.0
     score-share = 0.02
 ";
@@ -25,6 +28,10 @@ lab::settings! {
         /// The private images: a folder with a folder for each class, or of files; a .tar or .npz archive; an idx file of
         /// images, its labels beside it; or mnist, fashion-mnist, usps, cifar10, glyphs, or `shapes`, which need no file.
         input: String,
+        /// Public images, which teach how images look: a folder or an archive as for --input, of other images than those, or
+        /// the name of a data set; their labels go unread, and an autoencoder learns from them. Or `shapes`, which the program
+        /// draws, and which teach no more than how edges look; or nothing: `cosines`, the lowest frequencies of an image.
+        public: String,
         /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private images, of a classifier that learned
         /// from the copy, where there are no public test images; 0 for none.
         score_share: f64,
@@ -68,6 +75,20 @@ lab::settings! {
 }
 
 impl Settings {
+    /// Whether public images train an autoencoder.
+    pub(super) fn learned(&self) -> bool {
+        ![SHAPES, COSINES].contains(&&*self.public)
+    }
+
+    /// The kind of the latent space.
+    pub(super) fn space(&self) -> SpaceKind {
+        match &*self.public {
+            COSINES => SpaceKind::Cosines,
+            SHAPES => SpaceKind::Refined,
+            _ => SpaceKind::Small,
+        }
+    }
+
     /// Refuses what a data set by name does not take: all of it is known.
     pub(super) fn check_named(&self) -> Result<(), Failure> {
         let units = self.unit.is_some() || self.unit_from_name.is_some();

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use model::latent::{LatentSpace, SmallAutoencoder};
+use model::latent::{ImageShape, LatentSpace, SmallAutoencoder};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::{Case, TestDevice, Tolerance, wave, wide};
 
+/// Small grey images.
+const SMALL: ImageShape = ImageShape {
+    channels: 1,
+    side: 32,
+};
+
 pub(super) fn cases() -> Vec<Case> {
     let space = |device: &Device| {
         let mut rng = ChaCha20Rng::seed_from_u64(6);
-        SmallAutoencoder::new(1, 8, &mut rng, device)
+        SmallAutoencoder::new(SMALL, 8, &mut rng, device)
     };
     let images = Arc::new(wave(2 * 32 * 32));
     let there = images.clone();

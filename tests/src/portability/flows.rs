@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use model::generator::Generator;
-use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder};
 use private_training::adam::ModuleAdam;
 use private_training::weights;
 use rand::{RngExt, SeedableRng};
@@ -16,6 +16,12 @@ use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_
 use swd::{Particles, Region, Slices};
 
 use super::{Case, TestDevice, Tolerance, wave};
+
+/// Small grey images.
+const SMALL: ImageShape = ImageShape {
+    channels: 1,
+    side: 32,
+};
 
 const STEPS: usize = 10;
 const RECORDS: usize = 20;
@@ -37,7 +43,7 @@ fn release(rows: &[f32], dim: usize, rng: &mut ChaCha20Rng) -> NoisyProjections 
 /// Images are encoded and released, particles flow, and are decoded.
 fn particles(device: &Device) -> Vec<f64> {
     let mut rng = ChaCha20Rng::seed_from_u64(21);
-    let space = SmallAutoencoder::new(1, 8, &mut rng, device);
+    let space = SmallAutoencoder::new(SMALL, 8, &mut rng, device);
     let images = TensorData::new(wave(RECORDS * 32 * 32), [RECORDS, 1, 32, 32]);
     let latents = space.encode(Tensor::from_data(images, device));
     let latents: Vec<f32> = latents.into_data().iter().collect();
@@ -110,7 +116,7 @@ fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
 fn small(device: &Device) -> Vec<f64> {
     let mut rng = ChaCha20Rng::seed_from_u64(23);
     let autodiff = device.clone().autodiff();
-    trained(SmallAutoencoder::new(1, 8, &mut rng, &autodiff), device)
+    trained(SmallAutoencoder::new(SMALL, 8, &mut rng, &autodiff), device)
 }
 
 /// With batch norms and transposed convolutions, as narrow as it can be.

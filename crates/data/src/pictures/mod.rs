@@ -76,6 +76,16 @@ pub struct Pictures {
     pub form: Form,
 }
 
+fn named(path: &Path, endings: &[&str]) -> bool {
+    let name = path.to_string_lossy().to_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a path is taken for arrays, and not for files in a folder or in an archive.
+pub fn is_array(path: &Path) -> bool {
+    !path.is_dir() && !named(path, &[".tar", ".tar.gz", ".tgz"])
+}
+
 impl Pictures {
     /// Reads what lies at a path; `done` is called with the number of images decoded so far, from several threads.
     ///
@@ -103,13 +113,11 @@ impl Pictures {
         public: &Public,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Self, DataError> {
-        let name = path.to_string_lossy().to_lowercase();
-        let ends = |ending: &str| name.ends_with(ending);
         if path.is_dir() {
             files::read(path, None, public, done)
-        } else if ends(".tar") || ends(".tar.gz") || ends(".tgz") {
+        } else if !is_array(path) {
             files::read(path, Some(&mut open(path)?), public, done)
-        } else if ends(".npz") {
+        } else if named(path, &[".npz"]) {
             arrays::npz(path, public, done)
         } else {
             arrays::idx(path, public, done)

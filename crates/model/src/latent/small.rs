@@ -14,14 +14,13 @@ use crate::layers::{Window, conv_transpose2d, conv2d, linear};
 
 /// Channels of the hidden layers.
 const WIDTH: usize = 32;
-/// Side of the decoder's first image.
-const START: usize = 16;
 
 /// Pixels start dark. From one half, training would first push all of them down, and the rectifiers
 /// that light ones need would die of it: no logit rises above the bias again.
 const LAST_BIAS: f32 = -2.0;
 
-/// Images `[c, 32, 32]` to `latent` numbers on the unit sphere, and back.
+/// Images `[c, s, s]`, `s` even, to `latent` numbers on the unit sphere, and back; those of Sebag et al. have 32 pixels a
+/// side.
 #[derive(Module, Debug)]
 pub struct SmallAutoencoder {
     encoder: Vec<Conv2d>,
@@ -31,29 +30,28 @@ pub struct SmallAutoencoder {
     grow: ConvTranspose2d,
     last: Conv2d,
     channels: usize,
+    side: usize,
     latent: usize,
 }
 
 impl SmallAutoencoder {
-    /// Side of the images.
-    pub const SIDE: usize = 32;
-
-    /// An autoencoder of images with `channels` channels, sampled from `rng`.
-    pub fn new(channels: usize, latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
-        let same = Window::same(3);
+    /// An autoencoder of images of an even side, sampled from `rng`.
+    pub fn new(shape: ImageShape, latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
+        let ImageShape { channels, side } = shape;
+        let (same, start) = (Window::same(3), side / 2);
         let encoder = vec![
             conv2d([channels, 3], same, 2.0, 0.0, rng, device),
             conv2d([3, WIDTH], Window::new(4, 2, 0), 2.0, 0.0, rng, device),
             conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
             conv2d([WIDTH, WIDTH], same, 2.0, 0.0, rng, device),
         ];
-        let inner = (Self::SIDE - 4) / 2 + 1;
+        let inner = (side - 4) / 2 + 1;
         Self {
             encoder,
             bottleneck: linear(WIDTH * inner * inner, latent, 1.0, rng, device),
             expand: linear(
                 latent,
-                WIDTH * START * START,
+                WIDTH * start * start,
                 2.0 * latent as f64,
                 rng,
                 device,
@@ -65,6 +63,7 @@ impl SmallAutoencoder {
             grow: conv_transpose2d([WIDTH, WIDTH], Window::new(2, 2, 0), rng, device),
             last: conv2d([WIDTH, channels], same, 2.0, LAST_BIAS, rng, device),
             channels,
+            side,
             latent,
         }
     }
@@ -74,7 +73,7 @@ impl LatentSpace for SmallAutoencoder {
     fn shape(&self) -> ImageShape {
         ImageShape {
             channels: self.channels,
-            side: Self::SIDE,
+            side: self.side,
         }
     }
 
@@ -88,7 +87,7 @@ impl LatentSpace for SmallAutoencoder {
                 .iter()
                 .fold(chain, |chain, conv| chain.conv2d(conv).relu())
         }
-        let images = Chain::image([self.channels, Self::SIDE, Self::SIDE]);
+        let images = Chain::image([self.channels, self.side, self.side]);
         let encoder = rectified(images, &self.encoder)
             .flatten()
             .linear(&self.bottleneck)
@@ -96,7 +95,7 @@ impl LatentSpace for SmallAutoencoder {
         let start = Chain::features(self.latent)
             .linear(&self.expand)
             .relu()
-            .reshape([WIDTH, START, START]);
+            .reshape([WIDTH, self.side / 2, self.side / 2]);
         let decoder = rectified(start, &self.decoder)
             .conv_transpose2d(&self.grow)
             .relu()
@@ -114,8 +113,8 @@ impl LatentSpace for SmallAutoencoder {
     }
 
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
-        let n = latents.dims()[0];
-        let start = relu(self.expand.forward(latents)).reshape([n, WIDTH, START, START]);
+        let (n, start) = (latents.dims()[0], self.side / 2);
+        let start = relu(self.expand.forward(latents)).reshape([n, WIDTH, start, start]);
         let hidden = self
             .decoder
             .iter()

@@ -2,11 +2,17 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder, Training, TrainingState};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState};
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+
+/// Small grey images.
+const SMALL: ImageShape = ImageShape {
+    channels: 1,
+    side: 32,
+};
 
 /// A white square in one of four corners.
 fn corner(index: usize) -> Vec<f32> {
@@ -22,7 +28,7 @@ fn corner(index: usize) -> Vec<f32> {
 fn four_images_come_back() {
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let space = SmallAutoencoder::new(1, 8, &mut rng, &device.clone().autodiff());
+    let space = SmallAutoencoder::new(SMALL, 8, &mut rng, &device.clone().autodiff());
     let training = Training {
         epochs: 60,
         batch: 4,
@@ -118,7 +124,7 @@ fn a_stopped_training_goes_on_to_the_same_weights() {
         assert_eq!(went_on.unwrap(), whole.unwrap());
     }
     let autodiff = Device::flex().autodiff();
-    check(|rng| SmallAutoencoder::new(1, 8, rng, &autodiff));
+    check(|rng| SmallAutoencoder::new(SMALL, 8, rng, &autodiff));
     check(|rng| DcganAutoencoder::new(3, 8, 2, rng, &autodiff));
 }
 
@@ -174,7 +180,7 @@ fn host_kernels_agree_with_tensors() {
     let device = Device::flex();
     let autodiff = device.clone().autodiff();
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let space = SmallAutoencoder::new(1, 8, &mut rng, &autodiff);
+    let space = SmallAutoencoder::new(SMALL, 8, &mut rng, &autodiff);
     let n = 11;
     let images: Vec<f32> = (0..n * 1024)
         .map(|p| ((p * p + 7 * p) % 83) as f32 / 83.0)

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
 use lab::diagnostic::Failure;
-use model::latent::SmallAutoencoder;
 
 use crate::records::{COSINES, Records, SHAPES, Source, kind};
 
 use lab::session::{Used, bounded, splits_folder};
 
-use super::shared::{Part, Settings};
+use super::shared::{AUTOENCODED, Part, Settings};
 
 /// Glyphs on each side, and for the test.
 const GLYPHS: usize = 30_000;
@@ -174,7 +173,14 @@ impl DataSplit {
             let name = format!("the public half of {}", kind.name());
             (Records::new(train, indices, settings.public_records), name)
         };
-        if public.shape().side.max(private.shape().side) > SmallAutoencoder::SIDE {
+        let [of_public, of_private] = [&public, &private].map(|records| records.shape().side);
+        if settings.refined() {
+            let bound = format!(
+                "learned: public images have {of_public} pixels a side, private ones {of_private}"
+            );
+            bounded("encoder", "cosines", of_public == of_private, &bound)?;
+        }
+        if of_public.max(of_private) > AUTOENCODED {
             return Err(Failure::input(
                 format!("--public {}: images wider than 32 pixels", settings.public),
                 "choose another data set",

@@ -1,4 +1,5 @@
-//! The latent space: a public autoencoder, trained once and stored under the checksum of all that decides it, or cosines.
+//! Latent spaces of images: a public autoencoder, trained once and stored under the checksum of all that decides it, or
+//! cosines.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
-use lab::session::{Session, bounded};
+use lab::session::Session;
 use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
@@ -19,24 +20,56 @@ use crate::random::stream;
 use crate::refined::RefinedCosines;
 use crate::trained::{CachePath, damaged};
 
-use super::data_split::DataSplit;
-use super::shared::Settings;
 use crate::records::Records;
 
 const BATCH: usize = 25;
 /// Records that are encoded at once.
 const PART: usize = 250;
 const LEARNING_RATE: f64 = 2e-3;
-/// One autoencoder for all seeds of a flow.
+/// One autoencoder for all seeds of a run.
 const SEED: u64 = 0;
 
-/// The latent space of a run, for images of its size.
+/// How images become latents, and latents images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpaceKind {
+    /// Cosines, which learn from nothing.
+    Cosines,
+    /// Cosines, and public images teach how images of them look.
+    Refined,
+    /// An autoencoder of small layers.
+    Small,
+    /// One of photographs of 64x64, whose narrowest layer has so many channels.
+    Dcgan(usize),
+}
+
+/// A latent space before its training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpaceForm {
+    /// How it works.
+    pub kind: SpaceKind,
+    /// Its dimension.
+    pub latent: usize,
+    /// The images that it takes and gives: those of records, or larger ones.
+    pub shape: ImageShape,
+}
+
+/// Public images that a latent space learns from.
+pub(crate) struct Lessons<'a> {
+    /// The images.
+    pub records: &'a Records,
+    /// What they are, in words.
+    pub name: &'a str,
+    /// Passes over them; what has no end is fresh at each, and so one pass is all of it.
+    pub epochs: usize,
+}
+
+/// A latent space.
 pub(crate) enum Space {
-    /// Grey images, by cosines that learned from nothing.
+    /// Images by cosines that learned from nothing.
     Cosines(CosineSpace),
-    /// Grey images, by cosines that public images refine.
+    /// Images by cosines that public ones refine.
     Refined(Box<RefinedCosines>),
-    /// Grey images of up to 32x32.
+    /// Images by an autoencoder of small layers.
     Small(Box<SmallAutoencoder>),
     /// Photographs of 64x64.
     Dcgan(Box<DcganAutoencoder>),
@@ -117,22 +150,6 @@ impl Space {
         }
     }
 
-    /// That of the settings, for images of `shape`, with weights as [`Space::weights`] gives them.
-    pub(crate) fn of_weights(
-        settings: &Settings,
-        shape: ImageShape,
-        weights: &[f32],
-        device: &Device,
-    ) -> Result<Self, TrainingError> {
-        let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-        Ok(match fresh(settings, shape, &mut rng, device)? {
-            cosines @ Self::Cosines(_) => cosines,
-            Self::Refined(space) => Self::Refined(Box::new(from_host(*space, weights)?)),
-            Self::Small(space) => Self::Small(Box::new(from_host(*space, weights)?)),
-            Self::Dcgan(space) => Self::Dcgan(Box::new(from_host(*space, weights)?)),
-        })
-    }
-
     /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
     pub(crate) fn decode_in(
         &self,
@@ -159,103 +176,117 @@ impl Space {
     }
 }
 
-/// The latent space of the settings; its autoencoder read from `cache`, or trained and written there.
-pub(crate) fn autoencoder(
-    settings: &Settings,
-    split: &DataSplit,
-    cache: &Path,
-    session: &Session,
-) -> Result<Space, Failure> {
-    let training = Training {
-        // What has no end is fresh at each pass: one pass over all of it.
-        epochs: match split.public.endless() {
-            true => 1,
-            false => settings.public_epochs,
-        },
-        batch: BATCH,
-        learning_rate: LEARNING_RATE,
-    };
-    let mut key = json!({
-        "format": 3,
-        "public": split.public.fingerprint()?,
-        "latent": settings.latent,
-        "training": training,
-        "seed": SEED,
-    });
-    let mut rng = stream(SEED, 3);
-    let autodiff = session.chosen.device.clone().autodiff();
-    if settings.photographs() {
-        key["width"] = json!(settings.width);
+impl SpaceForm {
+    /// With weights as [`Space::weights`] gives them.
+    pub(crate) fn of_weights(
+        &self,
+        weights: &[f32],
+        device: &Device,
+    ) -> Result<Space, TrainingError> {
+        let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+        Ok(match self.fresh(&mut rng, device)? {
+            cosines @ Space::Cosines(_) => cosines,
+            Space::Refined(space) => Space::Refined(Box::new(from_host(*space, weights)?)),
+            Space::Small(space) => Space::Small(Box::new(from_host(*space, weights)?)),
+            Space::Dcgan(space) => Space::Dcgan(Box::new(from_host(*space, weights)?)),
+        })
     }
-    if settings.refined() {
-        key["encoder"] = json!("cosines");
-        let (public, private) = (split.public.shape().side, split.private.shape().side);
-        let bound =
-            format!("learned: public images have {public} pixels a side, private ones {private}");
-        bounded("encoder", "cosines", public == private, &bound)?;
+
+    /// What public images taught: read from `cache`, or trained and written there.
+    pub(crate) fn trained(
+        &self,
+        lessons: &Lessons<'_>,
+        cache: &Path,
+        session: &Session,
+    ) -> Result<Space, Failure> {
+        let mut rng = stream(SEED, 3);
+        let autodiff = session.chosen.device.clone().autodiff();
+        let fresh = self.fresh(&mut rng, &autodiff).map_err(Failure::failed)?;
+        if let Space::Cosines(_) = fresh {
+            return Ok(fresh);
+        }
+        let training = Training {
+            epochs: match lessons.records.endless() {
+                true => 1,
+                false => lessons.epochs,
+            },
+            batch: BATCH,
+            learning_rate: LEARNING_RATE,
+        };
+        let mut key = json!({
+            "format": 3,
+            "public": lessons.records.fingerprint()?,
+            "latent": self.latent,
+            "training": training,
+            "seed": SEED,
+        });
+        match self.kind {
+            SpaceKind::Dcgan(width) => key["width"] = json!(width),
+            SpaceKind::Refined => key["encoder"] = json!("cosines"),
+            SpaceKind::Small | SpaceKind::Cosines => {}
+        }
+        let name = match self.kind {
+            SpaceKind::Refined => "a decoder of cosines",
+            _ => "an autoencoder",
+        };
+        let training = (training, CachePath::of(cache, &key, name));
+        Ok(match fresh {
+            cosines @ Space::Cosines(_) => cosines,
+            Space::Refined(fresh) => {
+                Space::Refined(Box::new(learn(*fresh, training, lessons, rng, session)?))
+            }
+            Space::Dcgan(fresh) => {
+                Space::Dcgan(Box::new(learn(*fresh, training, lessons, rng, session)?))
+            }
+            Space::Small(fresh) => {
+                Space::Small(Box::new(learn(*fresh, training, lessons, rng, session)?))
+            }
+        })
     }
-    let name = match settings.refined() {
-        true => "a decoder of cosines",
-        false => "an autoencoder",
-    };
-    let place = CachePath::of(cache, &key, name);
-    let fresh = fresh(settings, split.private.shape(), &mut rng, &autodiff);
-    match fresh.map_err(Failure::failed)? {
-        cosines @ Space::Cosines(_) => Ok(cosines),
-        Space::Refined(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
-            .map(|space| Space::Refined(Box::new(space))),
-        Space::Dcgan(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
-            .map(|space| Space::Dcgan(Box::new(space))),
-        Space::Small(fresh) => trained(*fresh, &place, &training, split, &mut rng, session)
-            .map(|space| Space::Small(Box::new(space))),
+
+    fn fresh(&self, rng: &mut ChaCha20Rng, device: &Device) -> Result<Space, TrainingError> {
+        let Self {
+            kind,
+            latent,
+            shape,
+        } = *self;
+        Ok(match kind {
+            SpaceKind::Cosines => Space::Cosines(CosineSpace::new(shape, latent)?),
+            SpaceKind::Refined => {
+                Space::Refined(Box::new(RefinedCosines::new(shape, latent, rng, device)?))
+            }
+            SpaceKind::Small => {
+                Space::Small(Box::new(SmallAutoencoder::new(shape, latent, rng, device)))
+            }
+            SpaceKind::Dcgan(width) => Space::Dcgan(Box::new(DcganAutoencoder::new(
+                3, latent, width, rng, device,
+            ))),
+        })
     }
 }
 
-/// The latent space of the settings for private images of `shape`, before its training.
-fn fresh(
-    settings: &Settings,
-    shape: ImageShape,
-    rng: &mut ChaCha20Rng,
-    device: &Device,
-) -> Result<Space, TrainingError> {
-    let (latent, width) = (settings.latent, settings.width);
-    if settings.refined() {
-        let refined = RefinedCosines::new(shape, latent, rng, device)?;
-        return Ok(Space::Refined(Box::new(refined)));
-    }
-    if settings.cosines() {
-        return CosineSpace::new(shape, latent).map(Space::Cosines);
-    }
-    Ok(match settings.photographs() {
-        true => Space::Dcgan(Box::new(DcganAutoencoder::new(
-            3, latent, width, rng, device,
-        ))),
-        false => Space::Small(Box::new(SmallAutoencoder::new(1, latent, rng, device))),
-    })
-}
-
-fn trained<M: LatentSpace + Module>(
+fn learn<M: LatentSpace + Module>(
     fresh: M,
-    place: &CachePath,
-    training: &Training,
-    split: &DataSplit,
-    rng: &mut ChaCha20Rng,
+    (training, place): (Training, CachePath),
+    lessons: &Lessons<'_>,
+    mut rng: ChaCha20Rng,
     session: &Session,
 ) -> Result<M, Failure> {
     if let Some(weights) = place.whole()? {
         return from_host(fresh.valid(), &weights).map_err(|e| damaged(place.path(), &e));
     }
-    let (count, name) = (split.public.len(), &split.public_name);
+    let (records, name) = (lessons.records, lessons.name);
+    let count = records.len();
     let from = place.reached(&format!("{count} records of {name}"))?;
     let steps = training.epochs * count.div_ceil(BATCH);
     let done = from.as_ref().map_or(0, |state| state.done);
     let progress = Progress::from(done as u64, steps as u64);
-    let (shape, whole) = (split.public.shape(), fresh.shape());
+    let (shape, whole) = (records.shape(), fresh.shape());
     let trained = training.run::<_, Stopped>(
         fresh,
         count,
-        |places| Ok(padded(&split.public.gather(places)?, shape, whole)),
-        rng,
+        |places| Ok(padded(&records.gather(places)?, shape, whole)),
+        &mut rng,
         from.as_ref(),
         |step, state| Ok(place.after(step, state, &progress, session)?),
     );

@@ -1,0 +1,112 @@
+//! The public images that a latent space learns from.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use data::pictures::{Classes, MAX_CLASSES};
+use data::split::{Records as _, Use};
+use data::{DatasetKind, LabelledImages, Shapes};
+use lab::diagnostic::Failure;
+use lab::session::{Used, bounded, name_of_path};
+use model::latent::ImageShape;
+
+use super::input;
+use super::settings::Settings;
+use crate::records::{self, COSINES, Records, SHAPES, Source};
+
+/// One set of shapes for all seeds.
+const SHAPES_SEED: u64 = 0;
+/// Shapes of 28 pixels that teach how edges look; of larger ones fewer, for their pixels are more.
+const REFINING: usize = 40_000;
+/// Images of 28 pixels that an autoencoder is shown, each as often as that takes: minutes on two cores.
+const SHOWN: usize = 240_000;
+/// Passes over few images, at most.
+const MOST_PASSES: usize = 40;
+
+/// Public images.
+pub(super) struct PublicImages {
+    pub records: Records,
+    /// What they are, in words.
+    pub name: String,
+    /// Passes over them.
+    pub epochs: usize,
+}
+
+/// `count` images of 28 pixels, or as many larger ones as have so many pixels.
+fn as_many(count: usize, shape: ImageShape) -> usize {
+    count * 28 * 28 / (shape.side * shape.side)
+}
+
+impl PublicImages {
+    /// Those that `--public` names, in the shape of the private ones; with a note of what they are, unless they are synthetic.
+    pub(super) fn load(
+        settings: &Settings,
+        shape: ImageShape,
+        data_dir: Option<&Path>,
+    ) -> Result<(Self, Option<Used>), Failure> {
+        let name = &*settings.public;
+        if [SHAPES, COSINES].contains(&name) {
+            let count = match name {
+                SHAPES => as_many(REFINING, shape),
+                _ => 0,
+            };
+            let shapes = match shape.channels {
+                1 => Shapes::grey(shape.side, SHAPES_SEED),
+                _ => Shapes::colour(shape.side, SHAPES_SEED),
+            };
+            let public = Self {
+                records: Records::new(Source::Shapes(shapes), (0..count).collect(), None),
+                name: "shapes that the program draws by random processes".into(),
+                epochs: 1,
+            };
+            return Ok((public, None));
+        }
+        bounded("public", name, name != settings.input, "other than --input")?;
+        let (images, used) = match name.parse::<DatasetKind>() {
+            Ok(kind) => {
+                let (data, used) = records::load_private(kind, 0, None, data_dir)?;
+                let used = Used {
+                    used: Use::AllPublic,
+                    ..used
+                };
+                (data.train, Some(used).filter(|_| kind != DatasetKind::Glyphs))
+            }
+            Err(_) => {
+                let (images, used) = in_folder(Path::new(name), shape)?;
+                (images, Some(used))
+            }
+        };
+        let found = images.shape();
+        let wanted = [shape.channels, shape.side, shape.side];
+        let bound = format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
+        bounded("public", name, found == wanted, &bound)?;
+        let count = images.len();
+        let public = Self {
+            epochs: as_many(SHOWN, shape).div_ceil(count).clamp(1, MOST_PASSES),
+            records: Records::new(Source::Labelled(Arc::new(images)), (0..count).collect(), None),
+            name: format!("the images that --public names, {name}"),
+        };
+        Ok((public, used))
+    }
+}
+
+/// The images of a folder or an archive, whatever its classes.
+fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), Failure> {
+    let public = data::pictures::Public {
+        side: Some(shape.side),
+        channels: Some(shape.channels),
+        classes: match data::pictures::is_array(path) {
+            true => Classes::Counted(MAX_CLASSES),
+            false => Classes::Folders,
+        },
+    };
+    let images = input::read("public", path, &public)?.images;
+    let sha256 = images.sha256().map_err(Failure::failed)?;
+    let used = Used::new(
+        path.display().to_string(),
+        name_of_path("pictures", path),
+        &sha256,
+        Use::AllPublic,
+    );
+    Ok((images, used))
+}
