@@ -61,9 +61,7 @@ impl Decoded {
 impl export::Sampler for Decoded {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
         let chosen = self.latents.take(count, rng);
-        let mut pixels = self
-            .space
-            .decode_in(&chosen.rows, self.shape, &self.device);
+        let mut pixels = self.space.decode_in(&chosen.rows, self.shape, &self.device);
         self.variation.apply(&mut pixels, self.shape, rng);
         Ok(export::Samples {
             pixels,

@@ -106,7 +106,12 @@ impl Input {
     pub(super) fn note(&mut self, flag: &str, public: Used) -> Result<(), Failure> {
         let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == public.sha256;
         let other = !self.used.iter().any(private);
-        bounded(flag, &public.what, other, "other images than the private ones")?;
+        bounded(
+            flag,
+            &public.what,
+            other,
+            "other images than the private ones",
+        )?;
         self.used.push(public);
         Ok(())
     }

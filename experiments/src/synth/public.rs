@@ -69,7 +69,10 @@ impl PublicImages {
                     used: Use::AllPublic,
                     ..used
                 };
-                (data.train, Some(used).filter(|_| kind != DatasetKind::Glyphs))
+                (
+                    data.train,
+                    Some(used).filter(|_| kind != DatasetKind::Glyphs),
+                )
             }
             Err(_) => {
                 let (images, used) = in_folder(Path::new(name), shape)?;
@@ -78,12 +81,17 @@ impl PublicImages {
         };
         let found = images.shape();
         let wanted = [shape.channels, shape.side, shape.side];
-        let bound = format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
+        let bound =
+            format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
         bounded("public", name, found == wanted, &bound)?;
         let count = images.len();
         let public = Self {
             epochs: as_many(SHOWN, shape).div_ceil(count).clamp(1, MOST_PASSES),
-            records: Records::new(Source::Labelled(Arc::new(images)), (0..count).collect(), None),
+            records: Records::new(
+                Source::Labelled(Arc::new(images)),
+                (0..count).collect(),
+                None,
+            ),
             name: format!("the images that --public names, {name}"),
         };
         Ok((public, used))

@@ -21,8 +21,8 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::input::Input;
-use super::report;
 use super::public::PublicImages;
+use super::report;
 use super::settings::{Flags, Settings};
 use crate::export;
 use crate::flow::{apportion, normalise};
@@ -317,7 +317,11 @@ impl Experiment for Synth {
             latent,
             shape,
         };
-        let least = if channels == 1 || settings.learned() { 2 } else { 6 };
+        let least = if channels == 1 || settings.learned() {
+            2
+        } else {
+            6
+        };
         let bound = format!("at least {least} for images of {channels} channels");
         bounded("latent", latent, latent >= least, &bound)?;
         let values = images.classes() * cells * latent * (latent + 3) / 2;

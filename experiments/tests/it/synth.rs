@@ -47,6 +47,10 @@ fn command(input: &Path, out: &Path, flags: &str) -> Command {
         .arg("--cache-dir")
         .arg(cache)
         .args(["--backend", "flex"]);
+    if !flags.contains("--public") {
+        // Drawn shapes are many, and tests of flows have them.
+        command.args(["--public", "cosines"]);
+    }
     command
 }
 
@@ -280,6 +284,85 @@ fn a_killed_run_resumes_from_what_it_released() {
     // All but the first were made twice, and are counted twice.
     assert_eq!(lines(&after), lines(&ledger.expect("a ledger")) + 2);
     assert!(out.join("copy/card.json").exists() && out.join("cells.bin").exists());
+}
+
+/// Public images without classes train an autoencoder, which samples are decoded by; they must be others than the private ones,
+/// and a run resumes with the same ones alone.
+#[test]
+fn public_images_are_what_a_copy_is_decoded_by() {
+    let (home, out) = folder();
+    let input = images(home.path(), &["a", "b"], 12);
+    let public = home.path().join("public");
+    let draw = |shade: u8| {
+        fs::create_dir_all(&public).expect("a folder");
+        for place in 0..30 {
+            let value = |x, y| Rgb([shade, (x * 3 + place) as u8, (y * place) as u8]);
+            let image = RgbImage::from_fn(40, 30, value);
+            image
+                .save(public.join(format!("{place}.png")))
+                .expect("written");
+        }
+    };
+    draw(10);
+    let name = public.to_str().expect("a path");
+    let flags = format!("{COLOUR} --public {name} --epsilon 5 --count 6 --score-share 0");
+    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
+    for words in [
+        "and the images that --public names",
+        "An autoencoder learned from 30 public images",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let card = json(&out.join("copy/card.json"));
+    let knowledge = card["public_knowledge"].as_str().expect("words");
+    assert!(knowledge.contains("30 public images"), "{knowledge}");
+    // Another copy of the same run is decoded by the weights that it keeps.
+    let again = home.path().join("again");
+    let mut export = sliver("export");
+    run(export.arg(&out).args(["--count", "6", "--out"]).arg(&again));
+    let pictures = |of: &Path| files(&of.join("png")).into_values().collect::<Vec<_>>();
+    assert_eq!(pictures(&again), pictures(&out.join("copy")));
+
+    draw(200);
+    for gone in ["run.json", "latents.f32"] {
+        fs::remove_file(out.join(gone)).expect("removed");
+    }
+    let cache = out.with_file_name("cache");
+    let mut resumed = sliver("synth");
+    resumed
+        .arg("--resume")
+        .arg(&out)
+        .arg("--cache-dir")
+        .arg(&cache);
+    let refused = resumed.output().expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("others than those"), "{said}");
+
+    let twin = home.path().join("twin");
+    for (path, bytes) in files(&input) {
+        let to = twin.join(path);
+        fs::create_dir_all(to.parent().expect("a folder")).expect("created");
+        fs::write(to, bytes).expect("written");
+    }
+    let array = home.path().join("small.npz");
+    fs::write(&array, "no archive").expect("written");
+    let run = |out: &Path, flags: &[&str]| {
+        command(&input, out, &format!("{COLOUR} {}", flags.join(" ")))
+            .output()
+            .expect("the binary starts")
+    };
+    let path = |path: &Path| format!("--public {}", path.display());
+    refuses(
+        &[
+            (&*path(&input), "other than --input"),
+            (&*path(&twin), "other images than the private ones"),
+            (&*path(&array), "small.npz"),
+            ("--public glyphs", "as --input has them"),
+            ("--public /no/folder", "/no/folder"),
+        ],
+        run,
+    );
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState};
+use model::latent::{
+    DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
+};
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
 use rand::SeedableRng;
