@@ -204,8 +204,6 @@ impl<K: Kind> session::Settings for Settings<K> {
 
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
-        let kind = &shared.kind;
-        bounded("kind", kind, kind == K::NAME, K::NAME)?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
         within("delta", shared.delta, 0.0, 0.5, Ends::NEITHER)?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;

@@ -119,7 +119,7 @@ impl<K: Kind> Ldp<K> {
 
 impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
-    const KIND: Option<&'static str> = Some(K::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("kind", K::NAME));
     const ABOUT: &'static str = K::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judged"];
     type Settings = Settings<K>;
