@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
 use data::privatised::{Header, Labels, Transform};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, bounded, within};
 use serde::{Deserialize, Serialize};
 
+use super::points::Points;
 use super::settings::{self, Kind, Loss};
 use super::sources::{Clean, Rows};
 use crate::records::{kind, load_private, load_test};
@@ -95,7 +97,14 @@ impl Kind for Settings {
     }
 
     fn check(&self, shared: &settings::Shared) -> Result<(), Failure> {
-        kind("dataset", &self.dataset)?;
+        let name = &self.dataset;
+        if Points::from_str(name, false).is_ok() {
+            return Err(Failure::input(
+                format!("--dataset {name}: these are points, and no images"),
+                format!("say `sliver ldp points {name}`"),
+            ));
+        }
+        kind("dataset", name)?;
         within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
         bounded("keep", 0, self.keep != Some(0), "at least 1")?;
         let plain = shared.loss == Loss::W2 && self.keep.is_none() && self.label_weight == 0.0;

@@ -275,6 +275,7 @@ fn what_cannot_be_is_refused() {
         ("--no-privacy", "--loss entropic"),
         ("--denoise", "--denoise"),
         ("--dataset nothing", "nothing"),
+        ("--dataset line", "say `sliver ldp points line`"),
         ("--batch 3", "--batch 3"),
     ];
     refuses(&cases, run);
