@@ -93,11 +93,18 @@ impl Domains {
         let tests = settings.target_test.as_deref();
         let target = read(&settings.target, Use::AllPrivate, tests)?;
         let used = [source.used, target.used].concat();
-        for (place, one) in used.iter().enumerate() {
-            let mut before = used[..place].iter();
-            if let Some(other) = before.find(|other| other.sha256 == one.sha256) {
+        let test = tests.map(|name| format!("--target-test {name}"));
+        let source_flag = Some(format!("--source {}", settings.source));
+        let target_flag = Some(format!("--target {}", settings.target));
+        let flags: Vec<String> = [source_flag, test, target_flag]
+            .into_iter()
+            .flatten()
+            .collect();
+        for (place, (flag, one)) in flags.iter().zip(&used).enumerate() {
+            let mut before = flags.iter().zip(&used[..place]);
+            if let Some((other, _)) = before.find(|(_, other)| other.sha256 == one.sha256) {
                 return Err(Failure::input(
-                    format!("{}: the same records as {}", one.what, other.what),
+                    format!("{flag}: the same records as {other}"),
                     "private records and public ones must be different records",
                 ));
             }

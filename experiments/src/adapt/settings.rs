@@ -198,8 +198,7 @@ impl<M: Method> session::Settings for Settings<M> {
 
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
-        let (source, target, method) = (&shared.source, &shared.target, &shared.method);
-        bounded("method", method, method == M::NAME, M::NAME)?;
+        let (source, target) = (&shared.source, &shared.target);
         positive("learning-rate", shared.learning_rate)?;
         within("augment", shared.augment, 0.0, 3.0, Ends::BOTH)?;
         at_least_1("features", shared.features)?;

@@ -41,7 +41,7 @@ pub(crate) struct Adapt<M: Method> {
 
 impl<M: Method> Experiment for Adapt<M> {
     const NAME: &'static str = "adapt";
-    const KIND: Option<&'static str> = Some(M::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("method", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
     type Settings = Settings<M>;
 

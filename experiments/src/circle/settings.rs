@@ -221,7 +221,6 @@ impl<M: Method> session::Settings for Settings<M> {
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
         lab::basics!(shared).check()?;
-        bounded("method", &shared.method, shared.method == M::NAME, M::NAME)?;
         Basics::check_batch(shared.batch, shared.records)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
         positive("clip-activation", shared.clip_activation)?;

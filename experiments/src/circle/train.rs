@@ -142,7 +142,7 @@ impl<M: Method> Circle<M> {
 
 impl<M: Method> TrainingRun for Circle<M> {
     const NAME: &'static str = "circle";
-    const KIND: Option<&'static str> = Some(M::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("method", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings<M>;

@@ -2,7 +2,7 @@
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, name_of, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, within};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -182,8 +182,7 @@ impl<T: Own> session::Settings for Settings<T> {
 
     fn check(&self) -> Result<(), Failure> {
         let (shared, task, slices) = (&self.shared, self.shared.task, self.shared.slices);
-        let (name, hidden) = (name_of(task), shared.hidden);
-        bounded("task", &name, name == T::NAME, T::NAME)?;
+        let hidden = shared.hidden;
         lab::basics!(shared).check()?;
         within("batch-share", shared.batch_share, 0.0, 1.0, Ends::LAST)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;

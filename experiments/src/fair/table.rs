@@ -141,6 +141,14 @@ pub(super) fn sampler(
     table: &GroupedTable,
 ) -> Result<GroupSampler, Failure> {
     let groups = groups(table, notion);
+    // Both groups of a table have records, but not of each class.
+    if let Some(empty) = groups.iter().position(Vec::is_empty) {
+        let (group, class) = (empty % 2, empty / 2);
+        return Err(Failure::input(
+            format!("group {group} of class {class} has no record: at least 1 is needed"),
+            "choose another sensitive attribute, or --notion sp",
+        ));
+    }
     let share = |group: &Vec<usize>| (group.len() as f64 * shared.batch_share).round();
     let shares = groups.iter().map(|group| (share(group) as usize).max(1));
     let batches = shared.batches.clone();
@@ -148,7 +156,7 @@ pub(super) fn sampler(
     GroupSampler::new(groups, &batches).map_err(|why| {
         Failure::input(
             format!("--batches: {why}"),
-            "one size a group, of 1 to its records, of which each group must have some",
+            "one size a group, of 1 to its records",
         )
     })
 }

@@ -33,7 +33,7 @@ impl<T: Own> Fair<T> {
 
 impl<T: Own> TrainingRun for Fair<T> {
     const NAME: &'static str = "fair";
-    const KIND: Option<&'static str> = Some(T::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("task", T::NAME));
     const ABOUT: &'static str = T::ABOUT;
     const STORED: &'static [&'static str] = &[HISTOGRAMS];
     const EVALUATED_FRESH: bool = true;

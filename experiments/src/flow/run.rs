@@ -117,7 +117,7 @@ impl Flow {
 
 impl<M: Mechanism> Experiment for Run<M> {
     const NAME: &'static str = "flow";
-    const KIND: Option<&'static str> = Some(M::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("mechanism", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];

@@ -1,7 +1,7 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Part as _, bounded, budget_name};
+use lab::session::{self, Arguments, Part as _, budget_name};
 
 use super::budget;
 use super::mechanisms::{Labels, Mechanism};
@@ -83,8 +83,6 @@ impl<M: Mechanism> session::Settings for Settings<M> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let mechanism = &self.shared.mechanism;
-        bounded("mechanism", mechanism, mechanism == M::NAME, M::NAME)?;
         self.shared.check()?;
         self.budget().map_or(Ok(()), |b| b.check())?;
         self.own.check(&self.shared)

@@ -114,8 +114,6 @@ impl<R: Release> session::Settings for Settings<R> {
 
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
-        let release = &shared.release;
-        bounded("release", release, release == R::NAME, R::NAME)?;
         if shared.photographs() {
             let (found, width) = (shared.noise, Dcgan::PHOTOGRAPH_INPUTS);
             let bound = format!("{width} for photographs");

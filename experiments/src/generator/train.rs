@@ -209,7 +209,7 @@ impl<R: Release> Releases for Generate<R> {
 
 impl<R: Release> Experiment for Generate<R> {
     const NAME: &'static str = "generator";
-    const KIND: Option<&'static str> = Some(R::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("release", R::NAME));
     const ABOUT: &'static str = R::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] =
         &["ScoreFlags", "ExportFlags", "ExportRequest"];

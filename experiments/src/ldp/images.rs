@@ -1,14 +1,15 @@
 //! Images with their classes, or a file of privatised ones.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use data::privatised::{Header, Labels, Transform, Wanted};
+use clap::ValueEnum as _;
+use data::privatised::{Header, Labels, Transform};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, bounded, within};
 use serde::{Deserialize, Serialize};
 
-use super::private::{header_of, refused};
+use super::points::Points;
 use super::settings::{self, Kind, Loss};
 use super::sources::{Clean, Rows};
 use crate::records::{kind, load_private, load_test};
@@ -53,9 +54,6 @@ lab::settings! {
     optional {
         /// Keep so many coefficients of lowest frequency of each image's cosine transform, and privatise those.
         keep: usize,
-        /// A file that `just privatise` made. No private record is read then: --dataset names public records that the
-        /// result is judged by, and the file's header says what was done.
-        input: PathBuf,
     }
     switches {
         /// Where values that no flag gives come from.
@@ -79,24 +77,14 @@ impl Kind for Settings {
         }
     }
 
-    /// The values that the header of the input has decided.
-    fn fill(
-        &mut self,
-        shared: &mut settings::Shared,
-        flags: &settings::Flags<Settings>,
-    ) -> Result<(), Failure> {
-        self.dataset = kind("dataset", &self.dataset)?.name().to_string();
-        let Some(input) = &self.input else {
-            return Ok(());
-        };
-        let header = header(input, flags)?;
-        shared.records = None;
-        shared.epsilon = Some(header.epsilon);
-        if header.delta > 0.0 {
-            shared.delta = header.delta;
-        }
-        shared.radius = header.radius;
-        (shared.mechanism, shared.calibration) = (header.mechanism, header.calibration);
+    fn of_header(flags: &Flags) -> Vec<(&'static str, bool)> {
+        vec![
+            ("keep", flags.keep.is_some()),
+            ("label-weight", flags.label_weight.is_some()),
+        ]
+    }
+
+    fn take(&mut self, header: &Header, _: &str) -> Result<(), Failure> {
         self.label_weight = match header.labels {
             Labels::Dropped => 0.0,
             Labels::OneHot { weight, .. } => weight,
@@ -109,7 +97,14 @@ impl Kind for Settings {
     }
 
     fn check(&self, shared: &settings::Shared) -> Result<(), Failure> {
-        kind("dataset", &self.dataset)?;
+        let name = &self.dataset;
+        if Points::from_str(name, false).is_ok() {
+            return Err(Failure::input(
+                format!("--dataset {name}: these are points, and no images"),
+                format!("say `sliver ldp points {name}`"),
+            ));
+        }
+        kind("dataset", name)?;
         within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
         bounded("keep", 0, self.keep != Some(0), "at least 1")?;
         let plain = shared.loss == Loss::W2 && self.keep.is_none() && self.label_weight == 0.0;
@@ -125,7 +120,7 @@ impl Kind for Settings {
     /// Without private records where the input was privatised before.
     fn load(&self, shared: &settings::Shared, data_dir: Option<&Path>) -> Result<Clean, Failure> {
         let (kind, seed) = (kind("dataset", &self.dataset)?, shared.seed);
-        if self.input.is_some() {
+        if shared.input.is_some() {
             let test = load_test(kind, seed, data_dir)?;
             return Ok(Clean {
                 name: kind.name().into(),
@@ -143,6 +138,10 @@ impl Kind for Settings {
         })
     }
 
+    fn samples(flags: &Flags) -> usize {
+        flags.score.count()
+    }
+
     fn images(&self) -> Option<&Self> {
         Some(self)
     }
@@ -150,35 +149,4 @@ impl Kind for Settings {
     fn score(flags: &Flags) -> Option<&ScoreFlags> {
         Some(&flags.score)
     }
-}
-
-/// The header of privatised records, which has to be what the flags ask for.
-fn header(input: &Path, flags: &settings::Flags<Settings>) -> Result<Header, Failure> {
-    let settings::Flags { shared, own } = flags;
-    for (flag, given) in [
-        ("records", shared.records.is_some()),
-        ("no-privacy", shared.no_privacy),
-        ("insecure-noise-seed", shared.insecure_noise_seed.is_some()),
-        ("keep", own.keep.is_some()),
-        ("label-weight", own.label_weight.is_some()),
-    ] {
-        if given {
-            return Err(Failure::input(
-                format!("--{flag}: the records of --input were privatised already"),
-                "leave it out",
-            ));
-        }
-    }
-    let header = header_of(input)?;
-    let wanted = Wanted {
-        mechanism: shared.mechanism,
-        calibration: shared.calibration,
-        epsilon: shared.epsilon,
-        delta: shared.delta,
-        radius: shared.radius,
-        ..Wanted::default()
-    };
-    let name = format!("--input {}", input.display());
-    header.check_request(&name, &wanted).map_err(refused)?;
-    Ok(header)
 }

@@ -1,8 +1,9 @@
-//! Points of few coordinates, which are sampled.
+//! Points of few coordinates, which are sampled, or a file of privatised ones.
 
 use std::path::Path;
 
 use data::Gaussians;
+use data::privatised::{Header, Labels};
 use lab::diagnostic::Failure;
 use lab::session::name_of;
 use rand_chacha::ChaCha20Rng;
@@ -13,7 +14,7 @@ use super::settings::{self, Kind};
 use super::sources::{Clean, Rows};
 use crate::random::stream;
 
-/// Points that the result is judged by.
+/// Points that are judged, and those that they are judged by.
 const JUDGED: usize = 10_000;
 
 /// The distribution of points.
@@ -36,6 +37,19 @@ lab::settings! {
         #[flag(value_enum)]
         dataset: Points,
     }
+    switches {
+        /// What it is judged by.
+        #[command(flatten)]
+        judged: Judged,
+    }
+}
+
+/// What points are judged by.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Judged {
+    /// Points that are generated and judged (default: 10000).
+    #[arg(long, value_parser = clap::value_parser!(u64).range(100..))]
+    scored: Option<u64>,
 }
 
 impl Points {
@@ -66,20 +80,43 @@ impl Kind for Settings {
         include_str!("../../../assets/ldp/points.toml")
     }
 
+    fn samples(flags: &Flags) -> usize {
+        let scored = flags.judged.scored.map(|scored| scored as usize);
+        scored.unwrap_or(JUDGED)
+    }
+
+    /// Rows that were no images, without classes.
+    fn take(&mut self, header: &Header, input: &str) -> Result<(), Failure> {
+        if let Some([c, h, w]) = header.source_shape {
+            return Err(Failure::input(
+                format!("{input}: its records are images of {c}x{h}x{w}, and no points"),
+                "give the file to `sliver ldp images`",
+            ));
+        }
+        if let Labels::OneHot { classes, .. } = header.labels {
+            return Err(Failure::input(
+                format!("{input}: its records have {classes} classes, and points have none"),
+                "give a file that was privatised without --labels one-hot",
+            ));
+        }
+        Ok(())
+    }
+
     fn dataset(&self) -> String {
         name_of(self.dataset)
     }
 
-    /// The data of a task, whatever the seed of a run.
+    /// The data of a task, whatever the seed of a run; without private points where the input was privatised before.
     fn load(&self, shared: &settings::Shared, _: Option<&Path>) -> Result<Clean, Failure> {
         let dim = if self.dataset == Points::Line { 1 } else { 2 };
         let draw = |count, number| {
             let values = self.dataset.draw(count, &mut stream(0, number))?;
             Ok::<_, Failure>(Rows::Points { values, dim })
         };
+        let private = || draw(shared.records.unwrap_or(JUDGED), 0);
         Ok(Clean {
             name: format!("synthetic points, `{}`", self.dataset()),
-            private: Some(draw(shared.records.unwrap_or(JUDGED), 0)?),
+            private: shared.input.is_none().then(private).transpose()?,
             test: draw(JUDGED, 1)?,
             used: Vec::new(),
         })

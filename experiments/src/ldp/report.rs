@@ -14,13 +14,11 @@ use super::sources::Rows;
 use super::train::{Ldp, Learned};
 use crate::pictures::{grid, samples};
 use crate::random::stream;
-use crate::scores::{ScoreFlags, metrics, score, warnings};
+use crate::scores::{metrics, score, warnings};
 
 /// Points on each side of the exact distance, and in a panel.
 const EXACT: usize = 1000;
 const POINTS: usize = 1500;
-/// Points that are generated for the report.
-const SAMPLES: usize = 10_000;
 
 /// Samples, their scores on public test records, and pictures.
 pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report, Failure> {
@@ -28,8 +26,7 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 5);
-    let count = run.score.as_ref().map_or(SAMPLES, ScoreFlags::count);
-    let (rows, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let (rows, groups) = run.model.sample(run.samples, run.each(), &mut rng)?;
     let rows = run.noise_model.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;

@@ -1,8 +1,8 @@
 //! A run's settings: the preset of what the records are, then flags, then checks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use data::privatised::{Calibration, Mechanism};
+use data::privatised::{Calibration, Header, Mechanism, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
     self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, positive, within,
@@ -10,6 +10,7 @@ use lab::session::{
 use serde::{Deserialize, Serialize};
 
 use super::images;
+use super::private::{header_of, refused};
 use super::sources::Clean;
 use crate::scores::ScoreFlags;
 
@@ -38,14 +39,17 @@ pub trait Kind: Part {
     /// The values that no flag gives.
     fn preset(flags: &Self::Flags) -> &'static str;
 
-    /// Gives settings the values that something else than flags decides.
+    /// Flags of its own that a header takes the place of, and whether they are given.
+    fn of_header(_: &Self::Flags) -> Vec<(&'static str, bool)> {
+        Vec::new()
+    }
+
+    /// Takes the values that the header of privatised records has.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for flags that ask for other ones.
-    fn fill(&mut self, _: &mut Shared, _: &Flags<Self>) -> Result<(), Failure> {
-        Ok(())
-    }
+    /// [`Failure::BadInput`] where the records of `input` are none of its kind.
+    fn take(&mut self, header: &Header, input: &str) -> Result<(), Failure>;
 
     /// Refuses what cannot be.
     ///
@@ -65,6 +69,9 @@ pub trait Kind: Part {
     ///
     /// [`Failure::BadInput`] where they cannot be read.
     fn load(&self, settings: &Shared, data_dir: Option<&Path>) -> Result<Clean, Failure>;
+
+    /// Samples that are judged.
+    fn samples(flags: &Self::Flags) -> usize;
 
     /// What images alone have.
     fn images(&self) -> Option<&images::Settings> {
@@ -111,6 +118,9 @@ lab::settings! {
     optional {
         /// Average the weights with this decay, and generate by the average.
         ema: f64,
+        /// A file that `just privatise` made. No private record is read then: --dataset names public records that the
+        /// result is judged by, and the file's header says what was done.
+        input: PathBuf,
     }
 }
 
@@ -123,12 +133,58 @@ lab::settings! {
     }
 }
 
+impl Shared {
+    /// The values that a header has decided.
+    fn take(&mut self, header: &Header) {
+        self.records = None;
+        self.epsilon = Some(header.epsilon);
+        if header.delta > 0.0 {
+            self.delta = header.delta;
+        }
+        self.radius = header.radius;
+        (self.mechanism, self.calibration) = (header.mechanism, header.calibration);
+    }
+}
+
+/// The header of privatised records, which has to be what the flags ask for.
+fn header<K: Kind>(input: &Path, name: &str, flags: &Flags<K>) -> Result<Header, Failure> {
+    let Flags { shared, own } = flags;
+    let decided = [
+        ("records", shared.records.is_some()),
+        ("no-privacy", shared.no_privacy),
+        ("insecure-noise-seed", shared.insecure_noise_seed.is_some()),
+    ];
+    let mut decided = decided.into_iter().chain(K::of_header(own));
+    if let Some((flag, _)) = decided.find(|&(_, given)| given) {
+        return Err(Failure::input(
+            format!("--{flag}: the records of --input were privatised already"),
+            "leave it out",
+        ));
+    }
+    let header = header_of(input)?;
+    let wanted = Wanted {
+        mechanism: shared.mechanism,
+        calibration: shared.calibration,
+        epsilon: shared.epsilon,
+        delta: shared.delta,
+        radius: shared.radius,
+        ..Wanted::default()
+    };
+    header.check_request(name, &wanted).map_err(refused)?;
+    Ok(header)
+}
+
 impl<K: Kind> session::Settings for Settings<K> {
     type Flags = Flags<K>;
 
     fn resolve(arguments: &Arguments<Flags<K>>) -> Result<Self, Failure> {
         let mut settings: Self = arguments.over(K::preset(&arguments.own.own))?;
-        settings.own.fill(&mut settings.shared, &arguments.own)?;
+        if let Some(input) = &settings.shared.input {
+            let name = format!("--input {}", input.display());
+            let header = header(input, &name, &arguments.own)?;
+            settings.shared.take(&header);
+            settings.own.take(&header, &name)?;
+        }
         Ok(settings)
     }
 
@@ -148,8 +204,6 @@ impl<K: Kind> session::Settings for Settings<K> {
 
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
-        let kind = &shared.kind;
-        bounded("kind", kind, kind == K::NAME, K::NAME)?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
         within("delta", shared.delta, 0.0, 0.5, Ends::NEITHER)?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;

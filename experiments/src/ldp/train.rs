@@ -40,6 +40,8 @@ pub struct Ldp<K: Kind> {
     pub(super) preprocessing: Preprocessing,
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
+    /// Samples that are judged.
+    pub(super) samples: usize,
     /// How images are scored.
     pub(super) score: Option<ScoreFlags>,
     releaser: Option<Releaser>,
@@ -63,7 +65,7 @@ pub(crate) struct Learned {
 impl<K: Kind> Ldp<K> {
     /// The file that was privatised before.
     fn input(&self) -> Option<&Path> {
-        self.kind.images()?.input.as_deref()
+        self.settings.input.as_deref()
     }
 
     /// Generated rows of each class at a step.
@@ -117,9 +119,9 @@ impl<K: Kind> Ldp<K> {
 
 impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
-    const KIND: Option<&'static str> = Some(K::NAME);
+    const KIND: Option<(&'static str, &'static str)> = Some(("kind", K::NAME));
     const ABOUT: &'static str = K::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags"];
+    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judged"];
     type Settings = Settings<K>;
 
     fn load(
@@ -129,7 +131,7 @@ impl<K: Kind> Experiment for Ldp<K> {
     ) -> Result<Self, Failure> {
         let clean = own.load(shared, arguments.running.data_dir.as_deref())?;
         let images = own.images();
-        let input = images.and_then(|images| images.input.as_deref());
+        let input = shared.input.as_deref();
         let score = K::score(&arguments.own.own);
         let mechanism = mechanism(shared)?;
         let form = clean.test.form();
@@ -172,6 +174,7 @@ impl<K: Kind> Experiment for Ldp<K> {
             preprocessing,
             noise_model,
             model: Generator::new(architecture, size, shared.ema, rng, device)?,
+            samples: K::samples(&arguments.own.own),
             score: score.cloned(),
             releaser,
             learned: None,

@@ -9,7 +9,7 @@ use dp_core::ledger::Entries;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, json, killed_after, lines, metrics, sliver, text};
+use crate::program::{folder, json, killed_after, lines, metrics, sliver, text, unwrapped};
 
 const WIDTH: usize = 12;
 const CLASSES: usize = 3;
@@ -279,6 +279,51 @@ fn bad_input_is_refused_and_nothing_is_written() {
         assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
         assert!(said.contains(part), "{more:?}: {said}");
         assert!(!out.exists(), "{more:?}");
+    }
+}
+
+#[test]
+fn records_that_are_public_and_private_are_refused_by_their_flags() {
+    let (keep, out) = folder();
+    let [source, target] = domains(keep.path());
+    let copy = keep.path().join("copy.npy");
+    std::fs::copy(&source, &copy).expect("copied");
+    let [one, other, twice] = [&source, &target, &copy].map(|path| path.display().to_string());
+    let files = |a: &str, b: &str, more: &[&str]| adapt(keep.path(), &[a.into(), b.into()], more);
+    let images = || {
+        let mut command = sliver("adapt");
+        command.args(["glyphs", "glyphs", "--images", "raw", "--backend", "flex"]);
+        command
+    };
+    for (mut command, flag, before) in [
+        (
+            files(&one, &one, &[]),
+            format!("--target {one}"),
+            format!("--source {one}"),
+        ),
+        (
+            files(&one, &twice, &[]),
+            format!("--target {twice}"),
+            format!("--source {one}"),
+        ),
+        (
+            files(&one, &other, &["--target-test", &other]),
+            format!("--target {other}"),
+            format!("--target-test {other}"),
+        ),
+        (
+            files(&one, &other, &["--target-test", &twice]),
+            format!("--target-test {twice}"),
+            format!("--source {one}"),
+        ),
+        (images(), "--target glyphs".into(), "--source glyphs".into()),
+    ] {
+        let output = run(&mut command, &out);
+        let said = unwrapped(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let expected = format!("{flag}: the same records as {before}");
+        assert!(said.contains(&expected), "{expected}: {said}");
+        assert!(!out.exists(), "{flag}");
     }
 }
 

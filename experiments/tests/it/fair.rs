@@ -7,7 +7,7 @@ use dp_core::accounting::{Accountant, Event, PldAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
-    SCHEMA, folder, json, lines, metrics, refuses, sliver, text, whole_and_killed,
+    SCHEMA, folder, json, lines, metrics, refuses, sliver, text, unwrapped, whole_and_killed,
 };
 
 /// A run of a task; a classification where the arguments name none.
@@ -217,8 +217,8 @@ fn a_table_of_ones_own() {
         let (x, sex) = (i % 10, if i.is_multiple_of(3) { "F" } else { "M" });
         format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
     };
-    let run = |csv: &Path, out: &Path| {
-        fair(&["--steps", "10"])
+    let run = |csv: &Path, out: &Path, notion: &str| {
+        fair(&["--steps", "10", "--notion", notion])
             .arg("--cache-dir")
             .arg(keep.path().join("cache"))
             .arg("--csv")
@@ -232,7 +232,7 @@ fn a_table_of_ones_own() {
     };
     let good = place("good.csv", &rows(&line));
     let out = keep.path().join("good");
-    let output = run(&good, &out);
+    let output = run(&good, &out, "sp");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(json(&out.join("run.json"))["records"], 247);
     for (name, content, says) in [
@@ -259,11 +259,28 @@ fn a_table_of_ones_own() {
         ),
     ] {
         let out = keep.path().join("bad");
-        let output = run(&place(name, &content), &out);
+        let output = run(&place(name, &content), &out, "sp");
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{name}: {message}");
         assert!(message.contains(says), "{name}: {message}");
         assert!(!message.contains("Positive17"), "{message}");
         assert!(!out.exists());
     }
+    // One group has records, but none of class 1.
+    let one_class = place(
+        "one-class.csv",
+        &rows(&|i| line(i).replace("F,yes", "F,no")),
+    );
+    let out = keep.path().join("one-class");
+    let refused = run(&one_class, &out, "eo");
+    let message = unwrapped(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    let says = [
+        "group 0 of class 1 has no record",
+        "choose another sensitive attribute, or --notion sp",
+    ];
+    assert!(says.iter().all(|says| message.contains(says)), "{message}");
+    assert!(!message.contains("--batches") && !out.exists(), "{message}");
+    let output = run(&one_class, &out, "sp");
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }

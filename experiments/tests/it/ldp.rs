@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use data::{NpyArray, npy};
 use dp_core::ledger::Entries;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{folder, json, metrics, refuses, sliver, text, whole_and_killed};
+use crate::program::{SCHEMA, folder, json, metrics, refuses, sliver, text, whole_and_killed};
 
 fn ldp(kind: &str, out: &Path) -> Command {
     let mut command = sliver("ldp");
@@ -172,6 +176,90 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
+/// Standard Gaussian rows.
+fn gaussian(path: &Path, rows: usize, width: usize) {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let values = (0..rows * width).map(|_| StandardNormal.sample(&mut rng));
+    let array = NpyArray {
+        rows,
+        width: Some(width),
+        values: values.collect(),
+    };
+    npy::write(std::fs::File::create(path).expect("created"), &array).expect("written");
+}
+
+#[test]
+fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
+    let (keep, out) = folder();
+    let place = |name: &str| keep.path().join(name);
+    gaussian(&place("line.npy"), 20_000, 1);
+    gaussian(&place("plane.npy"), 400, 2);
+    let schema = place("schema.toml");
+    std::fs::write(&schema, SCHEMA).expect("written");
+    std::fs::write(place("table.csv"), "x,sex,y\n1,F,no\n3,M,yes\n").expect("written");
+    let privatise = |input: &Path, name: &str, flags: &str| {
+        let mut command = sliver("privatise");
+        command.args(["--mechanism", "gaussian", "--epsilon", "20"]);
+        command.args(["--delta", "1e-6", "--radius", "4"]);
+        command.args(flags.split_whitespace()).arg("--input");
+        command.arg(input).arg("--out").arg(place(name));
+        done(command);
+        place(name)
+    };
+    let learn = |out: &Path, input: &Path, flags: &str| {
+        let mut command = ldp("points", out);
+        command.arg("--input").arg(input);
+        command.args(flags.split_whitespace());
+        command
+    };
+
+    let known = "--insecure-noise-seed 5";
+    let line = privatise(&place("line.npy"), "line.safetensors", known);
+    let flags = "--dataset line --steps 400 --batch 200";
+    done(learn(&out, &line, flags));
+    let run = json(&out.join("run.json"));
+    let variance = |name: &str| run["test"]["variances"][name][0].as_f64();
+    let [generated, clean, privatised] =
+        ["generated", "clean", "privatised"].map(|name| variance(name).expect("a number"));
+    assert!(privatised > 3.0 * clean, "{privatised}");
+    assert!((generated - clean).abs() < 0.35, "{generated}");
+    assert_eq!(run["test"]["privatised_records"], 20_000);
+    assert_eq!(run["private"], false, "the noise of the file is known");
+
+    let plane = privatise(&place("plane.npy"), "plane.safetensors", "");
+    let (_keep, out) = folder();
+    let few = "--dataset gaussian --steps 2 --batch 20 --scored 100";
+    let said = text(&done(learn(&out, &plane, few)).stdout);
+    assert!(said.contains("No private record is read"), "{said}");
+    let run = json(&out.join("run.json"));
+    assert_eq!(run["private"], true);
+    assert_eq!(run["settings"]["epsilon"], 20.0);
+    let metrics = run["metrics"].to_string();
+    assert!(metrics.contains("to 100 public records"), "{metrics}");
+    assert!(!out.join("privatised.safetensors").exists());
+
+    let one_hot = format!("--labels one-hot --schema {}", schema.display());
+    let table = privatise(&place("table.csv"), "table.safetensors", &one_hot);
+    let images = privatise(Path::new("glyphs"), "images.safetensors", "--records 20");
+    for (input, flags, words) in [
+        (&images, few, "images of 1x28x28, and no points"),
+        (&table, few, "2 classes, and points have none"),
+        (
+            &plane,
+            "--dataset line",
+            "--dataset line: it must be of records of 2 values",
+        ),
+        (&plane, "--epsilon 30", "20.0, but 30.0 is asked for"),
+        (&plane, "--records 10", "--records: the records of --input"),
+        (&place("plane.npy"), few, "not privatised"),
+    ] {
+        refuses(&[(flags, words)], |out, flags| {
+            let output = learn(out, input, &flags.join(" ")).output();
+            output.expect("the binary starts")
+        });
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let run = |out: &Path, flags: &[&str]| {
@@ -187,6 +275,7 @@ fn what_cannot_be_is_refused() {
         ("--no-privacy", "--loss entropic"),
         ("--denoise", "--denoise"),
         ("--dataset nothing", "nothing"),
+        ("--dataset line", "say `sliver ldp points line`"),
         ("--batch 3", "--batch 3"),
     ];
     refuses(&cases, run);

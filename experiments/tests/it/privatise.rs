@@ -10,7 +10,7 @@ use data::transform::Dct;
 use data::{Glyphs, LabelledImages, idx};
 use test_support::{data_folder, says};
 
-use crate::program::{SCHEMA, sliver, text};
+use crate::program::{SCHEMA, sliver, text, unwrapped};
 
 /// Noise of a millionth of the radius: a record comes out as it is, where nothing else happens to it.
 const CLEAR: &str = "--mechanism laplace --epsilon 2e6 --radius 1000 --insecure-noise-seed 1";
@@ -102,12 +102,6 @@ impl Place {
         says(&message, words);
         assert_eq!(self.left(), before, "{flags}");
     }
-}
-
-/// A message without the lines that it was broken into.
-fn unwrapped(bytes: &[u8]) -> String {
-    let text = text(bytes).replace('│', " ");
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn near(found: &[f32], expected: &[f32]) {

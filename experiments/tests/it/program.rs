@@ -22,6 +22,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A message without the lines that it was broken into.
+pub(crate) fn unwrapped(bytes: &[u8]) -> String {
+    let text = text(bytes).replace('│', " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A file as JSON.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
@@ -32,7 +38,7 @@ pub(crate) fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Ou
     for (flags, words) in cases {
         let (_keep, out) = folder();
         let output = run(&out, &flags.split_whitespace().collect::<Vec<_>>());
-        let message = text(&output.stderr);
+        let message = unwrapped(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
         assert!(message.contains(words), "{flags}: {message}");
         assert!(!out.exists(), "{flags}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::text;
+use crate::program::{text, unwrapped};
 use experiments::program::{command, parse};
 
 fn sliver(words: &[&str]) -> (Option<i32>, String, String) {
@@ -105,17 +105,44 @@ fn what_a_run_is_on_may_come_first() {
     assert!(message.contains("unexpected argument 'mnist'"), "{message}");
 }
 
+/// Subcommands of one name: the name, the setting that says which, the first, and another one.
+const KINDS: [[&str; 4]; 6] = [
+    ["flow", "mechanism", "mixture", "fixed"],
+    ["generator", "release", "marginals", "projections"],
+    ["fair", "task", "classification", "adult"],
+    ["ldp", "kind", "images", "points"],
+    ["circle", "method", "gradients", "smoothed"],
+    ["adapt", "method", "sliced", "dann"],
+];
+
+#[test]
+fn a_run_of_another_subcommand_is_refused_by_its_name() {
+    for [name, key, asked, other] in KINDS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().to_string_lossy();
+        let settings = folder.path().join("config.toml");
+        std::fs::write(settings, format!("{key} = \"{other}\"\n")).expect("written");
+        for flag in ["--resume", "--run"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
+            let output = command.args([name, asked, flag, &run]).output();
+            let output = output.expect("the program starts");
+            let message = unwrapped(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{message}");
+            for says in [
+                format!("{run} is a run of `sliver {name} {other}`, not of `{asked}`"),
+                format!("resume it with `sliver {name} {other} --resume {run}`"),
+            ] {
+                assert!(message.contains(&says), "{name} {flag}: {message}");
+            }
+            assert!(!message.contains(&format!("--{key}")), "{message}");
+        }
+    }
+}
+
 /// A run that is resumed says itself which of the subcommands of one name it is of.
 #[test]
 fn a_resumed_run_has_the_kind_that_it_is_of() {
-    for (name, key, first, other) in [
-        ("flow", "mechanism", "mixture", "fixed"),
-        ("generator", "release", "marginals", "projections"),
-        ("fair", "task", "classification", "adult"),
-        ("ldp", "kind", "images", "points"),
-        ("circle", "method", "gradients", "smoothed"),
-        ("adapt", "method", "sliced", "dann"),
-    ] {
+    for [name, key, first, other] in KINDS {
         let folder = tempfile::tempdir().expect("a folder");
         let run = folder.path().to_string_lossy();
         let kind = |flag: &str| {

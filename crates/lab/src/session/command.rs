@@ -9,7 +9,7 @@ use super::{Arguments, Experiment, FlagsOf};
 pub fn command<E: Experiment>() -> clap::Command {
     let sentence = E::ABOUT.split(". ").next();
     let command = Arguments::<FlagsOf<E>>::command()
-        .name(E::KIND.unwrap_or(E::NAME))
+        .name(E::KIND.map_or(E::NAME, |(_, kind)| kind))
         .about(sentence.unwrap_or_default().trim_end_matches('.'))
         .long_about(E::ABOUT);
     let of_process: Vec<_> = command

@@ -133,8 +133,8 @@ pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
 pub trait Experiment: Sized {
     /// Its name, and that of its subcommand.
     const NAME: &'static str;
-    /// Its name among those of its subcommand, where there are several: `NAME KIND`.
-    const KIND: Option<&'static str> = None;
+    /// Where its subcommand has several, `NAME KIND`: the setting that says which one a run is of, and its value.
+    const KIND: Option<(&'static str, &'static str)> = None;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
     /// Groups of flags that are no settings: those that a resumed run may be given anew.

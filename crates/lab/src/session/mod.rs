@@ -11,6 +11,7 @@ mod command;
 mod experiment;
 mod finish;
 mod flags;
+mod kind;
 mod promise;
 mod rows;
 mod scores;
@@ -96,7 +97,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         return Ok(());
     }
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
-    let begun = begin(resumed, place, read::<E::Settings>, || {
+    let begun = begin(resumed, place, read::<E>, || {
         let settings = E::Settings::resolve(arguments)?;
         settings.check()?;
         Ok(settings)
@@ -152,7 +153,8 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
     session
         .complete(&mut experiment, &settings)
         .map_err(|failure| {
-            let name = [Some(E::NAME), E::KIND].into_iter().flatten();
+            let kind = E::KIND.map(|(_, kind)| kind);
+            let name = [Some(E::NAME), kind].into_iter().flatten();
             let command = name.collect::<Vec<_>>().join(" ");
             resumable(failure, &command, &session.folder)
         })?;
@@ -192,7 +194,7 @@ pub fn judge_again<E: Experiment>(
 ) -> Result<(), Failure> {
     let folder = RunFolder::open(path)?;
     crate::resume::done(&folder)?;
-    let settings = read::<E::Settings>(&folder)?;
+    let settings = read::<E>(&folder)?;
     if !finished(&folder, &settings)? {
         let run = folder.path().display();
         return Err(Failure::input(
@@ -226,8 +228,9 @@ pub fn judge_again<E: Experiment>(
     E::afterwards(arguments, &session.folder, &session.interrupt)
 }
 
-fn read<S: Settings>(folder: &RunFolder) -> Result<S, Failure> {
-    let settings: S = folder.read_toml("config.toml")?;
+fn read<E: Experiment>(folder: &RunFolder) -> Result<E::Settings, Failure> {
+    kind::check::<E>(folder)?;
+    let settings: E::Settings = folder.read_toml("config.toml")?;
     settings.check()?;
     Ok(settings)
 }

@@ -141,7 +141,7 @@ pub trait TrainingRun: Sized {
     /// As that of [`Experiment`].
     const NAME: &'static str;
     /// As that of [`Experiment`].
-    const KIND: Option<&'static str> = None;
+    const KIND: Option<(&'static str, &'static str)> = None;
     /// As that of [`Experiment`].
     const ABOUT: &'static str;
     /// As that of [`Experiment`].
@@ -313,7 +313,7 @@ impl<R: TrainingRun> Releases for R {
 
 impl<R: TrainingRun> Experiment for R {
     const NAME: &'static str = R::NAME;
-    const KIND: Option<&'static str> = R::KIND;
+    const KIND: Option<(&'static str, &'static str)> = R::KIND;
     const ABOUT: &'static str = R::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = R::FLAGS_OF_A_PROCESS;
     const STORED: &'static [&'static str] = R::STORED;
