@@ -240,7 +240,8 @@ mod tests {
     #[test]
     fn the_published_settings_of_photographs_cost_less_than_published() {
         for (noise, expected) in [("0.6804", 5.92), ("0.8446", 3.33)] {
-            let flags = ["--dataset", "images", "--noise-multiplier", noise];
+            let flags = ["images", "--public", "half", "--noise-multiplier", noise];
+            let flags = [&["--dataset"], &flags[..]].concat();
             let settings = settings::<resampled::Settings>(&flags);
             let sampler = sampler(&settings, &[81385]).unwrap();
             assert_eq!(sampler.expected_sizes(), [250.0]);

@@ -1,7 +1,7 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Part as _, budget_name};
+use lab::session::{self, Arguments, Part as _, bounded, budget_name};
 
 use super::budget;
 use super::mechanisms::{Labels, Mechanism};
@@ -48,6 +48,8 @@ impl<M: Mechanism> session::Settings for Settings<M> {
             preset.remove("public-records");
         }
         if dataset == Some(IMAGES) {
+            let bound = "named for photographs: --public half makes half of them public";
+            bounded("public", "", flags.public.is_some(), bound)?;
             // They have no classes, and the settings of Sebag et al. 2023 for them are others (appendix C.5).
             let own = format!("conditional = false\nlatent = 48\n{}", M::PHOTOGRAPHS);
             preset.extend(toml::from_str::<toml::Table>(&own).map_err(Failure::failed)?);

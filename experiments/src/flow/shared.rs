@@ -44,7 +44,8 @@ lab::settings! {
         conditional: bool,
     }
     flags {
-        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images` for a folder of photographs (--data-dir).
+        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images` for a folder of photographs (--data-dir, with --public
+        /// half).
         dataset: String,
         /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, made by
         /// random processes and of no class, fresh at each pass; another data set, such as `glyphs`; or nothing:

@@ -4,6 +4,7 @@ use data::ImageFolder;
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
 use model::generator::Dcgan;
+use serde::{Deserialize, Serialize};
 
 use super::release::Release;
 use crate::export::ExportFlags;
@@ -14,6 +15,14 @@ use crate::variation::Variation;
 /// The radius of the ball of photographs, of 12288 pixels, and the images of a step, where no flag says another.
 const PHOTOGRAPH_RADIUS: f64 = 80.0;
 const PHOTOGRAPH_POINTS: usize = 64;
+
+/// Which photographs are public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Public {
+    /// Half of them, of which some are the test.
+    Half,
+}
 
 lab::settings! {
     /// What every release has.
@@ -28,7 +37,7 @@ lab::settings! {
     }
     flags {
         /// Data set: mnist, fashion-mnist or usps, glyphs, which needs no file, or `images` for a folder of
-        /// photographs (--data-dir): half of it is private, and they have no classes.
+        /// photographs (--data-dir, with --public half), which have no classes.
         dataset: String,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
         radius: f64,
@@ -47,6 +56,9 @@ lab::settings! {
         vary_tone: f64,
     }
     optional {
+        /// Which photographs of a folder are public: `half`, by which the generator is judged. It must be said.
+        #[flag(value_enum)]
+        public: Public,
         /// Average the weights with this decay, and generate by the average.
         ema: f64,
         /// Slices of one step, out of those released (default: all of them).
@@ -121,6 +133,12 @@ impl<R: Release> session::Settings for Settings<R> {
         } else {
             kind("dataset", &shared.dataset)?;
         }
+        let bound = match shared.photographs() {
+            true => "named for photographs: --public half makes half of them public",
+            false => "left out: all training records of a labelled data set are private",
+        };
+        let holds = shared.photographs() == shared.public.is_some();
+        bounded("public", "", holds, bound)?;
         shared.variation().check()?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
         within("delta", shared.delta, 0.0, 1.0, Ends::NEITHER)?;

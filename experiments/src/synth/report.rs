@@ -56,8 +56,13 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
     });
     let rows = run.made.at(&chosen);
     let mut pixels = run.space()?.decode_as(&rows.rows, shape, session)?;
-    let samples = run.picture(&pixels, rows.labels.as_deref())?;
-    variation.apply(&mut pixels, shape, &mut rng);
+    let of = rows.labels.as_deref();
+    let mut pictures = vec![run.picture(&pixels, of, "samples.png", "Samples")?];
+    if variation.any() {
+        variation.apply(&mut pixels, shape, &mut rng);
+        let caption = "The same samples as the copy has them: varied at random, for learning";
+        pictures.push(run.picture(&pixels, of, "varied.png", caption)?);
+    }
     let scored = match &run.input.test {
         Some(test) if !run.score.quick_scores => Some(score(
             test,
@@ -83,7 +88,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         metrics.push(Metric::new(name, run.score_deviation_upper()));
     }
     Ok(Report {
-        pictures: vec![samples],
+        pictures,
         metrics,
         warnings: scored
             .as_ref()
@@ -98,8 +103,14 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
 }
 
 impl Synth {
-    /// Ten samples of each class, a row a class, as they are for viewing.
-    fn picture(&self, pixels: &[f32], labels: Option<&[usize]>) -> Result<Picture, Failure> {
+    /// Ten samples of each class, a row a class.
+    fn picture(
+        &self,
+        pixels: &[f32],
+        labels: Option<&[usize]>,
+        name: &'static str,
+        caption: &str,
+    ) -> Result<Picture, Failure> {
         let size = self.form.shape.values();
         let all = 0..pixels.len() / size;
         let class = |class| {
@@ -124,9 +135,12 @@ impl Synth {
         };
         let images: Vec<f32> = chosen.into_iter().flat_map(image).collect();
         let caption = match labels {
-            Some(_) => format!("Samples, a row a class: {}", self.input.classes.join(", ")),
-            None => "Samples".to_string(),
+            Some(_) => format!(
+                "{caption}, a row a class: {}",
+                self.input.classes.join(", ")
+            ),
+            None => caption.to_string(),
         };
-        Ok(("samples.png", caption, grid(&images, self.form.shape, 10)?))
+        Ok((name, caption, grid(&images, self.form.shape, 10)?))
     }
 }

@@ -157,6 +157,8 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
                 "images",
                 "--data-dir",
                 "photographs",
+                "--public",
+                "half",
                 "--width",
                 "4",
             ],
@@ -169,7 +171,14 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ),
         (
             "generator",
-            &["--dataset", "images", "--data-dir", "photographs"],
+            &[
+                "--dataset",
+                "images",
+                "--data-dir",
+                "photographs",
+                "--public",
+                "half",
+            ],
             30,
         ),
     ] {
@@ -269,10 +278,12 @@ fn beside_what_was_released_nothing_of_an_export_depends_on_a_record() {
             "images",
             "--data-dir",
             "photographs",
+            "--public",
+            "half",
             "--width",
             "4",
         ];
-        let more = &more[..if experiment == "flow" { 6 } else { 4 }];
+        let more = &more[..if experiment == "flow" { 8 } else { 6 }];
         let run = |name: &str| {
             done(
                 &home

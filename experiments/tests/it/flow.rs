@@ -541,11 +541,14 @@ fn a_folder_of_photographs_flows() {
         command.arg("--data-dir").arg(photographs.path());
         command.arg("--run").arg(&out).output().expect("starts")
     };
-    let refused = text(&run(&["marginals", "--conditional"]).stderr);
+    let refused = text(&run(&["marginals"]).stderr).replace(['\n', '│'], "");
+    assert!(refused.contains("makes half of them public"), "{refused}");
+    let half = ["--public", "half"];
+    let refused = text(&run(&[&["marginals", "--conditional"], &half[..]].concat()).stderr);
     assert!(refused.contains("have no classes"), "{refused}");
     let refused = text(&run(&["fixed", "--public", "glyphs"]).stderr);
     assert!(refused.contains("--public glyphs"), "{refused}");
-    let output = run(&["resampled", "--steps", "5", "--batch", "10"]);
+    let output = run(&[&["resampled", "--steps", "5", "--batch", "10"], &half[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
@@ -558,7 +561,9 @@ fn a_folder_of_photographs_flows() {
         .entries;
     assert_eq!(entries.len(), 5);
     // Without its folder a run cannot resume, and says what it needs.
-    let lost = flow(&["--dataset", "images"]).output().expect("starts");
+    let lost = flow(&["--dataset", "images", "--public", "half"])
+        .output()
+        .expect("starts");
     assert!(text(&lost.stderr).contains("--data-dir"));
 }
 

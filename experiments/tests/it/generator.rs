@@ -92,6 +92,8 @@ fn photographs_come_without_classes() {
         .args([
             "--dataset",
             "images",
+            "--public",
+            "half",
             "--slices",
             "6",
             "--slices-per-step",
@@ -123,6 +125,11 @@ fn bad_input_is_refused_before_anything_is_written() {
             ("--radius nan", "--radius"),
             ("--bins 12", "--bins 12"),
             ("--points 7", "--points 7"),
+            ("images", "--public half makes half of them public"),
+            (
+                "glyphs --public half",
+                "all training records of a labelled data set are private",
+            ),
             ("--dataset nothing", "--dataset nothing"),
             ("--delta 0.1", "delta"),
             ("--ema 1", "--ema 1"),
