@@ -180,7 +180,7 @@ impl Card {
             page += &format!("\nOf {}.\n\n", text("scores_are_of"));
         }
         page + "## Loading\n\nIn Python, beside this folder named `export`:\n\n```python\n"
-            + &self.python()
+            + self.python().trim_start()
             + "```\n"
     }
 

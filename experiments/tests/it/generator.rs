@@ -137,8 +137,8 @@ fn bad_input_is_refused_before_anything_is_written() {
             ("projections --slices 1000", "a power of two"),
             ("projections --slices 512", "at least 794"),
             ("projections --batch 500", "--batch 500"),
-            ("--dataset images", "--data-dir"),
-            ("--dataset images --noise 10", "--noise 10"),
+            ("--dataset images --public half", "--data-dir"),
+            ("--dataset images --public half --noise 10", "--noise 10"),
         ],
         run,
     );

@@ -61,6 +61,7 @@ fn run(command: &mut Command) -> Output {
 }
 
 const COLOUR: &str = "--side 28 --channels 3 --latent 8 --cells 2";
+const ONE_CELL: &str = "--side 28 --channels 3 --latent 8 --cells 1";
 
 /// Relative paths of all files below a folder, with their contents.
 fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -461,6 +462,53 @@ fn copies_have_the_form_of_what_they_are_of() {
         "--classes 4 --latent 6 --cells 1 --no-privacy --count 5",
     ));
     assert!(second.join("copy/images.npz").exists() && !second.join("copy/png").exists());
+}
+
+/// What the page of a copy says of loading it, with the real torchvision and NumPy where Python has them.
+#[test]
+fn python_reads_copies_as_their_pages_say() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let input = images(home.path(), &["a", "b"], 6);
+    let shown = [
+        (
+            "",
+            "torchvision",
+            "len(folder), folder.classes",
+            "(6, ['a', 'b'])",
+        ),
+        ("/a", "torchvision", "len(folder)", "6"),
+        (
+            "",
+            "numpy",
+            "images.shape, labels.shape, images.dtype",
+            "((6, 28, 28, 3), (6,), dtype('uint8'))",
+        ),
+    ];
+    for (place, (below, module, value, expected)) in shown.into_iter().enumerate() {
+        let out = home.path().join(place.to_string());
+        let formats = if module == "numpy" {
+            "--formats npz"
+        } else {
+            ""
+        };
+        let flags = format!("{ONE_CELL} --no-privacy --quick-scores --count 6 {formats}");
+        let from = PathBuf::from(format!("{}{below}", input.display()));
+        run(&mut command(&from, &out, &flags));
+        let page = fs::read_to_string(out.join("copy/README.md")).expect("a page");
+        let code = page
+            .split("```python\n")
+            .nth(1)
+            .and_then(|rest| rest.split("```").next());
+        fs::rename(out.join("copy"), out.join("export")).expect("renamed");
+        let Some(mut python) = test_support::python(&[module]) else {
+            continue;
+        };
+        let code = format!("{}\nprint(({value}))", code.expect("a block of code"));
+        let output = python.current_dir(&out).args(["-c", &code]).output();
+        let output = output.expect("Python starts");
+        let said = text(&output.stdout);
+        assert_eq!(said.trim(), expected, "{}", text(&output.stderr));
+    }
 }
 
 /// All of CIFAR-10 out of its archive, without scores.
