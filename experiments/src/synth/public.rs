@@ -13,10 +13,11 @@ use model::latent::ImageShape;
 use super::input;
 use super::settings::Settings;
 use crate::records::{self, COSINES, Records, SHAPES, Source};
+use crate::space::SpaceKind;
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
-/// Shapes of 28 pixels that teach how edges look; of larger ones fewer, for their pixels are more.
+/// Images of 28 pixels that teach how edges look; of larger ones fewer, for their pixels are more.
 const REFINING: usize = 40_000;
 /// Images of 28 pixels that an autoencoder is shown, each as often as that takes: minutes on two cores.
 const SHOWN: usize = 240_000;
@@ -62,8 +63,11 @@ impl PublicImages {
             return Ok((public, None));
         }
         bounded("public", name, name != settings.input, "other than --input")?;
+        // No path: the words are on the card of what is published.
+        let mut words = "those that --public names".to_string();
         let (images, used) = match name.parse::<DatasetKind>() {
             Ok(kind) => {
+                words = kind.name().into();
                 let (data, used) = records::load_private(kind, 0, None, data_dir)?;
                 let used = Used {
                     used: Use::AllPublic,
@@ -85,14 +89,18 @@ impl PublicImages {
             format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
         bounded("public", name, found == wanted, &bound)?;
         let count = images.len();
+        let shown = match settings.space(shape) {
+            SpaceKind::Small => SHOWN,
+            _ => REFINING,
+        };
         let public = Self {
-            epochs: as_many(SHOWN, shape).div_ceil(count).clamp(1, MOST_PASSES),
+            epochs: as_many(shown, shape).div_ceil(count).clamp(1, MOST_PASSES),
             records: Records::new(
                 Source::Labelled(Arc::new(images)),
                 (0..count).collect(),
                 None,
             ),
-            name: format!("the images that --public names, {name}"),
+            name: words,
         };
         Ok((public, used))
     }

@@ -82,12 +82,11 @@ fn signal(records: usize, epsilon: Option<f64>) -> f64 {
 }
 
 /// Dimensions that records and budget bear: the more, the larger the fourth root of both. An autoencoder says more in each.
-fn dimensions(learned: bool, shape: ImageShape, signal: f64) -> usize {
-    let [usual, most] = match (learned, shape.channels) {
-        (true, 1) => [24.0, 40.0],
-        (true, _) => [48.0, 80.0],
-        (false, 1) => [72.0, 120.0],
-        (false, _) => [100.0, 160.0],
+fn dimensions(kind: SpaceKind, shape: ImageShape, signal: f64) -> usize {
+    let [usual, most] = match (kind, shape.channels) {
+        (SpaceKind::Small, _) => [24.0, 40.0],
+        (_, 1) => [72.0, 120.0],
+        _ => [100.0, 160.0],
     };
     (4.0 * (usual * signal.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
 }
@@ -117,7 +116,9 @@ impl Synth {
         const COSINES: &str = "Latents are the lowest cosine frequencies of an image";
         match self.form.kind {
             SpaceKind::Cosines => format!("{COSINES}: nothing was learned from any image."),
-            SpaceKind::Refined => format!("{COSINES}; {count} {name} taught how edges look."),
+            SpaceKind::Refined => {
+                format!("{COSINES}; {count} images taught how edges look: {name}.")
+            }
             _ => format!("An autoencoder learned from {count} public images: {name}."),
         }
     }
@@ -298,30 +299,26 @@ impl Experiment for Synth {
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
         bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
         let (public, used) = PublicImages::load(settings, shape, data_dir)?;
-        if settings.learned() {
+        if settings.names_public() {
             input.public += ", and the images that --public names";
         }
         used.map_or(Ok(()), |used| input.note("public", used))?;
         let (images, flags) = (&input.images, &arguments.own);
         let signal = signal(input.units, settings.epsilon);
-        let usual = dimensions(settings.learned(), shape, signal);
+        let kind = settings.space(shape);
+        let usual = dimensions(kind, shape, signal);
         let latent = settings.latent.unwrap_or(usual);
         let cells = settings.cells.unwrap_or(cells(shape, signal));
         let labelled = !input.classes.is_empty();
         let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, input.units, cells, score_share)?;
-        let kind = settings.space();
         let form = SpaceForm {
             kind,
             latent,
             shape,
         };
-        let least = if channels == 1 || settings.learned() {
-            2
-        } else {
-            6
-        };
+        let least = if channels == 1 { 2 } else { 6 };
         let bound = format!("at least {least} for images of {channels} channels");
         bounded("latent", latent, latent >= least, &bound)?;
         let values = images.classes() * cells * latent * (latent + 3) / 2;
@@ -417,7 +414,7 @@ impl Experiment for Synth {
         };
         let moments = Moments::labelled(count, d, radius).of_units(self.most);
         // Frequencies of colours are alike in all classes, and nearly uncorrelated.
-        let alike = !self.settings.learned() && self.form.shape.channels > 1;
+        let alike = self.form.shape.channels > 1;
         let moments = if alike { moments.pooled() } else { moments };
         let (classes, sizes) = self.release(MOMENTS, &moments.on_the_sphere(), session)?;
         self.made = if self.cells == 1 {

@@ -8,14 +8,14 @@ use model::latent::ImageShape;
 use super::settings::Settings;
 use crate::decoded::Decoded;
 use crate::export::Source;
-use crate::space::SpaceForm;
+use crate::space::{SpaceForm, SpaceKind};
 use crate::variation::Variation;
 
 impl Settings {
     /// How samples for learning vary: grey ones of smooth waves have halos and no fabric.
     pub(super) fn variation(&self, shape: ImageShape) -> Variation {
-        match (self.learned(), shape.channels) {
-            (false, 1) => Variation::suited(false, false, true),
+        match (self.space(shape), shape.channels) {
+            (SpaceKind::Cosines | SpaceKind::Refined, 1) => Variation::suited(false, false, true),
             _ => Variation::default(),
         }
     }
@@ -29,7 +29,7 @@ pub(crate) fn sampler(
 ) -> Result<Decoded, Failure> {
     let settings: Settings = folder.read_toml("config.toml")?;
     let form = SpaceForm {
-        kind: settings.space(),
+        kind: settings.space(source.shape),
         latent: source.copy.as_ref().map_or(0, |copy| copy.latent),
         shape: source.shape,
     };

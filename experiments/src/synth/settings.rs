@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use data::pictures::{Classes, MAX_CLASSES, Public};
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use model::latent::ImageShape;
 
 use crate::export::ExportRequest;
 use crate::records::{COSINES, SHAPES};
@@ -28,9 +29,9 @@ lab::settings! {
         /// The private images: a folder with a folder for each class, or of files; a .tar or .npz archive; an idx file of
         /// images, its labels beside it; or mnist, fashion-mnist, usps, cifar10, glyphs, or `shapes`, which need no file.
         input: String,
-        /// Public images, which teach how images look: a folder or an archive as for --input, of other images than those, or
-        /// the name of a data set; their labels go unread, and an autoencoder learns from them. Or `shapes`, which the program
-        /// draws, and which teach no more than how edges look; or nothing: `cosines`, the lowest frequencies of an image.
+        /// Public images: a folder or an archive as for --input, of other images than those, or the name of a data set. Their
+        /// labels go unread. Of grey ones an autoencoder learns, colour ones teach how edges look. Or `shapes`, which the
+        /// program draws, and which teach that too; or nothing: `cosines`, the lowest frequencies of an image.
         public: String,
         /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private images, of a classifier that learned
         /// from the copy, where there are no public test images; 0 for none.
@@ -75,18 +76,19 @@ lab::settings! {
 }
 
 impl Settings {
-    /// Whether public images train an autoencoder.
-    pub(super) fn learned(&self) -> bool {
-        ![SHAPES, COSINES].contains(&&*self.public)
-    }
-
-    /// The kind of the latent space.
-    pub(super) fn space(&self) -> SpaceKind {
-        match &*self.public {
-            COSINES => SpaceKind::Cosines,
-            SHAPES => SpaceKind::Refined,
+    /// The kind of the latent space of images of `shape`. Of colour images an autoencoder of so few dimensions keeps less than
+    /// frequencies do: public ones teach how they look, and no more.
+    pub(super) fn space(&self, shape: ImageShape) -> SpaceKind {
+        match (&*self.public, shape.channels) {
+            (COSINES, _) => SpaceKind::Cosines,
+            (SHAPES, _) | (_, 3) => SpaceKind::Refined,
             _ => SpaceKind::Small,
         }
+    }
+
+    /// Whether `--public` names images.
+    pub(super) fn names_public(&self) -> bool {
+        ![SHAPES, COSINES].contains(&&*self.public)
     }
 
     /// Refuses what a data set by name does not take: all of it is known.

@@ -61,6 +61,7 @@ fn run(command: &mut Command) -> Output {
 }
 
 const COLOUR: &str = "--side 28 --channels 3 --latent 8 --cells 2";
+const GREY: &str = "--side 28 --channels 1 --latent 8 --cells 2";
 const ONE_CELL: &str = "--side 28 --channels 3 --latent 8 --cells 1";
 
 /// Relative paths of all files below a folder, with their contents.
@@ -287,8 +288,8 @@ fn a_killed_run_resumes_from_what_it_released() {
     assert!(out.join("copy/card.json").exists() && out.join("cells.bin").exists());
 }
 
-/// Public images without classes train an autoencoder, which samples are decoded by; they must be others than the private ones,
-/// and a run resumes with the same ones alone.
+/// Public images without classes are what samples are decoded by: grey ones train an autoencoder, colour ones a network behind
+/// cosines. They must be others than the private ones, and a run resumes with the same ones alone.
 #[test]
 fn public_images_are_what_a_copy_is_decoded_by() {
     let (home, out) = folder();
@@ -306,17 +307,23 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     };
     draw(10);
     let name = public.to_str().expect("a path");
-    let flags = format!("{COLOUR} --public {name} --epsilon 5 --count 6 --score-share 0");
-    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
-    for words in [
-        "and the images that --public names",
-        "An autoencoder learned from 30 public images",
+    let of = format!("--public {name} --epsilon 5 --count 6 --score-share 0");
+    let colour = home.path().join("colour");
+    for (out, shape, learned) in [
+        (&colour, COLOUR, "; 30 images taught how edges look"),
+        (&out, GREY, "An autoencoder learned from 30 public images"),
     ] {
-        assert!(printed.contains(words), "{words}: {printed}");
+        let printed = text(&run(&mut command(&input, out, &format!("{shape} {of}"))).stdout);
+        for words in ["and the images that --public names", learned] {
+            assert!(printed.contains(words), "{words}: {printed}");
+        }
+        let card = json(&out.join("copy/card.json"));
+        let knowledge = card["public_knowledge"].as_str().expect("words");
+        assert!(
+            knowledge.contains(learned) && !knowledge.contains(name),
+            "{knowledge}"
+        );
     }
-    let card = json(&out.join("copy/card.json"));
-    let knowledge = card["public_knowledge"].as_str().expect("words");
-    assert!(knowledge.contains("30 public images"), "{knowledge}");
     // Another copy of the same run is decoded by the weights that it keeps.
     let again = home.path().join("again");
     let mut export = sliver("export");
