@@ -28,7 +28,7 @@ const STATE: &str = "state.json";
 /// What a generator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
-    /// Grey images: linear layers, then maps that are doubled and convolved.
+    /// Images: linear layers, then maps that are doubled and convolved.
     Upsampled(ImageShape),
     /// Images: transposed convolutions.
     Dcgan(ImageShape),
@@ -94,7 +94,7 @@ impl Network {
             |outputs, rng| model::generator::Generator::new(inputs, outputs, rng, device);
         Ok(match architecture {
             Architecture::Upsampled(shape) => {
-                Self::Upsampled(ImageGenerator::new(inputs, shape.side, rng, device)?)
+                Self::Upsampled(ImageGenerator::new(inputs, shape, rng, device)?)
             }
             Architecture::Dcgan(shape) if shape.channels == 1 => {
                 Self::Dcgan(Dcgan::grey(inputs, shape.side, rng, device)?)

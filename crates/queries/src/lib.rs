@@ -8,6 +8,7 @@
 //! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | a Gaussian a group |
 //! | [`Mixture`]: the same in the cells that the Gaussians were cut into | the same | a Gaussian a cell |
 //! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | distributions on the slices |
+//! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
 //! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
 //!
@@ -40,12 +41,14 @@
 
 #![forbid(unsafe_code)]
 
+mod embeddings;
 pub mod marginals;
 pub mod moments;
 mod projections;
 mod query;
 mod table;
 
+pub use embeddings::{Embedded, Embeddings};
 pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
 pub use moments::{Gaussians, Mixture, Moments};
 pub use projections::{Projections, project};
@@ -53,5 +56,6 @@ pub use query::{Query, QueryError};
 pub use table::Table;
 
 /// The relative amount added to the sensitivity of marginals for rounding: projections are computed in `f64` from rows that exceed
-/// the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
+/// the radius by at most 1e-15, so for `d` up to 10^5 less is enough. Likewise to that of embeddings, whose features are sines and
+/// cosines in `f64`.
 const ROUNDING: f64 = 1e-9;

@@ -106,7 +106,7 @@ pub fn export(
     let mut sampler: Box<dyn Sampler> = match run.experiment.as_str() {
         "swae" => Box::new(crate::swae::sampler(folder, &source, &device)?),
         "flow" => Box::new(crate::flow::sampler(folder, &source, &device)?),
-        "synth" => Box::new(crate::synth::sampler(folder, &source, &device)?),
+        "synth" => crate::synth::sampler(folder, &source, &device)?,
         "generator" => Box::new(crate::generator::sampler(folder, &source, &device)?),
         other => {
             return Err(Failure::input(

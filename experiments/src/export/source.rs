@@ -22,7 +22,7 @@ pub struct Source {
     pub labelled: bool,
     /// The classes of the data set.
     pub classes: usize,
-    /// The public sizes of the classes of private records, where samples need them; else empty.
+    /// The sizes of the classes of private records, public or as they were released, where samples need them; else empty.
     #[serde(default)]
     pub class_sizes: Vec<usize>,
     /// What a copy of somebody's images has more of; none for samples of a data set that is known.
@@ -36,7 +36,7 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopyOf {
-    /// Dimensions of the latents that samples are decoded from.
+    /// Dimensions of the latents that samples are decoded from, or of the code of a generator.
     pub latent: usize,
     /// The names of the classes.
     pub classes: Vec<String>,

@@ -1,7 +1,11 @@
 //! A private copy of labelled images: their moments are released once, class by class and then cell by cell, in a public
-//! latent space; samples of the mixture are decoded. Every record is private.
+//! latent space; samples of the mixture are decoded. Or, as a baseline, a generator learns from what is released. Every record is
+//! private.
 
+mod generated;
 mod input;
+mod merf;
+mod method;
 mod public;
 mod report;
 mod run;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::run::Synth;
 use crate::decoded;
-use crate::export::{CopyOf, Source};
+use crate::export::{CopyOf, Sampler, Samples, Source};
 use crate::pictures::grid;
 use crate::scores::{metrics, score, warnings};
 
@@ -18,10 +18,13 @@ const SCORED: usize = 10_000;
 
 /// Keeps the latents, and gives scores and pictures of them.
 pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, Failure> {
-    decoded::keep(&run.made, run.space()?, &session.folder)?;
+    match &run.generated {
+        Some(generated) => generated.keep(&session.folder)?,
+        None => decoded::keep(&run.made, run.space()?, &session.folder)?,
+    }
     let shape = run.form.shape;
     let variation = run.settings.variation(shape);
-    let labelled = run.made.labels.is_some();
+    let labelled = !run.input.classes.is_empty();
     let knowledge = format!(
         "{} Public: {}.{}",
         run.knowledge(),
@@ -32,7 +35,11 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         shape,
         labelled,
         classes: run.input.classes.len(),
-        class_sizes: Vec::new(),
+        class_sizes: run
+            .generated
+            .as_ref()
+            .map(|generated| generated.sizes.clone())
+            .unwrap_or_default(),
         copy: Some(CopyOf {
             latent: run.form.latent,
             classes: run.input.classes.clone(),
@@ -48,15 +55,13 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
     };
     source.write(&session.folder)?;
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let mut chosen = run.made.shuffled(&mut rng);
     // A score that is released once must be of the same samples whatever is asked for later.
-    chosen.truncate(match run.input.test {
+    let count = match run.input.test {
         Some(_) => run.score.count(),
         None => SCORED,
-    });
-    let rows = run.made.at(&chosen);
-    let mut pixels = run.space()?.decode_as(&rows.rows, shape, session)?;
-    let of = rows.labels.as_deref();
+    };
+    let Samples { mut pixels, labels } = run.scored(count, &mut rng, session)?;
+    let of = labels.as_deref();
     let mut pictures = vec![run.picture(&pixels, of, "samples.png", "Samples")?];
     if variation.any() {
         variation.apply(&mut pixels, shape, &mut rng);
@@ -67,7 +72,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         Some(test) if !run.score.quick_scores => Some(score(
             test,
             &pixels,
-            rows.labels.as_deref(),
+            labels.as_deref(),
             &run.input.images,
             &run.score,
             session,
@@ -75,7 +80,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         _ => None,
     };
     let mut metrics = scored.as_ref().map(metrics).unwrap_or_default();
-    let labels = rows.labels.as_deref().unwrap_or_default();
+    let labels = labels.as_deref().unwrap_or_default();
     if let Some(counts) = run.score_privately(&pixels, labels, session)? {
         let known: f64 = counts.iter().skip(1).step_by(2).sum();
         let all: f64 = counts.iter().sum();
@@ -103,6 +108,27 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
 }
 
 impl Synth {
+    /// Samples to score, before they vary: `count`, or as many as the copy has.
+    fn scored(
+        &mut self,
+        count: usize,
+        rng: &mut ChaCha20Rng,
+        session: &Session,
+    ) -> Result<Samples, Failure> {
+        let total = self.total();
+        if let Some(generated) = &mut self.generated {
+            return generated.sample(count.min(total), rng);
+        }
+        let mut chosen = self.made.shuffled(rng);
+        chosen.truncate(count);
+        let rows = self.made.at(&chosen);
+        let shape = self.form.shape;
+        Ok(Samples {
+            pixels: self.space()?.decode_as(&rows.rows, shape, session)?,
+            labels: rows.labels,
+        })
+    }
+
     /// Ten samples of each class, a row a class.
     fn picture(
         &self,

@@ -1,4 +1,4 @@
-//! The run: two releases of all private images, and samples of what they say.
+//! The run: one release or two of all private images, and samples of what they say.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,10 @@ use private_queries::{Gaussians, Mixture, Moments, Query, Table};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::generated::{CODE, Generated};
 use super::input::Input;
+use super::merf::FREQUENCIES;
+use super::method::Method;
 use super::public::PublicImages;
 use super::report;
 use super::settings::{Flags, Settings};
@@ -34,6 +37,8 @@ use crate::space::{Lessons, Space, SpaceForm, SpaceKind};
 /// The moments of classes, and those of their cells, by their names in the plan.
 const MOMENTS: &str = "moments";
 const CELLS: &str = "cells";
+/// What a generator learns from, likewise.
+pub(super) const EMBEDDINGS: &str = "embeddings";
 /// Which private images a classifier knows that learned from the copy, likewise.
 const SCORE: &str = "score";
 /// The share of the budget (of `1/z^2`) that the moments of the classes get, where their cells have moments too.
@@ -64,16 +69,18 @@ pub(crate) struct Synth {
     /// Cells of each class.
     cells: usize,
     /// Images of a unit that count, at most.
-    most: usize,
+    pub(super) most: usize,
     /// Whether neighbours replace units.
     by_unit: bool,
     releaser: Option<Releaser>,
     /// Public randomness.
-    rng: ChaCha20Rng,
+    pub(super) rng: ChaCha20Rng,
     /// Latents of private images by class, once they are encoded.
     groups: Vec<Vec<f32>>,
     /// Those of the copy.
     pub(super) made: Latents,
+    /// What makes the copy without latents.
+    pub(super) generated: Option<Generated>,
 }
 
 /// Private records as a share of 60 000, times epsilon; no budget counts as epsilon 10.
@@ -113,6 +120,13 @@ impl Synth {
     /// What was learned from public images, in a sentence.
     pub(super) fn knowledge(&self) -> String {
         let (count, name) = (self.public.records.len(), &self.public.name);
+        if self.settings.method == Method::Merf {
+            return format!(
+                "A generator learned from what was released alone, {} random Fourier features of each class (DP-MERF): \
+                 nothing was learned from any other image.",
+                2 * FREQUENCIES
+            );
+        }
         const COSINES: &str = "Latents are the lowest cosine frequencies of an image";
         match self.form.kind {
             SpaceKind::Cosines => format!("{COSINES}: nothing was learned from any image."),
@@ -137,8 +151,9 @@ impl Synth {
         let delta = settings.delta.unwrap_or(0.1 / records as f64);
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
-        let plan = match cells {
-            1 => plan.and(MOMENTS, share(1.0)),
+        let plan = match (settings.method, cells) {
+            (Method::Merf, _) => plan.and(EMBEDDINGS, share(1.0)),
+            (_, 1) => plan.and(MOMENTS, share(1.0)),
             _ => plan
                 .and(MOMENTS, share(MOMENTS_SHARE))
                 .and(CELLS, share(1.0 - MOMENTS_SHARE)),
@@ -213,11 +228,12 @@ impl Synth {
 
     /// Refuses to resume a run of other images, as far as what is public tells: what was released is of those.
     fn same_images(&self, session: &Session) -> Result<(), Failure> {
+        let weights = self.space.as_ref().map(Space::weights).unwrap_or_default();
         let here = json!({
             "units": self.input.units,
             "shape": self.input.images.shape(),
             "classes": self.input.classes,
-            "latent_space": hex(&floats_to_bytes(&self.space()?.weights())),
+            "latent_space": hex(&floats_to_bytes(&weights)),
         });
         let path = session.folder.file(PUBLIC);
         if !path.exists() {
@@ -284,7 +300,7 @@ impl Experiment for Synth {
                                  trains models and may be published. Every image is private, and public is \
                                  only what a flag says.";
     const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "ExportRequest"];
-    const STORED: &'static [&'static str] = &[MOMENTS, CELLS, SCORE];
+    const STORED: &'static [&'static str] = &[MOMENTS, CELLS, EMBEDDINGS, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -306,9 +322,14 @@ impl Experiment for Synth {
         let (images, flags) = (&input.images, &arguments.own);
         let signal = signal(input.units, settings.epsilon);
         let kind = settings.space(shape);
-        let usual = dimensions(kind, shape, signal);
-        let latent = settings.latent.unwrap_or(usual);
-        let cells = settings.cells.unwrap_or(cells(shape, signal));
+        let latent = match settings.method {
+            Method::Merf => CODE,
+            _ => settings.latent.unwrap_or(dimensions(kind, shape, signal)),
+        };
+        let cells = settings.cells.unwrap_or(match settings.method {
+            Method::Mixture => cells(shape, signal),
+            Method::Gaussian | Method::Merf => 1,
+        });
         let labelled = !input.classes.is_empty();
         let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
@@ -326,7 +347,8 @@ impl Experiment for Synth {
             format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
         bounded("latent", latent, values <= MOST_VALUES, &bound)?;
         let most = total(input.units, settings.most_per_unit.unwrap_or(1));
-        let most = (!settings.variation(shape).any()).then_some(most);
+        let endless = settings.variation(shape).any() || settings.method == Method::Merf;
+        let most = (!endless).then_some(most);
         flags
             .export
             .or(most.unwrap_or(1), &input.formats())
@@ -341,6 +363,7 @@ impl Experiment for Synth {
             score: flags.score.clone(),
             score_share,
             groups: Vec::new(),
+            generated: None,
             made: Latents {
                 rows: Vec::new(),
                 labels: None,
@@ -389,14 +412,23 @@ impl Experiment for Synth {
         let (d, cells) = (self.form.latent, self.cells);
         let classes = self.input.images.classes();
         let knowledge = self.knowledge();
+        let copy = match self.settings.method {
+            Method::Merf => format!("a generator of {classes} classes"),
+            _ => format!("{cells} cells of {classes} classes in {d} dimensions"),
+        };
         Ok(vec![
             format!("public    {}", self.input.public),
             format!("          {knowledge}"),
-            format!("copy      {cells} cells of {classes} classes in {d} dimensions"),
+            format!("copy      {copy}"),
         ])
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        if self.settings.method == Method::Merf {
+            self.same_images(session)?;
+            self.generated = Some(self.generate(session)?);
+            return Ok(());
+        }
         let lessons = Lessons {
             records: &self.public.records,
             name: &self.public.name,
@@ -436,7 +468,10 @@ impl Experiment for Synth {
         let images = &self.input.images;
         let records = [images.pixels(), images.labels()].concat();
         Ok(Fingerprint {
-            encoded: Some((self.space()?.weights(), self.groups.clone())),
+            encoded: self
+                .space
+                .as_ref()
+                .map(|space| (space.weights(), self.groups.clone())),
             ..Fingerprint::of(&records)
         })
     }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use data::pictures::{Classes, MAX_CLASSES, Public};
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
 use model::latent::ImageShape;
 
+use super::method::Method;
 use crate::export::ExportRequest;
 use crate::records::{COSINES, SHAPES};
 use crate::scores::ScoreFlags;
@@ -33,6 +34,10 @@ lab::settings! {
         /// labels go unread. Of grey ones an autoencoder learns, colour ones teach how edges look. Or `shapes`, which the
         /// program draws, and which teach that too; or nothing: `cosines`, the lowest frequencies of an image.
         public: String,
+        /// What is released, and makes samples: the others are baselines of `mixture`.
+        #[flag(value_enum)]
+        #[setting(default)]
+        method: Method,
         /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private images, of a classifier that learned
         /// from the copy, where there are no public test images; 0 for none.
         score_share: f64,
@@ -111,6 +116,27 @@ impl Settings {
         Ok(())
     }
 
+    /// Refuses what a method does not have.
+    fn check_method(&self) -> Result<(), Failure> {
+        let cells = self.cells.unwrap_or(1);
+        match self.method {
+            Method::Mixture => Ok(()),
+            Method::Gaussian => {
+                let bound = "1 with --method gaussian, which has one Gaussian a class";
+                bounded("cells", cells, cells == 1, bound)
+            }
+            Method::Merf => {
+                let bound = "left out with --method merf, which has no latent space";
+                bounded("cells", cells, self.cells.is_none(), bound)?;
+                let latent = self.latent.unwrap_or_default();
+                bounded("latent", latent, self.latent.is_none(), bound)?;
+                let bound =
+                    "shapes, the default, with --method merf, which learns from no public image";
+                bounded("public", &self.public, self.public == SHAPES, bound)
+            }
+        }
+    }
+
     /// What is public of the images before they are read.
     pub(super) fn public(&self) -> Result<Public, Failure> {
         let classes = match self.classes.as_deref() {
@@ -148,7 +174,11 @@ impl session::Settings for Settings {
     fn name(&self) -> String {
         let path = std::path::Path::new(&self.input);
         let stem = path.file_stem().unwrap_or(path.as_os_str());
-        format!("{}-{}", stem.to_string_lossy(), budget_name(self.epsilon))
+        let (stem, budget) = (stem.to_string_lossy(), budget_name(self.epsilon));
+        match self.method {
+            Method::Mixture => format!("{stem}-{budget}"),
+            other => format!("{stem}-{}-{budget}", name_of(other)),
+        }
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
@@ -189,6 +219,7 @@ impl session::Settings for Settings {
             (1..=64).contains(&cells),
             "between 1 and 64",
         )?;
+        self.check_method()?;
         self.public().map(drop)
     }
 }

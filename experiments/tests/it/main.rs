@@ -29,5 +29,6 @@ mod subcommands;
 mod swae;
 mod sweep;
 mod synth;
+mod synth_baselines;
 mod tuned;
 mod uses;

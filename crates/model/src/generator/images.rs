@@ -1,4 +1,4 @@
-//! The class-conditional generator of grey images (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, table 3; from
+//! The class-conditional generator of images (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, table 3; from
 //! Harder, Adamczewski and Park 2021, arXiv 2002.11603).
 
 use burn::module::Module;
@@ -11,19 +11,20 @@ use rand::Rng;
 
 use super::check_side;
 use super::moments::Moments;
+use crate::latent::ImageShape;
 use crate::layers::{Window, conv2d, double, linear};
 use private_training::TrainingError;
 
 /// Width of the first layer.
 const WIDTH: usize = 200;
 /// Channels of the maps.
-const CHANNELS: [usize; 3] = [16, 8, 1];
-/// Where the pixels start: dark.
+const CHANNELS: [usize; 2] = [16, 8];
+/// Where the pixels of grey images start: dark.
 const DARK: f32 = -2.0;
 
 /// Noise and a one-hot class to pixels in `[0, 1]`: linear to 200, batch normalisation, ReLU, linear to 16 maps of a
 /// quarter of the side, batch normalisation, ReLU, doubled, convolution 5x5 to 8 maps, ReLU, doubled, convolution 5x5,
-/// sigmoid. About 170 000 parameters for 28x28.
+/// sigmoid. A map each for red, green and blue in the place of the last where images have colour. About 170 000 parameters for 28x28.
 #[derive(Module, Debug)]
 pub struct ImageGenerator {
     first: Linear,
@@ -34,6 +35,7 @@ pub struct ImageGenerator {
     last: Conv2d,
     double: Interpolate2d,
     inputs: usize,
+    channels: usize,
     side: usize,
 }
 
@@ -45,12 +47,14 @@ impl ImageGenerator {
     /// [`TrainingError::OutOfRange`] for a side that is no multiple of 4.
     pub fn new(
         inputs: usize,
-        side: usize,
+        shape: ImageShape,
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, TrainingError> {
+        let ImageShape { channels, side } = shape;
         check_side(side)?;
-        let [many, some, one] = CHANNELS;
+        let [many, some] = CHANNELS;
+        let start = if channels == 1 { DARK } else { 0.0 };
         let maps = many * (side / 4) * (side / 4);
         let window = Window::same(5);
         Ok(Self {
@@ -59,9 +63,10 @@ impl ImageGenerator {
             second: linear(WIDTH, maps, 1.0, rng, device),
             second_moments: Moments::new(maps, device),
             middle: conv2d([many, some], window, 2.0, 0.0, rng, device),
-            last: conv2d([some, one], window, 1.0, DARK, rng, device),
+            last: conv2d([some, channels], window, 1.0, start, rng, device),
             double: double(),
             inputs,
+            channels,
             side,
         })
     }
@@ -71,7 +76,7 @@ impl ImageGenerator {
         self.inputs
     }
 
-    /// `[n, inputs] -> [n, side * side]`.
+    /// `[n, inputs] -> [n, channels * side * side]`.
     pub fn forward(&self, inputs: Tensor<2>) -> Tensor<2> {
         let [n, _] = inputs.dims();
         let hidden = relu(self.first_moments.forward(self.first.forward(inputs)));
@@ -80,6 +85,6 @@ impl ImageGenerator {
         let maps = hidden.reshape([n, CHANNELS[0], quarter, quarter]);
         let maps = relu(self.middle.forward(self.double.forward(maps)));
         let maps = self.last.forward(self.double.forward(maps));
-        sigmoid(maps.reshape([n, self.side * self.side]))
+        sigmoid(maps.reshape([n, self.channels * self.side * self.side]))
     }
 }
