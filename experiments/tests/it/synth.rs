@@ -12,7 +12,7 @@ use test_support::data_folder;
 use crate::program::{folder, json, refuses, sliver, text};
 
 /// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
-fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
+pub(crate) fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
     let all = home.join("scans");
     for (class, name) in classes.iter().enumerate() {
         fs::create_dir_all(all.join(name)).expect("a folder");

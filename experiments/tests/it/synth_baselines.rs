@@ -8,6 +8,7 @@ use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma};
 
 use crate::program::{folder, json, lines, refuses, sliver, text};
+use crate::synth::images;
 
 fn command(input: &str, flags: &str, out: &Path) -> Command {
     let mut command = sliver("synth");
@@ -24,15 +25,17 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// DP-MERF of few digits, and of colour images: a copy with a card, what `export` makes of the folder alone, and a run that
+/// DP-MERF of few images, grey ones and colour ones: a copy with a card, what `export` makes of the folder alone, and a run that
 /// was killed behind its release, which makes the same generator of it and releases nothing again.
 #[test]
 fn a_generator_learns_from_what_was_released_once() {
-    for (input, records, channels) in [("glyphs", 200, 1), ("shapes", 80, 3)] {
+    for channels in [1, 3] {
         let (home, out) = folder();
+        let input = images(home.path(), &["a", "b"], 12);
         let flags = format!(
-            "--method merf --records {records} --epsilon 100 --delta 1e-5 --count 30 --quick-scores"
+            "--method merf --side 28 --channels {channels} --score-share 0 --epsilon 100 --delta 1e-5 --count 30"
         );
+        let input = input.to_str().expect("a path");
         let printed = text(&run(&mut command(input, &flags, &out)).stdout);
         assert!(
             printed.contains("DP-MERF") && printed.contains("1 releases"),
