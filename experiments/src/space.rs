@@ -54,7 +54,7 @@ pub(crate) struct SpaceForm {
 }
 
 /// Public images that a latent space learns from.
-pub(crate) struct Lessons<'a> {
+pub(crate) struct TrainingImages<'a> {
     /// The images.
     pub records: &'a Records,
     /// What they are, in words.
@@ -195,7 +195,7 @@ impl SpaceForm {
     /// What public images taught: read from `cache`, or trained and written there.
     pub(crate) fn trained(
         &self,
-        lessons: &Lessons<'_>,
+        training_images: &TrainingImages<'_>,
         cache: &Path,
         session: &Session,
     ) -> Result<Space, Failure> {
@@ -206,16 +206,16 @@ impl SpaceForm {
             return Ok(fresh);
         }
         let training = Training {
-            epochs: match lessons.records.endless() {
+            epochs: match training_images.records.endless() {
                 true => 1,
-                false => lessons.epochs,
+                false => training_images.epochs,
             },
             batch: BATCH,
             learning_rate: LEARNING_RATE,
         };
         let mut key = json!({
             "format": 3,
-            "public": lessons.records.fingerprint()?,
+            "public": training_images.records.fingerprint()?,
             "latent": self.latent,
             "training": training,
             "seed": SEED,
@@ -232,15 +232,27 @@ impl SpaceForm {
         let training = (training, CachePath::of(cache, &key, name));
         Ok(match fresh {
             cosines @ Space::Cosines(_) => cosines,
-            Space::Refined(fresh) => {
-                Space::Refined(Box::new(learn(*fresh, training, lessons, rng, session)?))
-            }
-            Space::Dcgan(fresh) => {
-                Space::Dcgan(Box::new(learn(*fresh, training, lessons, rng, session)?))
-            }
-            Space::Small(fresh) => {
-                Space::Small(Box::new(learn(*fresh, training, lessons, rng, session)?))
-            }
+            Space::Refined(fresh) => Space::Refined(Box::new(learn(
+                *fresh,
+                training,
+                training_images,
+                rng,
+                session,
+            )?)),
+            Space::Dcgan(fresh) => Space::Dcgan(Box::new(learn(
+                *fresh,
+                training,
+                training_images,
+                rng,
+                session,
+            )?)),
+            Space::Small(fresh) => Space::Small(Box::new(learn(
+                *fresh,
+                training,
+                training_images,
+                rng,
+                session,
+            )?)),
         })
     }
 
@@ -268,14 +280,14 @@ impl SpaceForm {
 fn learn<M: LatentSpace + Module>(
     fresh: M,
     (training, place): (Training, CachePath),
-    lessons: &Lessons<'_>,
+    training_images: &TrainingImages<'_>,
     mut rng: ChaCha20Rng,
     session: &Session,
 ) -> Result<M, Failure> {
     if let Some(weights) = place.whole()? {
         return from_host(fresh.valid(), &weights).map_err(|e| damaged(place.path(), &e));
     }
-    let (records, name) = (lessons.records, lessons.name);
+    let (records, name) = (training_images.records, training_images.name);
     let count = records.len();
     let from = place.reached(&format!("{count} records of {name}"))?;
     let steps = training.epochs * count.div_ceil(BATCH);

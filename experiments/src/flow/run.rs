@@ -25,7 +25,7 @@ use serde_json::json;
 use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::space::{Lessons, Space};
+use crate::space::{Space, TrainingImages};
 
 use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
@@ -243,13 +243,13 @@ impl<M: Mechanism> Experiment for Run<M> {
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (start, flow) = (Instant::now(), &mut self.flow);
         let split = &flow.split;
-        let lessons = Lessons {
+        let training_images = TrainingImages {
             records: &split.public,
             name: &split.public_name,
             epochs: flow.shared.public_epochs,
         };
         let form = flow.shared.space(split.private.shape());
-        let space = form.trained(&lessons, &flow.cache, session)?;
+        let space = form.trained(&training_images, &flow.cache, session)?;
         flow.public_seconds = start.elapsed().as_secs_f64();
         let private = &flow.split.private;
         let latents = space.encode_records(private, session)?;

@@ -17,6 +17,8 @@ use super::settings::Settings;
 use crate::random::stream;
 use crate::records::{self, SHAPES};
 
+/// The name of the data set of colour photographs.
+pub(super) const CIFAR10: &str = "cifar10";
 /// Images that the program draws, and is tried with.
 const DRAWN: usize = 20_000;
 const DRAWN_TESTS: usize = 2_000;
@@ -44,12 +46,12 @@ impl Input {
     pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let name = settings.input.as_str();
         let kind = name.parse::<DatasetKind>();
-        if kind.is_ok() || [SHAPES, "cifar10"].contains(&name) {
+        if kind.is_ok() || [SHAPES, CIFAR10].contains(&name) {
             settings.check_named()?;
         }
         let mut input = match (name, kind) {
             (SHAPES, _) => drawn()?,
-            ("cifar10", _) => cifar10(data_dir)?,
+            (CIFAR10, _) => cifar10(data_dir)?,
             (_, Ok(kind)) => named(kind, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
@@ -131,7 +133,7 @@ impl Input {
 /// What the names of data sets make public.
 const KNOWN: &str = "the size and the classes of the data set, and its test images";
 
-fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
+pub(super) fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
     let (data, used) = records::load_private(kind, 0, None, data_dir)?;
     Ok(Input {
         classes: (0..data.train.classes())
@@ -146,7 +148,7 @@ fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
     })
 }
 
-fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
+pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
     let options = LoadOptions {
         data_dir: data_dir.map(Path::to_path_buf),
         ..LoadOptions::default()
@@ -160,7 +162,7 @@ fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         classes: train.classes,
         form: Form::Folders,
         test: Some(test.images),
-        used: vec![Used::new("cifar10", "cifar10", &sha256, Use::AllPrivate)],
+        used: vec![Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
 }

@@ -10,9 +10,9 @@ use lab::diagnostic::Failure;
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
 
-use super::input;
+use super::input::{self, CIFAR10};
 use super::settings::Settings;
-use crate::records::{self, COSINES, Records, SHAPES, Source};
+use crate::records::{COSINES, Records, SHAPES, Source};
 use crate::space::SpaceKind;
 
 /// One set of shapes for all seeds.
@@ -65,20 +65,26 @@ impl PublicImages {
         bounded("public", name, name != settings.input, "other than --input")?;
         // No path: the words are on the card of what is published.
         let mut words = "those that --public names".to_string();
-        let (images, used) = match name.parse::<DatasetKind>() {
-            Ok(kind) => {
-                words = kind.name().into();
-                let (data, used) = records::load_private(kind, 0, None, data_dir)?;
-                let used = Used {
+        let known = match (name, name.parse::<DatasetKind>()) {
+            (CIFAR10, _) => Some(input::cifar10(data_dir)?),
+            (_, Ok(kind)) => Some(input::named(kind, data_dir)?),
+            (_, Err(_)) => None,
+        };
+        let (images, used) = match known {
+            Some(known) => {
+                words = name.into();
+                // Synthetic digits hide no record.
+                let used = known
+                    .used
+                    .into_iter()
+                    .filter(|_| name != DatasetKind::Glyphs.name());
+                let mut used = used.map(|used| Used {
                     used: Use::AllPublic,
                     ..used
-                };
-                (
-                    data.train,
-                    Some(used).filter(|_| kind != DatasetKind::Glyphs),
-                )
+                });
+                (known.images, used.next_back())
             }
-            Err(_) => {
+            None => {
                 let (images, used) = in_folder(Path::new(name), shape)?;
                 (images, Some(used))
             }

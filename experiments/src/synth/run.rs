@@ -32,7 +32,7 @@ use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::space::{Lessons, Space, SpaceForm, SpaceKind};
+use crate::space::{Space, SpaceForm, SpaceKind, TrainingImages};
 
 /// The moments of classes, and those of their cells, by their names in the plan.
 const MOMENTS: &str = "moments";
@@ -429,12 +429,12 @@ impl Experiment for Synth {
             self.generated = Some(self.generate(session)?);
             return Ok(());
         }
-        let lessons = Lessons {
+        let training_images = TrainingImages {
             records: &self.public.records,
             name: &self.public.name,
             epochs: self.public.epochs,
         };
-        self.space = Some(self.form.trained(&lessons, &self.cache, session)?);
+        self.space = Some(self.form.trained(&training_images, &self.cache, session)?);
         self.same_images(session)?;
         self.groups = self.encode(session)?;
         let (d, count) = (self.form.latent, self.groups.len());

@@ -47,14 +47,14 @@ fn command(input: &Path, out: &Path, flags: &str) -> Command {
         .arg("--cache-dir")
         .arg(cache)
         .args(["--backend", "flex"]);
-    if !flags.contains("--public") {
+    if !flags.contains("--public") && !flags.contains("merf") {
         // Drawn shapes are many, and tests of flows have them.
         command.args(["--public", "cosines"]);
     }
     command
 }
 
-fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the binary starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     output
@@ -525,6 +525,12 @@ fn cifar_10_is_a_data_set_by_name() {
         return;
     }
     let (_home, out) = folder();
+    let refused = command(Path::new("cifar10"), &out, "--public cifar10").output();
+    let said = text(&refused.expect("the binary starts").stderr);
+    assert!(
+        said.contains("--public cifar10: it must be other than"),
+        "{said}"
+    );
     let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores";
     let printed = text(&run(&mut command(Path::new("cifar10"), &out, flags)).stdout);
     assert!(
@@ -539,7 +545,7 @@ fn cifar_10_is_a_data_set_by_name() {
 #[test]
 fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
     const MANY: usize = 10;
-    let released = |bright: u8| {
+    let released = |name: &str, method: &str, bright: u8| {
         let (home, out) = folder();
         let input = images(home.path(), &["a", "b"], 12);
         for place in 0..MANY {
@@ -552,9 +558,9 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
         run(&mut command(
             &input,
             &out,
-            &format!("{COLOUR} --epsilon 2 --count 2 {units}"),
+            &format!("{method} --epsilon 2 --count 2 {units}"),
         ));
-        let bytes = fs::read(out.join("moments.bin")).expect("released");
+        let bytes = fs::read(out.join(name)).expect("released");
         let words = bytes[64..].as_chunks::<8>().0;
         // How many releases there were, the deviation, and the values behind their number.
         let count = u64::from_le_bytes(words[2]) as usize;
@@ -567,9 +573,14 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             line["sensitivity"].as_f64().expect("a number"),
         )
     };
-    let ((one, declared), (two, _)) = (released(255), released(0));
-    let squares = one.iter().zip(&two).map(|(a, b)| (a - b).powi(2));
-    let moved = squares.sum::<f64>().sqrt();
-    assert!(moved <= declared * (1.0 + 1e-6), "{moved} {declared}");
-    assert!(moved > 0.9 * declared, "{moved} {declared}");
+    for (name, method) in [
+        ("moments.bin", COLOUR),
+        ("embeddings.bin", "--side 28 --channels 3 --method merf"),
+    ] {
+        let [(one, declared), (two, _)] = [255, 0].map(|bright| released(name, method, bright));
+        let squares = one.iter().zip(&two).map(|(a, b)| (a - b).powi(2));
+        let moved = squares.sum::<f64>().sqrt();
+        assert!(moved <= declared * (1.0 + 1e-6), "{moved} {declared}");
+        assert!(moved > 0.9 * declared, "{moved} {declared}");
+    }
 }

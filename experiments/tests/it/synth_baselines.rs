@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma};
 
 use crate::program::{folder, json, lines, refuses, sliver, text};
-use crate::synth::images;
+use crate::synth::{images, run};
 
 fn command(input: &str, flags: &str, out: &Path) -> Command {
     let mut command = sliver("synth");
@@ -17,12 +17,6 @@ fn command(input: &str, flags: &str, out: &Path) -> Command {
     command.arg("--out").arg(out).arg("--cache-dir").arg(cache);
     command.args(["--backend", "flex"]);
     command
-}
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 /// DP-MERF of few images, grey ones and colour ones: a copy with a card, what `export` makes of the folder alone, and a run that
