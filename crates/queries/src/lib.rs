@@ -11,6 +11,7 @@
 //! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
 //! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
+//! | [`Contingency`]: the same of tables over several subsets of columns, with shares `s_t` | `sqrt(2 sum s_t)` | noisy counts |
 //!
 //! Neighbours replace one record; the number of records is public.
 //!
@@ -41,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+mod contingency;
 mod embeddings;
 pub mod marginals;
 pub mod moments;
@@ -48,6 +50,7 @@ mod projections;
 mod query;
 mod table;
 
+pub use contingency::{Contingency, NoisyCounts};
 pub use embeddings::{Embedded, Embeddings};
 pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
 pub use moments::{Gaussians, Mixture, Moments};

@@ -1,0 +1,311 @@
+//! Contingency tables of several subsets of the columns of one table: single columns, pairs, pairs with a label.
+//!
+//! # Sensitivity
+//! Under replacement of one record, in any of its columns: each table loses one count and gains one, so with `w_t` the
+//! weight of table `t` the weighted counts move by at most `sqrt(2 sum_t w_t^2)` in `L2`. A record that changes all of its
+//! columns attains it. With `w_t^2` the table's share of the budget, which sum to 1, this is `sqrt 2`, and a table is released
+//! with noise of deviation `z sqrt(2) / w_t` on each count, `z` being the noise multiplier: as if each table had been
+//! released by itself with its share of `1/z^2`.
+
+use dp_core::mechanism::{Noisy, SensitiveVector};
+use rayon::prelude::*;
+
+use crate::query::{QueryError, check_noisy, length, whole};
+use crate::{Query, ROUNDING};
+
+/// Counts of the cells of tables over subsets of columns, in one release.
+///
+/// ```
+/// use dp_core::mechanism::Noisy;
+/// use private_queries::{Contingency, Query};
+///
+/// // Two columns with 2 and 3 values: both alone, with a quarter of the budget each, and their pair with the rest.
+/// let query = Contingency::new([2, 3], [(vec![0], 0.25), (vec![1], 0.25), (vec![0, 1], 0.5)])?;
+/// let records = [0, 2, 1, 2, 1, 0];
+/// let measured = query.measure(&records)?;
+/// assert!((measured.sensitivity_upper() - 2.0_f64.sqrt()).abs() < 1e-6);
+/// // A releaser adds the noise here.
+/// let tables = query.read(&Noisy::without_privacy(measured))?;
+/// assert!(tables[2].counts.iter().zip([0.0, 0.0, 1.0, 1.0, 0.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-9));
+/// # Ok::<(), private_queries::QueryError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contingency {
+    /// Values of each column.
+    sizes: Vec<usize>,
+    /// Columns of each table, and the square root of its share.
+    tables: Vec<(Vec<usize>, f64)>,
+    /// Records of a unit that count, at most.
+    most: usize,
+}
+
+/// The noisy counts of one table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoisyCounts {
+    /// Its columns.
+    pub columns: Vec<usize>,
+    /// The counts, the last column varying fastest; with noise also below 0.
+    pub counts: Vec<f64>,
+    /// The standard deviation of the noise on each.
+    pub deviation: f64,
+}
+
+impl Contingency {
+    /// Tables over columns with so many values each: the columns of each table, and its share of the budget.
+    ///
+    /// # Errors
+    /// No table, a column without values or that there is not, a share that is not above 0.
+    pub fn new(
+        sizes: impl Into<Vec<usize>>,
+        tables: impl IntoIterator<Item = (Vec<usize>, f64)>,
+    ) -> Result<Self, QueryError> {
+        let sizes = sizes.into();
+        let tables: Vec<(Vec<usize>, f64)> = tables.into_iter().collect();
+        if tables.is_empty() || tables.iter().any(|(columns, _)| columns.is_empty()) {
+            return Err(QueryError::Empty {
+                what: "columns of a table",
+            });
+        }
+        if sizes.contains(&0) {
+            return Err(QueryError::Empty {
+                what: "values of a column",
+            });
+        }
+        for (index, (columns, share)) in tables.iter().enumerate() {
+            if columns.iter().any(|&column| column >= sizes.len()) {
+                let (what, count) = ("column", sizes.len());
+                return Err(QueryError::NotThere { what, count });
+            }
+            if !(*share > 0.0 && share.is_finite()) {
+                let what = "inverse of the share of a table";
+                let value = 1.0 / share;
+                return Err(QueryError::NotFinite { what, index, value });
+            }
+        }
+        Ok(Self {
+            sizes,
+            tables: tables
+                .into_iter()
+                .map(|(columns, share)| (columns, share.sqrt()))
+                .collect(),
+            most: 1,
+        })
+    }
+
+    /// Where neighbours replace a unit of which at most `most` records count: `most` times the sensitivity.
+    ///
+    /// Each record of a unit that has one beside it in the other changes as a replaced record does. One that is left over
+    /// moves one count of each table by 1, which is less.
+    #[must_use]
+    pub fn of_units(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Cells of a table.
+    fn cells(&self, columns: &[usize]) -> usize {
+        columns.iter().map(|&column| self.sizes[column]).product()
+    }
+
+    /// Counts of one table, of columns of codes.
+    fn counted(&self, columns: &[usize], codes: &[Vec<u16>]) -> Vec<u32> {
+        let mut counts = vec![0; self.cells(columns)];
+        let records = codes.first().map_or(0, Vec::len);
+        match *columns {
+            [one] => {
+                for &code in &codes[one] {
+                    counts[usize::from(code)] += 1;
+                }
+            }
+            [one, two] => {
+                let width = self.sizes[two];
+                for (&a, &b) in codes[one].iter().zip(&codes[two]) {
+                    counts[usize::from(a) * width + usize::from(b)] += 1;
+                }
+            }
+            _ => {
+                for record in 0..records {
+                    let cell = columns.iter().fold(0, |cell, &column| {
+                        cell * self.sizes[column] + usize::from(codes[column][record])
+                    });
+                    counts[cell] += 1;
+                }
+            }
+        }
+        counts
+    }
+}
+
+impl Query for Contingency {
+    /// The code of each column of each record, `[n, columns]` in rows.
+    type Records = [u16];
+    /// The counts of each table.
+    type Answer = Vec<NoisyCounts>;
+
+    fn len(&self) -> usize {
+        self.tables
+            .iter()
+            .map(|(columns, _)| self.cells(columns))
+            .sum()
+    }
+
+    fn measure(&self, records: &[u16]) -> Result<SensitiveVector, QueryError> {
+        let width = self.sizes.len();
+        whole("records of a table", records.len(), width)?;
+        let column = |(j, &count): (usize, &usize)| {
+            let codes: Vec<u16> = records.iter().skip(j).step_by(width).copied().collect();
+            match codes.iter().all(|&code| usize::from(code) < count) {
+                true => Ok(codes),
+                false => Err(QueryError::NotThere {
+                    what: "value of a column",
+                    count,
+                }),
+            }
+        };
+        let codes: Result<Vec<Vec<u16>>, QueryError> =
+            self.sizes.par_iter().enumerate().map(column).collect();
+        let codes = codes?;
+        let weighted = |(columns, weight): &(Vec<usize>, f64)| {
+            let counts = self.counted(columns, &codes).into_iter();
+            counts
+                .map(|count| f64::from(count) * weight)
+                .collect::<Vec<f64>>()
+        };
+        let values: Vec<Vec<f64>> = self.tables.par_iter().map(weighted).collect();
+        let squares: f64 = self.tables.iter().map(|(_, weight)| weight * weight).sum();
+        let upper = (2.0 * squares).sqrt() * (1.0 + ROUNDING) * self.most as f64;
+        Ok(SensitiveVector::l2(values.concat(), upper))
+    }
+
+    fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyCounts>, QueryError> {
+        let what = "counts of contingency tables";
+        check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
+        let mut rest = &noisy.values[..];
+        let table = |(columns, weight): &(Vec<usize>, f64)| {
+            let (values, after) = rest.split_at(self.cells(columns));
+            rest = after;
+            NoisyCounts {
+                columns: columns.clone(),
+                counts: values.iter().map(|value| value / weight).collect(),
+                deviation: noisy.deviation / weight,
+            }
+        };
+        let tables: Vec<NoisyCounts> = self.tables.iter().map(table).collect();
+        length(what, rest.len(), 0)?;
+        Ok(tables)
+    }
+
+    fn made_of(&self) -> Vec<f64> {
+        let table =
+            |(columns, weight): &(Vec<usize>, f64)| [&columns_of(columns)[..], &[*weight]].concat();
+        let sizes = self.sizes.iter().map(|&size| size as f64);
+        sizes.chain(self.tables.iter().flat_map(table)).collect()
+    }
+}
+
+fn columns_of(columns: &[usize]) -> Vec<f64> {
+    columns.iter().map(|&column| column as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    /// Columns of 2, 3 and 4 values, the last one the label: alone, in pairs, and in pairs with it.
+    fn query() -> Contingency {
+        let tables = [
+            (vec![0], 0.05),
+            (vec![1], 0.05),
+            (vec![2], 0.1),
+            (vec![0, 1], 0.2),
+            (vec![0, 1, 2], 0.6),
+        ];
+        Contingency::new([2, 3, 4], tables).expect("a query")
+    }
+
+    fn distance(a: &SensitiveVector, b: &SensitiveVector) -> f64 {
+        let pairs = a.before_noise().iter().zip(b.before_noise());
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Over neighbours that replace one record: within the bound, which a record that changes all columns attains.
+    #[test]
+    fn a_replaced_record_moves_counts_by_the_bound_at_most() {
+        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+        let query = query();
+        let mut most = 0.0_f64;
+        for _ in 0..300 {
+            let mut records: Vec<u16> = (0..18)
+                .map(|i| rng.random_range(0..[2, 3, 4][i % 3]))
+                .collect();
+            let before = query.measure(&records).expect("counts");
+            for (column, values) in [2, 3, 4].into_iter().enumerate() {
+                records[6 + column] = rng.random_range(0..values);
+            }
+            let after = query.measure(&records).expect("counts");
+            let share = distance(&before, &after) / before.sensitivity_upper();
+            assert!(share <= 1.0, "{share}");
+            most = most.max(share);
+        }
+        assert!(most > 0.999, "{most}");
+    }
+
+    /// Units of 0 to 3 records, each replaced by another: within three times the bound, and near it.
+    #[test]
+    fn a_replaced_unit_moves_counts_by_so_many_times_the_bound_at_most() {
+        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(2);
+        let query = query().of_units(3);
+        let mut most = 0.0_f64;
+        for _ in 0..3000 {
+            let mut unit = |_| {
+                let alike = rng.random_bool(0.7);
+                let one: [u16; 3] = [2, 3, 4].map(|values| rng.random_range(0..values));
+                let mut other = || [2, 3, 4].map(|values| rng.random_range(0..values));
+                let record = (0..3).map(|_| if alike { one } else { other() });
+                let records = record.take(3).collect::<Vec<_>>().concat();
+                let all = [vec![0, 1, 2, 1, 0, 3], records].concat();
+                query
+                    .measure(&all[..6 + 3 * rng.random_range(0..=3)])
+                    .expect("counts")
+            };
+            let [a, b] = [0, 1].map(&mut unit);
+            most = most.max(distance(&a, &b) / a.sensitivity_upper());
+        }
+        assert!(most <= 1.0 && most > 0.99, "{most}");
+    }
+
+    #[test]
+    fn what_there_is_not_is_refused() {
+        assert!(Contingency::new([2, 3], []).is_err());
+        assert!(Contingency::new([2, 0], [(vec![0], 1.0)]).is_err());
+        assert!(Contingency::new([2, 3], [(vec![2], 1.0)]).is_err());
+        assert!(Contingency::new([2, 3], [(vec![0], 0.0)]).is_err());
+        assert!(query().measure(&[0, 0]).is_err());
+        assert!(query().measure(&[0, 3, 0]).is_err());
+        let noisy = |values: usize| Noisy {
+            values: vec![0.0; values],
+            deviation: 1.0,
+        };
+        assert!(query().read(&noisy(query().len())).is_ok());
+        assert!(query().read(&noisy(query().len() + 1)).is_err());
+    }
+
+    proptest! {
+        /// Each table is the sum of the one with the label, and its deviation is that of its share.
+        #[test]
+        fn tables_agree_and_deviations_are_by_shares(codes in prop::collection::vec((0_u16..2, 0_u16..3, 0_u16..4), 1..40)) {
+            let records: Vec<u16> = codes.iter().flat_map(|&(a, b, c)| [a, b, c]).collect();
+            let measured = query().measure(&records).expect("counts");
+            let noisy = Noisy { values: measured.before_noise().to_vec(), deviation: 3.0 };
+            let tables = query().read(&noisy).expect("tables");
+            for cell in 0..6 {
+                let with_label: f64 = tables[4].counts[4 * cell..4 * cell + 4].iter().sum();
+                prop_assert!((with_label - tables[3].counts[cell]).abs() < 1e-9);
+            }
+            prop_assert!((tables[3].deviation - 3.0 / 0.2_f64.sqrt()).abs() < 1e-12);
+            prop_assert_eq!(tables[2].counts.iter().sum::<f64>().round() as usize, codes.len());
+        }
+    }
+}
