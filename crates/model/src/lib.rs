@@ -8,4 +8,5 @@ pub mod generator;
 pub mod latent;
 pub mod layers;
 pub mod postprocess;
+pub mod products;
 pub mod swae;

@@ -24,21 +24,79 @@ const OF_TESTS: &str = "samples of the same run, against public test records";
 const NOT_PRIVATE: &str = "NOT PRIVATE: nothing is promised of these samples. Treat them as the private records \
                            themselves.";
 
+/// What an export holds, in words and numbers: all of it is public.
+pub(crate) struct Contents {
+    /// In a few words.
+    pub what: String,
+    /// Fields of the card of its own kind, such as the size of images.
+    pub facts: Value,
+    /// What its page begins with.
+    pub lead: String,
+    /// What the public side knew.
+    pub public_knowledge: String,
+    /// What the scores of the run are of.
+    pub scores_are_of: String,
+    /// Settings that stay with the run: a card may be published, and where private records lie is private.
+    pub kept_back: &'static [&'static str],
+    /// How Python reads it.
+    pub python: String,
+}
+
 /// The card of an export.
 pub(crate) struct Card {
     card: Value,
     private: bool,
-    layout: Layout,
-    classes: BTreeMap<u8, usize>,
+    lead: String,
+    python: String,
+}
+
+impl Contents {
+    /// Images of a layout.
+    pub(crate) fn images(layout: &Layout, source: &Source, title: &str) -> Self {
+        let [height, width] = layout.sides;
+        let colour = ["colour", "grey"][usize::from(layout.channels == 1)];
+        let labels = ["without labels", "with labels"][usize::from(layout.labels)];
+        let mut lead = format!("{height} x {width} pixels, {colour}, {labels}.");
+        lead += " [card.json](card.json) has all of what follows, and more.\n\n";
+        if !layout.classes.is_empty() {
+            let named = layout.classes.iter().enumerate();
+            let named: Vec<String> = named
+                .map(|(label, name)| format!("{label} {name}"))
+                .collect();
+            lead += &format!("Classes, by their labels: {}.\n\n", named.join(", "));
+        }
+        Self {
+            what: match &source.copy {
+                Some(_) => format!("{} synthetic images, a private copy", layout.count),
+                None => format!("{} synthetic images of {title}", layout.count),
+            },
+            facts: json!({
+                "count": layout.count,
+                "image": {"height": height, "width": width, "channels": layout.channels},
+                "labels": layout.labels,
+                "classes": layout.classes,
+            }),
+            lead,
+            public_knowledge: source.public_knowledge.clone(),
+            scores_are_of: match &source.copy {
+                Some(copy) => copy.scores_are_of.clone(),
+                None => OF_TESTS.into(),
+            },
+            kept_back: match &source.copy {
+                Some(_) => &["input", "unit", "unit-from-name", "test"],
+                None => &[],
+            },
+            python: python(layout),
+        }
+    }
 }
 
 impl Card {
-    /// The card of samples of a run.
+    /// The card of what comes of a run, and of public randomness of `seed`.
     pub(crate) fn new(
         record: &RunRecord,
         folder: &RunFolder,
-        source: &Source,
-        layout: &Layout,
+        contents: Contents,
         seed: u64,
     ) -> Result<Self, Failure> {
         let ledger = super::source::bytes(folder, "ledger.jsonl")?;
@@ -56,20 +114,11 @@ impl Card {
         });
         let scores: Vec<Value> = scores.collect();
         let mut settings = json!(run.settings);
-        if let (Some(_), Some(settings)) = (&source.copy, settings.as_object_mut()) {
-            // The card may be published; where the private images lie stays here.
-            settings
-                .retain(|key, _| !["input", "unit", "unit-from-name", "test"].contains(&&**key));
+        if let Some(settings) = settings.as_object_mut() {
+            settings.retain(|key, _| !contents.kept_back.contains(&&**key));
         }
-        let card = json!({
-            "what": match &source.copy {
-                Some(_) => format!("{} synthetic images, a private copy", layout.count),
-                None => format!("{} synthetic images of {}", layout.count, record.title()),
-            },
-            "count": layout.count,
-            "image": {"height": layout.sides[0], "width": layout.sides[1], "channels": layout.channels},
-            "labels": layout.labels,
-            "classes": layout.classes,
+        let mut card = json!({
+            "what": contents.what,
             "privacy": {
                 "private": private,
                 "statement": statement.sentence,
@@ -81,10 +130,10 @@ impl Card {
                 "ledger_releases": record.ledger.releases,
                 "ledger_sha256": hex(&ledger),
             },
-            "public_knowledge": source.public_knowledge,
+            "public_knowledge": contents.public_knowledge,
             "use": if private { USE } else { NOT_PRIVATE },
             "scores": scores,
-            "scores_are_of": source.copy.as_ref().map_or(OF_TESTS, |copy| &copy.scores_are_of),
+            "scores_are_of": contents.scores_are_of,
             "warnings": run.warnings,
             "sampling": {"seed": seed, "part": PART, "order": "without meaning"},
             "run": {
@@ -95,19 +144,15 @@ impl Card {
                 "settings": settings,
             },
         });
+        if let (Some(card), Value::Object(facts)) = (card.as_object_mut(), contents.facts) {
+            card.extend(facts);
+        }
         Ok(Self {
             card,
             private,
-            layout: layout.clone(),
-            classes: BTreeMap::new(),
+            lead: contents.lead,
+            python: contents.python,
         })
-    }
-
-    /// Counts the labels of samples that were written.
-    pub(crate) fn count(&mut self, labels: &[u8]) {
-        for &label in labels {
-            *self.classes.entry(label).or_default() += 1;
-        }
     }
 
     /// What must be said where nothing is promised.
@@ -115,15 +160,20 @@ impl Card {
         (!self.private).then_some(NOT_PRIVATE)
     }
 
-    /// Writes card and page, with the SHA-256 of `files`.
-    pub(crate) fn write(&mut self, folder: &Path, files: &[&'static str]) -> Result<(), Failure> {
+    /// Writes card and page, with the SHA-256 of `files`, and how many samples each class has.
+    pub(crate) fn write(
+        &mut self,
+        folder: &Path,
+        files: &[&str],
+        class_counts: Option<&BTreeMap<u8, usize>>,
+    ) -> Result<(), Failure> {
         let mut sums = BTreeMap::new();
         for &file in files {
             sums.insert(file, sha256(&folder.join(file))?);
         }
         self.card["sha256"] = json!(sums);
-        if self.layout.labels {
-            self.card["class_counts"] = json!(self.classes);
+        if let Some(counts) = class_counts {
+            self.card["class_counts"] = json!(counts);
         }
         let text = serde_json::to_string_pretty(&self.card).map_err(Failure::failed)? + "\n";
         write_file(&folder.join(CARD), text.as_bytes())?;
@@ -132,30 +182,8 @@ impl Card {
 
     fn page(&self) -> String {
         let text = |name: &str| self.card[name].as_str().unwrap_or_default();
-        let (image, privacy) = (&self.card["image"], &self.card["privacy"]);
-        let mut page = format!(
-            "# {}\n\n{} x {} pixels, {}, {}. [card.json](card.json) has all of what follows, and more.\n\n",
-            text("what"),
-            image["height"],
-            image["width"],
-            if self.layout.channels == 1 {
-                "grey"
-            } else {
-                "colour"
-            },
-            if self.layout.labels {
-                "with labels"
-            } else {
-                "without labels"
-            },
-        );
-        if !self.layout.classes.is_empty() {
-            let named = self.layout.classes.iter().enumerate();
-            let named: Vec<String> = named
-                .map(|(label, name)| format!("{label} {name}"))
-                .collect();
-            page += &format!("Classes, by their labels: {}.\n\n", named.join(", "));
-        }
+        let privacy = &self.card["privacy"];
+        let mut page = format!("# {}\n\n{}", text("what"), self.lead);
         page += &format!(
             "## What is promised\n\n{}\n\nSHA-256 of the ledger of releases: `{}`\n\n{}\n\n",
             privacy["statement"].as_str().unwrap_or_default(),
@@ -180,27 +208,27 @@ impl Card {
             page += &format!("\nOf {}.\n\n", text("scores_are_of"));
         }
         page + "## Loading\n\nIn Python, beside this folder named `export`:\n\n```python\n"
-            + self.python().trim_start()
+            + self.python.trim_start()
             + "```\n"
     }
+}
 
-    /// How NumPy, torchvision or its folders read what was written.
-    fn python(&self) -> String {
-        let mut lines = String::new();
-        if self.layout.formats.contains(&Format::Npz) {
-            lines += "import numpy as np\n\nimages = np.load(\"export/images.npz\")[\"images\"]\n";
-            if self.layout.labels {
-                lines += "labels = np.load(\"export/images.npz\")[\"labels\"]\n";
-            }
+/// How NumPy, torchvision or its folders read images.
+fn python(layout: &Layout) -> String {
+    let mut lines = String::new();
+    if layout.formats.contains(&Format::Npz) {
+        lines += "import numpy as np\n\nimages = np.load(\"export/images.npz\")[\"images\"]\n";
+        if layout.labels {
+            lines += "labels = np.load(\"export/images.npz\")[\"labels\"]\n";
         }
-        if self.layout.formats.contains(&Format::Idx) && self.layout.labels {
-            lines += "\nfrom torchvision import datasets\n\nclass MNIST(datasets.MNIST):\n    resources = datasets.MNIST.resources[:2]\n\ntrain = MNIST(\"export\")\n";
-        }
-        if self.layout.formats.contains(&Format::Png) {
-            lines += "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"export/png\", allow_empty=True)\n";
-        }
-        lines
     }
+    if layout.formats.contains(&Format::Idx) && layout.labels {
+        lines += "\nfrom torchvision import datasets\n\nclass MNIST(datasets.MNIST):\n    resources = datasets.MNIST.resources[:2]\n\ntrain = MNIST(\"export\")\n";
+    }
+    if layout.formats.contains(&Format::Png) {
+        lines += "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"export/png\", allow_empty=True)\n";
+    }
+    lines
 }
 
 /// The checksum of a file that need not fit into memory.

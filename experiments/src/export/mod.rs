@@ -8,6 +8,8 @@ mod destination;
 mod request;
 mod source;
 
+use std::collections::BTreeMap;
+
 use data::export::ImageWriter;
 use lab::backend::Backend;
 use lab::diagnostic::Failure;
@@ -24,8 +26,8 @@ pub(crate) use request::{Arguments, run};
 pub use request::{ExportFlags, ExportRequest};
 pub use source::{CopyOf, Source, bytes, damaged};
 
-use card::Card;
-use destination::Destination;
+pub(crate) use card::{Card, Contents};
+pub(crate) use destination::Destination;
 
 /// Samples that are made and written at once. Always so many, so that the first samples are the same however many
 /// follow.
@@ -126,12 +128,13 @@ pub fn export(
     let seed = request
         .sample_seed
         .or_else(|| run.settings.get("seed")?.as_u64());
-    let mut card = Card::new(&record, folder, &source, &layout, seed.unwrap_or(0))?;
+    let contents = Contents::images(&layout, &source, &record.title());
+    let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
     let place = Destination::new(to, request.force, layout.bytes_upper())?;
     let mut writer = ImageWriter::create(place.path(), &layout).map_err(Failure::failed)?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
     let progress = Progress::new(layout.count.div_ceil(PART) as u64);
-    let mut done = 0;
+    let (mut done, mut classes) = (0, BTreeMap::new());
     while done < layout.count {
         interrupt.check("samples were exported")?;
         let samples = sampler.sample(PART, &mut rng)?;
@@ -149,13 +152,16 @@ pub fn export(
         let labels = samples.labels.unwrap_or_default().into_iter();
         let labels: Vec<u8> = labels.take(here).map(|label| label as u8).collect();
         writer.append(&pixels, &labels).map_err(Failure::failed)?;
-        card.count(&labels);
+        for &label in &labels {
+            *classes.entry(label).or_default() += 1;
+        }
         done += here;
         progress.step();
     }
     progress.finish();
     let files = writer.finish().map_err(Failure::failed)?;
-    card.write(place.path(), &files)?;
+    let classes = layout.labels.then_some(&classes);
+    card.write(place.path(), &files, classes)?;
     place.finish()?;
     println!("exported  {done} samples to {}", to.display());
     if let Some(warning) = card.warning() {
