@@ -16,8 +16,11 @@ struct Subcommand {
     command: Command,
     /// Flags whose values may come first and without them: `swae mnist` is `swae --dataset mnist`.
     first: &'static [&'static str],
-    /// What it is one of: the name of the choice, as sweeps have it, and subcommands, the first one where none is named.
+    /// What it is one of: the name of the choice, as sweeps have it, and subcommands; where none is named, the one that takes the
+    /// first value, or the first one.
     kinds: Option<(&'static str, Vec<Subcommand>)>,
+    /// Whether it is the kind that takes this first value.
+    claims: fn(&str) -> bool,
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
@@ -50,6 +53,7 @@ fn experiment<E: Experiment>(first: &'static [&'static str]) -> Subcommand {
         }),
         first,
         kinds: None,
+        claims: |_| false,
         run: |matches| session::run::<E>(&parsed(matches)),
     }
 }
@@ -59,6 +63,7 @@ fn tool<A: CommandFactory>(run: fn(&ArgMatches) -> Result<(), Failure>) -> Subco
         command: A::command(),
         first: &[],
         kinds: None,
+        claims: |_| false,
         run,
     }
 }
@@ -77,6 +82,7 @@ fn group(
             .override_usage(format!("sliver {name} [{}] [OPTIONS]", key.to_uppercase())),
         first: &[],
         kinds: Some((key, kinds)),
+        claims: |_| false,
         run: |_| Ok(()),
     }
 }
@@ -84,6 +90,10 @@ fn group(
 impl Subcommand {
     fn first(self, first: &'static [&'static str]) -> Self {
         Self { first, ..self }
+    }
+
+    fn claiming(self, claims: fn(&str) -> bool) -> Self {
+        Self { claims, ..self }
     }
 
     /// Whether a flag of it may have this value, as far as its possible values tell.
@@ -116,7 +126,15 @@ impl Subcommand {
 /// What makes runs, and so the cells of a sweep.
 fn experiments() -> Vec<Subcommand> {
     vec![
-        experiment::<synth::Synth>(&["input"]),
+        group(
+            "synth",
+            "Make a private copy of images or of a table, by what the input is",
+            "kind",
+            vec![
+                experiment::<synth::Synth>(&["input"]),
+                experiment::<synth::TableCopy>(&["input"]).claiming(synth::names_table),
+            ],
+        ),
         experiment::<swae::Swae>(&["dataset"]),
         group(
             "flow",
@@ -286,7 +304,11 @@ fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         };
         let place = at_name(word);
         let resumed = of_run(&words, key).and_then(|kind| at_name(&kind));
-        subcommand = kinds.swap_remove(place.or(resumed).unwrap_or(0));
+        // The input of a copy, by its flag too.
+        let input = words.windows(2).find(|pair| pair[0] == *"--input");
+        let input = input.map_or(word.into(), |pair| pair[1].to_string_lossy());
+        let claimed = kinds.iter().position(|kind| (kind.claims)(&input));
+        subcommand = kinds.swap_remove(place.or(resumed).or(claimed).unwrap_or(0));
         if place.is_none() {
             words.insert(at, subcommand.command.get_name().into());
         }

@@ -1,4 +1,4 @@
-//! A private copy of labelled images: their moments are released once, class by class and then cell by cell, in a public
+//! A private copy of a table, or of labelled images: their moments are released once, class by class and then cell by cell, in a public
 //! latent space; samples of the mixture are decoded. Or, as a baseline, a generator learns from what is released. Every record is
 //! private.
 
@@ -11,8 +11,10 @@ mod report;
 mod run;
 mod samples;
 mod settings;
+mod table;
 
 pub use settings::{Flags, Settings};
 
 pub(crate) use run::Synth;
 pub(crate) use samples::sampler;
+pub(crate) use table::{TableCopy, names_table};

@@ -296,6 +296,7 @@ impl Releases for Synth {
 
 impl Experiment for Synth {
     const NAME: &'static str = "synth";
+    const KIND: Option<(&'static str, &'static str)> = Some(("kind", "images"));
     const ABOUT: &'static str = "Make a private copy of labelled images: a folder in, a data set out that \
                                  trains models and may be published. Every image is private, and public is \
                                  only what a flag says.";

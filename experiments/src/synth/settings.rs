@@ -15,6 +15,7 @@ use crate::space::SpaceKind;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
+    kind = \"images\"
     input = \"shapes\"
     public = \"shapes\"
     epsilon = 1.0
@@ -25,6 +26,10 @@ lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, seed: u64, insecure_noise_seed: Option<u64>,
+    }
+    preset {
+        /// What `synth` makes a copy of.
+        kind: String,
     }
     flags {
         /// The private images: a folder with a folder for each class, or of files; a .tar or .npz archive; an idx file of

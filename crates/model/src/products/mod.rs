@@ -9,6 +9,7 @@ mod fit;
 mod sample;
 
 pub use fit::{Fit, fit};
+pub use sample::systematic;
 
 /// A distribution over records of codes: a mixture of products.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,7 +20,8 @@ impl Products {
         // Places of records in random order, so that no record tells of its component by its place.
         let mut places: Vec<usize> = (0..records).collect();
         places.shuffle(rng);
-        let counts = systematic(&self.weights, records, rng.random());
+        let weights: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
+        let counts = systematic(&weights, records, rng.random());
         let mut owed: Vec<Vec<f64>> = self.sizes.iter().map(|&size| vec![0.0; size]).collect();
         let mut done = 0;
         for (counts, values) in counts
@@ -58,13 +59,16 @@ impl Products {
     }
 }
 
-/// `total` in proportion to `shares`, which sum to 1: the whole numbers between `offset + n` times their running sums.
-fn systematic(shares: &[f32], total: usize, offset: f64) -> Vec<usize> {
-    let all: f64 = shares.iter().map(|&share| f64::from(share)).sum();
+/// `total` in proportion to `shares`, systematically: how many whole numbers lie between the running sums of
+/// `total * shares`, each plus one `offset` in `[0, 1)`. Each count differs from its share by less than 1. Shares that are all 0
+/// count as equal ones.
+pub fn systematic(shares: &[f64], total: usize, offset: f64) -> Vec<usize> {
+    let all: f64 = shares.iter().sum();
+    let equal = 1.0 / shares.len().max(1) as f64;
     let (mut sum, mut before) = (0.0, 0);
     let last = shares.len().saturating_sub(1);
-    let count = |(place, &share): (usize, &f32)| {
-        sum += f64::from(share) / all * total as f64;
+    let count = |(place, share): (usize, &f64)| {
+        sum += total as f64 * if all > 0.0 { share / all } else { equal };
         let until = match place == last {
             true => total,
             false => ((sum + offset).floor() as usize).clamp(before, total),
@@ -170,7 +174,8 @@ mod tests {
         #[test]
         fn roundings_are_near_and_whole(shares in prop::collection::vec(0.001_f32..1.0, 1..20), total in 0_usize..500, offset in 0.0_f64..1.0) {
             let all: f32 = shares.iter().sum();
-            let counts = systematic(&shares, total, offset);
+            let exact: Vec<f64> = shares.iter().map(|&share| share.into()).collect();
+            let counts = systematic(&exact, total, offset);
             prop_assert_eq!(counts.iter().sum::<usize>(), total);
             for (count, share) in counts.iter().zip(&shares) {
                 prop_assert!((*count as f64 - f64::from(share / all) * total as f64).abs() < 1.0 + 1e-3);

@@ -1,0 +1,106 @@
+//! The copy as a file, with its schema, its card and its page.
+
+use data::table::Schema;
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::report::RunRecord;
+use lab::run_folder::{RunFolder, write_file};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::run::TableCopy;
+use crate::export::{Card, Contents, Destination, bytes, damaged};
+use crate::random::stream;
+
+/// What the run's folder keeps of the copy.
+const CODES: &str = "copy.bin";
+const SCHEMA: &str = "schema.toml";
+const SOURCE: &str = "table.json";
+/// Where the copy lies in the run's folder, and its files.
+const COPY: &str = "copy";
+const TABLE: &str = "table.csv";
+/// Of the generator of values within bins; others serve the run.
+const STREAM: u64 = 72;
+
+/// What is public of the table that a copy was made of, beside its schema.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    label: Option<String>,
+    public_knowledge: String,
+    scores_are_of: String,
+}
+
+/// Keeps what the copy is written from.
+pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
+    let input = &run.input;
+    let source = Source {
+        label: input.label.map(|place| input.columns[place].name.clone()),
+        public_knowledge: format!("Public: {}.", input.public),
+        scores_are_of: match input.test {
+            Some(_) => "all records of the copy, against public test records",
+            None => "all records of the copy, against the private ones, with noise that the budget covers",
+        }
+        .into(),
+    };
+    folder.write_json(SOURCE, &source)?;
+    folder.write(SCHEMA, input.text.as_bytes())?;
+    let codes = run.made.iter().flat_map(|code| code.to_le_bytes());
+    folder.write(CODES, &codes.collect::<Vec<u8>>())?;
+    Ok(())
+}
+
+/// Writes the copy of a finished run, unless it is there.
+pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
+    let to = folder.file(COPY);
+    if to.exists() {
+        return Ok(());
+    }
+    interrupt.check("the copy was written")?;
+    let text = bytes(folder, SCHEMA)?;
+    let text = String::from_utf8(text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
+    let source: Source = serde_json::from_slice(&bytes(folder, SOURCE)?)
+        .map_err(|e| damaged(&folder.file(SOURCE), &e))?;
+    let schema = Schema::parse(SCHEMA, &text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
+    let (pairs, _) = bytes(folder, CODES)?.as_chunks::<2>().clone();
+    let codes: Vec<u16> = pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
+    let columns = schema.code_columns();
+    let record = RunRecord::read(folder.path())?;
+    let seed = record
+        .run
+        .as_ref()
+        .and_then(|run| run.settings.get("seed")?.as_u64());
+    let rows = codes.len() / columns.len();
+    let place = Destination::new(&to, false, (codes.len() * 16) as u64)?;
+    let mut rng = stream(seed.unwrap_or(0), STREAM);
+    schema
+        .write_csv(&place.path().join(TABLE), &codes, &mut rng)
+        .map_err(Failure::failed)?;
+    write_file(&place.path().join(SCHEMA), text.as_bytes())?;
+    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let predicted = source.label.as_ref().map_or(String::new(), |label| {
+        format!("\n`{label}` is what is to be predicted.\n")
+    });
+    let contents = Contents {
+        what: format!("{rows} synthetic records, a private copy"),
+        facts: json!({"count": rows, "columns": names, "label": source.label}),
+        lead: format!(
+            "{} columns: {}. [schema.toml](schema.toml) says what they hold, and [card.json](card.json) has all of what \
+             follows, and more.\n{predicted}\n",
+            names.len(),
+            names.join(", ")
+        ),
+        public_knowledge: source.public_knowledge,
+        scores_are_of: source.scores_are_of,
+        kept_back: &["input", "schema", "schema-from", "test"],
+        python: "import pandas as pd\n\ntable = pd.read_csv(\"export/table.csv\")\n".into(),
+    };
+    let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
+    card.write(place.path(), &[TABLE, SCHEMA], None)?;
+    place.finish()?;
+    println!("exported  {rows} records to {}", to.display());
+    if let Some(warning) = card.warning() {
+        println!("WARNING   {warning}");
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! A private copy of a table: counts of its columns, of pairs of them and of pairs with the label are released once, a
+//! mixture of products is fitted to all of them, and its samples are the copy. Every record is private.
+
+mod bins;
+mod copy;
+mod input;
+mod measured;
+mod model;
+mod report;
+mod run;
+mod settings;
+
+pub(crate) use input::names_table;
+pub(crate) use run::TableCopy;

@@ -1,0 +1,103 @@
+//! Records of a mixture of products that is fitted to noisy counts.
+
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::progress::Progress;
+use model::products::{Fit, fit};
+use private_queries::NoisyCounts;
+use rand_chacha::ChaCha20Rng;
+
+use super::bins::Bins;
+
+/// Records and budget together, of which there is 1 where 30 000 records have epsilon 1 at delta 1e-5: `n / (8000 z)`. All that
+/// depends on how much noisy counts say is a function of it.
+const USUAL: f64 = 8000.0;
+/// Where there is no noise, counts say no more than as with this.
+const MOST: f64 = 20.0;
+
+/// How much noisy counts say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Signal(f64);
+
+impl Signal {
+    /// Of `n` records and a noise multiplier, 0 without privacy.
+    pub(super) fn of(records: usize, noise_multiplier: f64) -> Self {
+        Self((records as f64 / USUAL / noise_multiplier).min(MOST))
+    }
+
+    /// Groups that the bins of a number are joined to, at most.
+    pub(super) fn bins(self) -> f64 {
+        (40.0 * self.0.sqrt()).clamp(8.0, 64.0)
+    }
+
+    /// How the mixture is fitted. The constants were set with scores on Adult in view.
+    pub(super) fn fit(self) -> Fit {
+        let Self(signal) = self;
+        Fit {
+            components: ((200.0 * signal.powf(0.35)).round() as usize).clamp(16, 400),
+            penalty: 0.03 * signal / (signal + 0.5),
+            steps: ((700.0 * signal.powf(0.2)).round() as usize).clamp(300, 1000),
+        }
+    }
+}
+
+/// What is fitted to.
+pub(super) struct Counts<'a> {
+    /// Of each column alone, by its values.
+    pub columns: &'a [NoisyCounts],
+    /// Of pairs, by groups.
+    pub pairs: &'a [NoisyCounts],
+    /// The groups of the values of each column.
+    pub bins: &'a [Bins],
+    /// The place of the label.
+    pub label: Option<usize>,
+}
+
+/// So many records, `[n, columns]` in rows of values, of the mixture that noisy counts of `of` records are fitted by.
+pub(super) fn sampled(
+    counts: &Counts<'_>,
+    of: usize,
+    records: usize,
+    signal: Signal,
+    rng: &mut ChaCha20Rng,
+    interrupt: &Interrupt,
+) -> Result<Vec<u16>, Failure> {
+    let bins = counts.bins;
+    let sizes: Vec<usize> = bins.iter().map(|bins| bins.count).collect();
+    let alone = bins.iter().zip(counts.columns);
+    let alone = alone.map(|(bins, noisy)| bins.joined(noisy));
+    let tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
+    let how = signal.fit();
+    let progress = Progress::new(how.steps as u64);
+    progress.message("fitting".into());
+    let mixture = fit(&tables, &sizes, counts.label, of, how, rng, || {
+        progress.step();
+        interrupt.check("the mixture was fitted")
+    })?;
+    progress.finish();
+    let mut rows = mixture.sample(records, rng);
+    spread(&mut rows, bins, rng);
+    Ok(rows)
+}
+
+/// Records whose columns are independent of each other: what noisy counts of columns alone say.
+pub(super) fn independent(
+    columns: &[NoisyCounts],
+    records: usize,
+    rng: &mut ChaCha20Rng,
+) -> Vec<u16> {
+    let mut rows = vec![0; records * columns.len()];
+    // One group for all values.
+    let whole = |noisy: &NoisyCounts| Bins::of(noisy, noisy.counts.len(), 1.0);
+    let bins: Vec<Bins> = columns.iter().map(whole).collect();
+    spread(&mut rows, &bins, rng);
+    rows
+}
+
+/// Values in the place of their groups.
+fn spread(rows: &mut [u16], bins: &[Bins], rng: &mut ChaCha20Rng) {
+    for (column, of_column) in bins.iter().enumerate() {
+        let groups = rows.iter_mut().skip(column).step_by(bins.len());
+        of_column.spread(&mut groups.collect::<Vec<_>>(), rng);
+    }
+}

@@ -1,0 +1,80 @@
+//! A run's settings: defaults, then flags, then checks.
+
+use std::path::{Path, PathBuf};
+
+use lab::diagnostic::Failure;
+use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+
+/// The values of a run that no flag gives.
+const DEFAULTS: &str = "
+    kind = \"table\"
+    input = \"biased\"
+    epsilon = 1.0
+    score-share = 0.02
+";
+
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, seed: u64, insecure_noise_seed: Option<u64>,
+    }
+    preset {
+        /// What `synth` makes a copy of.
+        kind: String,
+    }
+    flags {
+        /// The private table: a CSV file, whose form --schema says; or adult, or `biased`, which needs no file.
+        input: String,
+        /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private records, of trees that learned from
+        /// the copy, where there are no public test records; 0 for none.
+        score_share: f64,
+    }
+    optional {
+        /// What the columns hold, and which values there are, as a TOML file: public, and so asked for. `sliver schema FILE`
+        /// drafts one.
+        #[flag(conflicts_with = "schema_from")]
+        schema: PathBuf,
+        /// A public table of the same form that says it instead.
+        #[flag(value_name = "CSV")]
+        schema_from: PathBuf,
+        /// The column that is to be predicted (default: the schema's): pairs of other columns are counted with each of its
+        /// values.
+        label: String,
+        /// A public table of the same form, which the copy is judged by (default: that of adult).
+        test: PathBuf,
+        /// Records of the copy (default: as many as there are).
+        rows: usize,
+    }
+    switches {
+        /// Score the private records as a copy too, as a ceiling: the answer is NOT covered by the guarantee, and the report
+        /// says so.
+        #[arg(long)]
+        ceilings: bool,
+    }
+}
+
+impl session::Settings for Settings {
+    type Flags = Flags;
+
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        arguments.over(DEFAULTS)
+    }
+
+    fn name(&self) -> String {
+        let path = Path::new(&self.input);
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        format!("{}-{}", stem.to_string_lossy(), budget_name(self.epsilon))
+    }
+
+    fn insecure_noise_seed(&self) -> Option<u64> {
+        self.insecure_noise_seed
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
+        within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
+        bounded("records", 0, self.records != Some(0), "at least 1")?;
+        bounded("rows", 0, self.rows != Some(0), "at least 1")
+    }
+}
