@@ -10,7 +10,7 @@
 
 use crate::dataset::Fetched;
 use crate::error::{check_count, empty};
-use crate::table::{CsvTable, Missing, Schema};
+use crate::table::{CodedTable, CsvTable, Missing, Schema};
 use crate::{DataError, GroupedTable, LoadOptions};
 
 /// The schema of the published files.
@@ -72,4 +72,47 @@ pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<
         schema,
         sha256: [train_sum, test_sum],
     })
+}
+
+/// Adult as codes of all 15 columns, by [`SCHEMA`]: how they were read, the training records and the test records. Of
+/// `options`, the seed does not matter.
+///
+/// Of records with a missing value, either the schema has a code for it, or, with `complete`, they are left out before the
+/// first so many are taken: 30162 and 15060 are left, and which ones is public.
+///
+/// # Errors
+/// As [`crate::fetch::fetch`] and [`Schema::coded_bytes`]; [`DataError::Request`] when more records are asked for than
+/// there are.
+pub fn tables(
+    complete: bool,
+    options: &LoadOptions,
+) -> Result<(Schema, CodedTable, CodedTable), DataError> {
+    let schema = Schema::parse("adult.toml", SCHEMA)?;
+    let files = options.fetch("adult", false)?;
+    let [train, test] = files.as_slice() else {
+        return Err(empty("the catalogue", "file"));
+    };
+    let whole = schema.clone().with_missing(Missing::Refuse);
+    // A missing value is the last code, which a schema without it does not have.
+    let codes = whole.code_columns();
+    let read = |(name, bytes): &Fetched, count: Option<usize>| {
+        let mut table = schema.coded_bytes(name, bytes)?;
+        if complete {
+            let records = table.codes.chunks_exact(table.columns);
+            let is_whole = |record: &&[u16]| {
+                let mut values = record.iter().zip(&codes);
+                values.all(|(&code, column)| usize::from(code) < column.codes.len())
+            };
+            table.codes = records.filter(is_whole).flatten().copied().collect();
+            table.rows = table.codes.len() / table.columns;
+        }
+        if let Some(count) = count {
+            check_count(name, count, table.rows)?;
+            table.codes.truncate(count * table.columns);
+            table.rows = count;
+        }
+        Ok::<_, DataError>(table)
+    };
+    let (train, test) = (read(train, options.train)?, read(test, options.test)?);
+    Ok((if complete { whole } else { schema }, train, test))
 }

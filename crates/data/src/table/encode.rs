@@ -12,6 +12,7 @@ use crate::hex::hex;
 
 /// Reads a file by its schema.
 pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
+    schema.check_grouped()?;
     let mut lines = Lines::new(file, schema.delimiter, schema.comment, bytes);
     let places = places(schema, file, &mut lines)?;
     let mut rows = Rows::new(schema, file);
@@ -30,14 +31,26 @@ pub(super) fn table(schema: &Schema, file: &str, bytes: &[u8]) -> Result<CsvTabl
     })
 }
 
-/// The place in a line of each column of the schema; reads the line of their names where there is one.
+/// Where the columns of a schema stand in a line.
+pub(super) struct Places {
+    /// Of each column; `None` for an ignored one that the file does not have.
+    pub of_columns: Vec<Option<usize>>,
+    /// The fields of a line.
+    pub fields: usize,
+}
+
+/// The places of the schema's columns; reads the line of their names where there is one.
 pub(super) fn places(
     schema: &Schema,
     file: &str,
     lines: &mut Lines<impl BufRead>,
-) -> Result<Vec<usize>, DataError> {
+) -> Result<Places, DataError> {
     if !schema.header {
-        return Ok((0..schema.columns.len()).collect());
+        let fields = schema.columns.len();
+        return Ok(Places {
+            of_columns: (0..fields).map(Some).collect(),
+            fields,
+        });
     }
     match lines.next()? {
         Some(line) => header(schema, file, &line),
@@ -46,9 +59,12 @@ pub(super) fn places(
 }
 
 /// The place of each column of the schema among the names in a line.
-fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, DataError> {
+fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Places, DataError> {
     let refuse =
         |problem: String| DataError::File(format!("{file}, line {}: {problem}", line.number));
+    if line.fields.len() == 1 && schema.columns.len() > 1 {
+        return Err(one_field(schema, file, line));
+    }
     // Its name is left out: where the header is missing, it is a field of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
     if let Some(place) = line.fields.iter().position(|name| !known(name)) {
@@ -61,7 +77,9 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, Da
     let place = |column: &Column| {
         let mut places = (0..line.fields.len()).filter(|&i| line.fields[i] == column.name);
         match (places.next(), places.next()) {
-            (Some(place), None) => Ok(place),
+            (Some(place), None) => Ok(Some(place)),
+            // A copy is without it.
+            (None, _) if column.role == Role::Ignored => Ok(None),
             (None, _) => Err(refuse(format!(
                 "column '{}' of the schema is missing: add it, or remove it from the schema",
                 column.name
@@ -72,7 +90,29 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Vec<usize>, Da
             ))),
         }
     };
-    schema.columns.iter().map(place).collect()
+    let of_columns: Result<_, _> = schema.columns.iter().map(place).collect();
+    Ok(Places {
+        of_columns: of_columns?,
+        fields: line.fields.len(),
+    })
+}
+
+/// A line that its delimiter does not part.
+pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
+    DataError::File(format!(
+        "{file}, line {}: 1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as \
+         delimiter = \";\", or repair the line",
+        line.number,
+        schema.columns.len(),
+        char::from(schema.delimiter),
+    ))
+}
+
+pub(super) fn is_feature(role: &Role) -> bool {
+    matches!(
+        role,
+        Role::Number(_) | Role::Categorical { .. } | Role::Boolean(_)
+    )
 }
 
 /// The records so far.
@@ -98,25 +138,32 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the record of a line, or nothing if it is to be dropped; says which.
-    pub(super) fn read(&mut self, line: &Line<'_>, places: &[usize]) -> Result<bool, DataError> {
+    pub(super) fn read(&mut self, line: &Line<'_>, places: &Places) -> Result<bool, DataError> {
         let found = line.fields.len();
-        if found != places.len() {
-            return Err(fields(self.file, line.number, places.len(), found));
+        if found != places.fields {
+            return Err(fields(self.file, line.number, places.fields, found));
         }
         let start = self.features.len();
         let (mut class, mut response, mut group, mut keep) = (None, None, None, true);
-        for (number, (column, &place)) in self.schema.columns.iter().zip(places).enumerate() {
+        let columns = self.schema.columns.iter().zip(&places.of_columns);
+        for (number, (column, place)) in columns.enumerate() {
+            let sensitive = self.schema.sensitive == Some(number);
+            let role = match sensitive {
+                true => &column.role,
+                false => column.role_as_feature(),
+            };
+            let (Some(place), false) = (*place, *role == Role::Ignored) else {
+                continue;
+            };
             let field = Field {
                 file: self.file,
                 line: line.number,
                 column: &column.name,
                 value: line.fields[place],
             };
-            let sensitive = number == self.schema.sensitive;
-            let is_feature =
-                !sensitive && matches!(column.role, Role::Numeric(_) | Role::Categorical { .. });
+            let is_feature = !sensitive && is_feature(role);
             let missing = self.schema.missing.iter().any(|text| text == field.value);
-            if missing && column.role != Role::Ignored {
+            if missing {
                 match column.missing {
                     Missing::Drop => keep = false,
                     Missing::Level if is_feature => self.push_missing(column),
@@ -124,19 +171,24 @@ impl<'a> Rows<'a> {
                 }
                 continue;
             }
-            match &column.role {
-                Role::Categorical {
-                    group_levels: Some(group_levels),
-                    ..
-                } if sensitive => group = Some(field.group(group_levels)?),
-                Role::Numeric(range) => self.features.push(field.number(range)?),
-                Role::Categorical { levels, .. } => {
-                    let level = field.level(levels)?;
+            match role {
+                _ if sensitive => {
+                    if let Some(values) = column.groups() {
+                        group = Some(field.group(values)?);
+                    }
+                }
+                Role::Number(number) => self.features.push(field.number(number)?),
+                Role::Boolean(spellings) => {
+                    let value = field.boolean(spellings)?;
+                    self.features.push(f32::from(u8::from(value == 1)));
+                }
+                Role::Categorical { levels, other, .. } => {
+                    let level = field.level(levels).or_else(|error| other.ok_or(error))?;
                     let features = (0..levels.len()).map(|i| f32::from(u8::from(i == level)));
                     self.features.extend(features);
                 }
                 Role::Classes(classes) => class = Some(field.class(classes)?),
-                Role::Response(range) => response = Some(field.number(range)?),
+                Role::Response(number) => response = Some(field.number(number)?),
                 Role::Ignored => {}
             }
             if is_feature && self.schema.has_missing_level(column) {
@@ -171,31 +223,31 @@ impl<'a> Rows<'a> {
             width: 1,
             values: self.responses,
         };
-        for (number, column) in self.schema.columns.iter().enumerate() {
-            match &column.role {
-                Role::Classes(classes) => {
-                    labels = Labels::Classes {
-                        count: classes.len(),
-                        values: self.classes.clone(),
-                    };
+        for column in &self.schema.columns {
+            if let Role::Classes(classes) = &column.role {
+                labels = Labels::Classes {
+                    count: classes.len(),
+                    values: self.classes.clone(),
+                };
+            }
+        }
+        let sensitive = self
+            .schema
+            .sensitive
+            .map(|place| &self.schema.columns[place]);
+        if let Some((column, groups)) =
+            sensitive.and_then(|column| Some((column, column.groups()?)))
+        {
+            for (group, levels) in (0..).zip(groups) {
+                if !self.groups.contains(&group) {
+                    return Err(DataError::Request(format!(
+                        "{}: no record has {} in column {}: group {group} is empty, expected at least 1 record of each \
+                         group; give a file that has both, or choose another sensitive column",
+                        self.file,
+                        one_of(levels),
+                        column.name
+                    )));
                 }
-                Role::Categorical {
-                    group_levels: Some(group_levels),
-                    ..
-                } if number == self.schema.sensitive => {
-                    for (group, levels) in (0..).zip(group_levels) {
-                        if !self.groups.contains(&group) {
-                            return Err(DataError::Request(format!(
-                                "{}: no record has {} in column {}: group {group} is empty, expected at least 1 record \
-                                 of each group; give a file that has both, or choose another sensitive column",
-                                self.file,
-                                one_of(levels),
-                                column.name
-                            )));
-                        }
-                    }
-                }
-                _ => {}
             }
         }
         GroupedTable::new(

@@ -1,5 +1,5 @@
 use super::Outside;
-use super::column::Range;
+use super::number::{Coded, Number};
 use crate::DataError;
 use crate::error::field;
 
@@ -12,20 +12,33 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    pub(super) fn number(&self, range: &Range) -> Result<f32, DataError> {
-        let bounds = format!("a number from {} to {}", range.min, range.max);
-        let number: f64 = match self.value.parse() {
-            Ok(number) if f64::is_finite(number) => number,
-            _ => return Err(self.refuse(bounds, "repair or remove the line")),
-        };
-        let inside = number.clamp(range.min, range.max);
-        if inside != number && range.outside == Outside::Refuse {
-            return Err(self.refuse(
-                bounds,
-                "repair or remove the line, or say outside = \"clamp\" in the schema",
-            ));
+    /// The number, x, as (x - min) / (max - min).
+    pub(super) fn number(&self, number: &Number) -> Result<f32, DataError> {
+        let value = self.value_of(number)?;
+        let inside = value.clamp(number.min, number.max);
+        if inside != value && number.outside == Outside::Refuse {
+            return Err(self.outside(number));
         }
-        Ok(((inside - range.min) / (range.max - range.min)) as f32)
+        Ok(((inside - number.min) / (number.max - number.min)) as f32)
+    }
+
+    pub(super) fn coded(&self, number: &Number) -> Result<Coded, DataError> {
+        let value = self.value_of(number)?;
+        number.code(value).ok_or_else(|| self.outside(number))
+    }
+
+    fn value_of(&self, number: &Number) -> Result<f64, DataError> {
+        number
+            .unit
+            .parse(self.value)
+            .ok_or_else(|| self.refuse(number.expected(), "repair or remove the line"))
+    }
+
+    fn outside(&self, number: &Number) -> DataError {
+        self.refuse(
+            number.expected(),
+            "repair or remove the line, or say outside = \"clamp\" in the schema",
+        )
     }
 
     pub(super) fn level(&self, levels: &[String]) -> Result<usize, DataError> {
@@ -70,6 +83,25 @@ impl Field<'_> {
             "repair or remove the line, or say missing = \"drop\" (or, for a feature, \"level\") in \
              the schema",
         )
+    }
+
+    /// As [`Field::missing`], of a copy, for which no line is dropped.
+    pub(super) fn missing_in_copy(&self) -> DataError {
+        self.refuse(
+            "a value".into(),
+            "repair or remove the line, or say missing = \"level\" in the schema",
+        )
+    }
+
+    /// Either of two lists of spellings, as 0 or 1.
+    pub(super) fn boolean(&self, spellings: &[Vec<String>; 2]) -> Result<usize, DataError> {
+        let has = |texts: &Vec<String>| texts.iter().any(|text| text == self.value);
+        spellings.iter().position(has).ok_or_else(|| {
+            self.refuse(
+                one_of(&spellings.concat()),
+                "repair or remove the line, or add the spelling to 'zero' or 'one' in the schema",
+            )
+        })
     }
 
     fn refuse(&self, expected: String, advice: &str) -> DataError {

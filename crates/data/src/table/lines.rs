@@ -57,6 +57,11 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// What the lines are read from.
+    pub(crate) fn text(&self) -> &R {
+        &self.reader.get_ref().text
+    }
+
     /// The next line, `None` at the end. Blank lines and comments are passed over; a line may go on
     /// after a break inside quotes, its number is that of its start.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {

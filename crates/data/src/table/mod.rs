@@ -1,15 +1,20 @@
 //! Records with a sensitive attribute that is 0 or 1, and how they are read from text.
 
+mod calendar;
+mod coded;
 mod column;
 mod encode;
 mod field;
 mod grouped;
 pub(crate) mod lines;
+mod number;
 mod raw;
 mod records;
 mod schema;
 mod stream;
+mod write;
 
+pub use coded::{CodeColumn, CodedTable};
 pub use grouped::{GroupedTable, Labels};
 pub use schema::{CsvTable, Missing, Outside, Schema};
 pub use stream::CsvStream;

@@ -15,15 +15,17 @@ pub(super) struct RawSchema {
     pub column: Vec<toml::Table>,
 }
 
-/// A column as it is written, but for its name: which fields it has depends on its kind.
+/// A column as it is written, but for what any column has: which fields it has depends on its kind.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum RawColumn {
-    Numeric {
-        min: f64,
-        max: f64,
-        #[serde(default)]
-        outside: Outside,
+    Numeric(RawNumber<f64>),
+    Integer(RawNumber<i64>),
+    Date(RawNumber<String>),
+    Datetime(RawNumber<String>),
+    Boolean {
+        zero: Vec<String>,
+        one: Vec<String>,
         #[serde(default)]
         missing: Missing,
     },
@@ -31,6 +33,7 @@ pub(super) enum RawColumn {
         levels: Option<Vec<String>>,
         zero: Option<Vec<String>>,
         one: Option<Vec<String>>,
+        other: Option<String>,
         #[serde(default)]
         missing: Missing,
     },
@@ -46,8 +49,37 @@ pub(super) enum RawColumn {
         min: Option<f64>,
         max: Option<f64>,
         outside: Option<Outside>,
+        decimals: Option<u32>,
+        special: Option<Vec<f64>>,
+        scale: Option<Scale>,
+        edges: Option<Vec<f64>>,
         #[serde(default)]
         missing: Missing,
     },
     Ignore {},
+}
+
+/// A range of numbers, or of what is one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNumber<T> {
+    pub min: T,
+    pub max: T,
+    #[serde(default)]
+    pub outside: Outside,
+    pub decimals: Option<u32>,
+    pub special: Option<Vec<T>>,
+    pub scale: Option<Scale>,
+    pub edges: Option<Vec<T>>,
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// How the bins of a number lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Scale {
+    Linear,
+    /// Even in log(1 + x - min).
+    Log,
 }

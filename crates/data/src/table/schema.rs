@@ -87,8 +87,10 @@ pub struct Schema {
     pub(super) comment: Option<u8>,
     pub(super) missing: Vec<String>,
     pub(super) columns: Vec<Column>,
-    /// The place of the sensitive one: a categorical column with the levels of both groups.
-    pub(super) sensitive: usize,
+    /// The place of the sensitive one, which has the values of both groups.
+    pub(super) sensitive: Option<usize>,
+    /// The place of what a copy is to predict.
+    pub(super) label: Option<usize>,
 }
 
 /// A table that was read from a file.
@@ -142,11 +144,12 @@ impl Schema {
     /// # Errors
     /// [`DataError::Request`] for a column that does not exist or lacks `zero` and `one`.
     pub fn with_sensitive(mut self, column: &str) -> Result<Self, DataError> {
-        let grouped = |column: &Column| matches!(&column.role, Role::Categorical { group_levels, .. } if group_levels.is_some());
+        let grouped = |column: &Column| column.groups().is_some();
         let place = self.columns.iter().position(|known| known.name == column);
         match place.filter(|&place| grouped(&self.columns[place])) {
             Some(place) => {
-                self.sensitive = place;
+                self.sensitive = Some(place);
+                self.check_grouped()?;
                 Ok(self)
             }
             None => {
@@ -166,6 +169,23 @@ impl Schema {
         }
     }
 
+    /// Refuses a schema that is none of a [`GroupedTable`].
+    pub(super) fn check_grouped(&self) -> Result<(), DataError> {
+        let refuse = |problem: &str| Err(DataError::File(format!("{}: {problem}", self.name)));
+        let is_label =
+            |column: &Column| matches!(column.role, Role::Classes(_) | Role::Response(_));
+        if self.sensitive.is_none() {
+            return refuse("0 columns of kind sensitive: expected exactly 1");
+        }
+        if !self.columns.iter().any(is_label) {
+            return refuse("0 columns of kind label: expected exactly 1");
+        }
+        if self.feature_names().is_empty() {
+            return refuse("no column of kind numeric or categorical: expected at least 1");
+        }
+        Ok(())
+    }
+
     /// The same schema with one rule for missing values in all columns.
     pub fn with_missing(mut self, rule: Missing) -> Self {
         for column in &mut self.columns {
@@ -174,9 +194,10 @@ impl Schema {
         self
     }
 
-    /// The sensitive column.
-    pub fn sensitive(&self) -> &str {
-        &self.columns[self.sensitive].name
+    /// The sensitive column, if there is one.
+    pub fn sensitive(&self) -> Option<&str> {
+        self.sensitive
+            .map(|place| self.columns[place].name.as_str())
     }
 
     /// The names of the features, in their order: `age`, `colour=red`, and `colour=?` for a missing
@@ -185,9 +206,9 @@ impl Schema {
         let mut names = Vec::new();
         for (place, column) in self.columns.iter().enumerate() {
             let name = &column.name;
-            match &column.role {
-                _ if place == self.sensitive => continue,
-                Role::Numeric(_) => names.push(name.clone()),
+            match column.role_as_feature() {
+                _ if self.sensitive == Some(place) => continue,
+                Role::Number(_) | Role::Boolean(_) => names.push(name.clone()),
                 Role::Categorical { levels, .. } => {
                     names.extend(levels.iter().map(|level| format!("{name}={level}")));
                 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Schema;
 use super::column::Role;
-use super::encode::{Rows, places};
+use super::encode::{Places, Rows, places};
 use super::lines::Lines;
 use crate::DataError;
 use crate::error::{empty, field, open};
@@ -18,7 +18,7 @@ pub struct CsvStream {
     schema: Schema,
     file: String,
     lines: Lines<BufReader<File>>,
-    places: Vec<usize>,
+    places: Places,
     form: Form,
     records: u64,
     dropped: u64,
@@ -27,6 +27,7 @@ pub struct CsvStream {
 impl CsvStream {
     /// Opens a file, and reads the names of its columns.
     pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
+        schema.check_grouped()?;
         let file = path.display().to_string();
         let text = BufReader::new(open(path)?);
         let mut lines = Lines::new(&file, schema.delimiter, schema.comment, text);

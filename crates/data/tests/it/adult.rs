@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use data::{GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
+use data::{CodedTable, GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
 use test_support::{data_folder, says};
 
 use crate::published::offline;
@@ -162,6 +162,67 @@ fn the_published_files_are_what_they_are_known_to_be() {
     };
     let error = adult::load("sex", Missing::Level, &many).unwrap_err();
     assert!(error.to_string().contains("1 to 32561"), "{error}");
+}
+
+/// Counts as above; of a capital gain of 0 by `cut | sort | uniq -c`.
+#[test]
+fn all_columns_have_codes() {
+    if data_folder().is_none() {
+        return;
+    }
+    let (schema, train, test) = adult::tables(false, &offline()).unwrap();
+    assert_eq!((train.rows, test.rows), (32_561, 16_281));
+    assert!(schema.unconfirmed().is_empty());
+    let columns = schema.code_columns();
+    assert_eq!(
+        (columns.len(), train.columns, schema.label()),
+        (15, 15, Some(14))
+    );
+    assert_eq!(
+        (columns[2].name.as_str(), columns[2].ordered),
+        ("fnlwgt", 64)
+    );
+    let gains = &columns[10];
+    let zero = gains.codes.iter().position(|code| code == "0").unwrap();
+    assert!(zero == gains.ordered && zero > 30, "{zero}");
+    let count = |table: &CodedTable, column: usize, code: usize| {
+        let records = table.codes.chunks_exact(15);
+        records
+            .filter(|record| usize::from(record[column]) == code)
+            .count()
+    };
+    assert_eq!(count(&train, 10, zero), 29_849);
+    assert_eq!(count(&train, 14, 1), 7_841);
+    let question = columns[1].codes.len() - 1;
+    assert_eq!(
+        (&*columns[1].codes[question], count(&train, 1, question)),
+        ("?", 1_836)
+    );
+    assert_eq!((train.clamped, test.clamped), (0, 0));
+
+    let (whole, train, test) = adult::tables(true, &offline()).unwrap();
+    assert_eq!((train.rows, test.rows), (30_162, 15_060));
+    assert_eq!(whole.code_columns()[1].codes.len(), question);
+    let codes = train
+        .codes
+        .chunks_exact(15)
+        .flat_map(|record| record.iter().zip(0..15));
+    let sizes: Vec<usize> = whole
+        .code_columns()
+        .iter()
+        .map(|column| column.codes.len())
+        .collect();
+    assert!(
+        codes
+            .into_iter()
+            .all(|(&code, column)| usize::from(code) < sizes[column])
+    );
+    let few = LoadOptions {
+        train: Some(100),
+        ..offline()
+    };
+    let (_, few, _) = adult::tables(true, &few).unwrap();
+    assert_eq!((few.rows, &few.codes[..]), (100, &train.codes[..1500]));
 }
 
 /// The files again, by splitting lines at ", ", with the levels of `adult.names`.

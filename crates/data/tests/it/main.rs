@@ -2,6 +2,7 @@
 
 mod adult;
 mod biased;
+mod coded;
 mod dataset;
 mod drawn;
 mod export;

@@ -95,7 +95,7 @@ fn lines_become_features() {
     };
     assert_eq!(table.labels(), &labels);
     assert_eq!(schema().feature_names(), table.names());
-    assert_eq!(schema().sensitive(), "sex");
+    assert_eq!(schema().sensitive(), Some("sex"));
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn files_without_records_or_without_a_group_are_refused() {
 #[test]
 fn another_column_can_be_sensitive() {
     let by_side = schema().with_sensitive("side").unwrap();
-    assert_eq!(by_side.sensitive(), "side");
+    assert_eq!(by_side.sensitive(), Some("side"));
     let (table, _) = read(&by_side, GOOD);
     assert_eq!(table.names()[5..], ["sex=F", "sex=female", "sex=M"]);
     assert_eq!(table.row(1).unwrap()[5..], [0.0, 0.0, 1.0]);
@@ -462,11 +462,6 @@ fn bad_schemas_are_refused() {
             "column 'sex': missing field `zero`",
         ),
         (
-            "kind = \"sensitive\"",
-            "kind = \"categorical\"",
-            "0 columns of kind sensitive",
-        ),
-        (
             "kind = \"ignore\"",
             "kind = \"label\"\nmin = 0\nmax = 1",
             "2 columns of kind label",
@@ -511,10 +506,25 @@ fn bad_schemas_are_refused() {
         min = 0
         max = 1
     "#;
-    let error = Schema::parse("toy.toml", only).unwrap_err();
-    says(&error, &["numeric or categorical"]);
+    for (schema, words) in [
+        (only, "numeric or categorical"),
+        (
+            &*only.replace("sensitive", "boolean"),
+            "0 columns of kind sensitive",
+        ),
+        (
+            &*only.replace("kind = \"label\"", "kind = \"numeric\""),
+            "0 columns of kind label",
+        ),
+    ] {
+        // Only a table of groups asks for them.
+        let schema = Schema::parse("toy.toml", schema).unwrap();
+        let text = b"sex,income\nF,0\nM,1\n";
+        says(&schema.decode("f", text).unwrap_err(), &["toy.toml", words]);
+        assert_eq!(schema.coded_bytes("f", text).unwrap().rows, 2);
+    }
     let error = Schema::parse("toy.toml", "").unwrap_err();
-    says(&error, &["0 columns of kind sensitive"]);
+    says(&error, &["0 columns"]);
 }
 
 proptest! {

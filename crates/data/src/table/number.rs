@@ -1,0 +1,405 @@
+//! Numbers on a public grid, and the bins of it.
+//!
+//! What a copy says of a number is a whole number of units: 10^-decimals, a day, a minute. So a bin holds whole numbers
+//! from its start to before its end, and a number that is drawn from it is read back into it, whatever is rounded.
+
+use rand::{Rng, RngExt};
+
+use super::calendar::{day, day_text, minute, minute_text};
+use super::raw::Scale;
+use super::{Outside, column::values};
+
+/// The most bins of a column.
+pub(super) const MAX_BINS: usize = 64;
+/// Whole numbers up to here are exact as `f64`.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
+/// A column of numbers: a public range, `min < max`, and what a number in it is as a code.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Number {
+    pub unit: Unit,
+    pub min: f64,
+    pub max: f64,
+    pub outside: Outside,
+    pub special: Vec<Special>,
+    pub bins: Vec<Bin>,
+    /// Whole numbers that no bin may give: they are special, or a word for what is missing. Ascending.
+    holes: Vec<i64>,
+}
+
+/// A value that is a code of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Special {
+    pub value: f64,
+    pub text: String,
+}
+
+/// Whole numbers from `start` to before `end`, at least one of which is no hole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bin {
+    pub start: i64,
+    pub end: i64,
+    /// How many of them are no holes.
+    pub values: i64,
+}
+
+/// What a whole number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// 10^-decimals.
+    Decimal(i32),
+    One,
+    Day,
+    Minute,
+}
+
+/// A column of numbers as it is written.
+pub(super) struct Asked {
+    pub unit: Unit,
+    pub min: f64,
+    pub max: f64,
+    pub outside: Outside,
+    pub decimals: Option<u32>,
+    pub special: Vec<f64>,
+    pub scale: Option<Scale>,
+    pub edges: Option<Vec<f64>>,
+}
+
+/// A number of a field as a code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Coded {
+    pub code: usize,
+    pub clamped: bool,
+}
+
+impl Unit {
+    pub(super) fn parse(self, text: &str) -> Option<f64> {
+        match self {
+            Self::Decimal(_) => text.parse().ok().filter(|x: &f64| x.is_finite()),
+            Self::One => match text.parse::<i64>() {
+                Ok(whole) => Some(whole as f64),
+                Err(_) => text
+                    .parse()
+                    .ok()
+                    .filter(|x: &f64| x.is_finite() && x.fract() == 0.0),
+            },
+            Self::Day => day(text).map(|day| day as f64),
+            Self::Minute => minute(text).map(|minute| minute as f64),
+        }
+    }
+
+    /// What a field has to be, within bounds.
+    pub(super) fn expected(self) -> &'static str {
+        match self {
+            Self::Decimal(_) | Self::One => "a number",
+            Self::Day => "a date as YYYY-MM-DD",
+            Self::Minute => "a date and time as YYYY-MM-DDTHH:MM",
+        }
+    }
+
+    /// A bound as a person writes it.
+    pub(super) fn show(self, value: f64) -> String {
+        match self {
+            // Without the sign of zero.
+            Self::Decimal(_) | Self::One => (value + 0.0).to_string(),
+            Self::Day | Self::Minute => self.text(value as i64),
+        }
+    }
+
+    /// The number of so many units, as what it is written as is read.
+    fn at(self, count: i64) -> f64 {
+        match self {
+            Self::Decimal(decimals @ 0..=22) => count as f64 / 10_f64.powi(decimals),
+            // Here a power of ten is none of the numbers of `f64`, but whatever text is read is rounded once.
+            Self::Decimal(_) => self.text(count).parse().unwrap_or(f64::NAN),
+            _ => count as f64,
+        }
+    }
+
+    pub(super) fn text(self, count: i64) -> String {
+        match self {
+            Self::Decimal(decimals @ 0..=22) => {
+                format!("{:.*}", decimals as usize, self.at(count))
+            }
+            Self::Decimal(decimals) => format!("{count}e{}", -decimals),
+            Self::One => count.to_string(),
+            Self::Day => day_text(count),
+            Self::Minute => minute_text(count),
+        }
+    }
+
+    /// The most units that are no more than `value`.
+    fn floor(self, value: f64) -> i64 {
+        let Self::Decimal(decimals) = self else {
+            return value.floor() as i64;
+        };
+        let near = match decimals {
+            0.. => value * 10_f64.powi(decimals),
+            _ => value / 10_f64.powi(-decimals),
+        };
+        // No range reaches beyond, but a special value may.
+        let near = near.round().clamp(-2.0 * EXACT, 2.0 * EXACT) as i64;
+        if self.at(near) > value {
+            near - 1
+        } else if self.at(near + 1) <= value {
+            near + 1
+        } else {
+            near
+        }
+    }
+
+    fn width(self) -> f64 {
+        match self {
+            Self::Decimal(decimals) => 10_f64.powi(-decimals),
+            _ => 1.0,
+        }
+    }
+}
+
+impl Number {
+    pub(super) fn new(asked: Asked, absent: &[String]) -> Result<Self, String> {
+        let Asked { min, max, .. } = asked;
+        if !(min.is_finite() && max.is_finite() && min < max && (max - min).is_finite()) {
+            let (min, max) = match asked.unit {
+                Unit::Decimal(_) => (format!("{min:?}"), format!("{max:?}")),
+                unit => (unit.show(min), unit.show(max)),
+            };
+            return Err(format!(
+                "min {min} and max {max}: expected finite numbers, min below max"
+            ));
+        }
+        let unit = asked.unit()?;
+        let special: Vec<Special> = asked
+            .special
+            .iter()
+            .map(|&value| Special {
+                value,
+                text: unit.show(value),
+            })
+            .collect();
+        if special.iter().any(|special| !special.value.is_finite()) {
+            return Err("'special': expected finite numbers".into());
+        }
+        let texts: Vec<String> = special.iter().map(|special| special.text.clone()).collect();
+        values("special", &texts, absent)?;
+
+        let (first, last) = (unit.ceil(min), unit.floor(max));
+        if first > last {
+            return Err(format!(
+                "min {min:?} and max {max:?}: no number of {} lies between them; change one",
+                match unit {
+                    Unit::Decimal(decimals) => format!("{decimals} decimals"),
+                    _ => "this kind".into(),
+                }
+            ));
+        }
+        let written = |text: &String| {
+            let count = unit.floor(unit.parse(text)?);
+            (unit.text(count) == *text).then_some(count)
+        };
+        let is_special = special.iter().filter_map(|special| {
+            let count = unit.floor(special.value);
+            (unit.at(count) == special.value).then_some(count)
+        });
+        let holes = is_special.chain(absent.iter().filter_map(written));
+        let mut holes: Vec<i64> = holes.filter(|hole| (first..=last).contains(hole)).collect();
+        holes.sort_unstable();
+        holes.dedup();
+
+        let starts = asked.starts(unit, first, last)?;
+        let ends = starts.iter().skip(1).copied().chain([last + 1]);
+        let bin = |(&start, end): (&i64, i64)| Bin {
+            start,
+            end,
+            values: end - start - within(&holes, start, end).len() as i64,
+        };
+        let bins: Vec<Bin> = starts.iter().zip(ends).map(bin).collect();
+        let bins: Vec<Bin> = bins.into_iter().filter(|bin| bin.values > 0).collect();
+        if bins.is_empty() && special.is_empty() {
+            return Err("no value is left beside those that stand for a missing one".into());
+        }
+        Ok(Self {
+            unit,
+            min,
+            max,
+            outside: asked.outside,
+            special,
+            bins,
+            holes,
+        })
+    }
+
+    /// The bounds, for a message.
+    pub(super) fn expected(&self) -> String {
+        let [min, max] = [self.min, self.max].map(|bound| self.unit.show(bound));
+        format!("{} from {min} to {max}", self.unit.expected())
+    }
+
+    /// The code of a number: its bin, or behind them its place among what is special. `None` for a number that is out of
+    /// range where that is refused.
+    pub(super) fn code(&self, value: f64) -> Option<Coded> {
+        let special = |value: f64| {
+            let place = self.special.iter().position(|known| known.value == value);
+            place.map(|place| self.bins.len() + place)
+        };
+        if let Some(code) = special(value) {
+            return Some(Coded {
+                code,
+                clamped: false,
+            });
+        }
+        let inside = value.clamp(self.min, self.max);
+        let clamped = inside != value;
+        if clamped && self.outside == Outside::Refuse {
+            return None;
+        }
+        if let Some(code) = special(inside) {
+            return Some(Coded { code, clamped });
+        }
+        let count = self.unit.floor(inside);
+        let past = self.bins.partition_point(|bin| bin.start <= count);
+        (!self.bins.is_empty()).then_some(Coded {
+            code: past.saturating_sub(1),
+            clamped,
+        })
+    }
+
+    /// The text of a number of a bin, all of them equally likely.
+    pub(super) fn draw(&self, bin: &Bin, rng: &mut impl Rng) -> String {
+        let mut count = bin.start + rng.random_range(0..bin.values);
+        for &hole in within(&self.holes, bin.start, bin.end) {
+            count += i64::from(hole <= count);
+        }
+        self.unit.text(count)
+    }
+
+    /// The public name of a bin.
+    pub(super) fn name(&self, bin: &Bin) -> String {
+        let text = |count| self.unit.text(count);
+        let last = self.bins.last() == Some(bin);
+        match bin.end - bin.start {
+            1 => text(bin.start),
+            _ if last => format!("[{}, {}]", text(bin.start), text(bin.end - 1)),
+            _ => format!("[{}, {})", text(bin.start), text(bin.end)),
+        }
+    }
+
+    /// How many units lie in a bin, in the unit of the column.
+    pub(super) fn width(&self, bin: &Bin) -> f64 {
+        bin.values as f64 * self.unit.width()
+    }
+}
+
+impl Unit {
+    fn ceil(self, value: f64) -> i64 {
+        let floor = self.floor(value);
+        floor + i64::from(self.at(floor) < value)
+    }
+}
+
+fn within(holes: &[i64], start: i64, end: i64) -> &[i64] {
+    let place = |bound| holes.partition_point(|&hole| hole < bound);
+    &holes[place(start)..place(end)]
+}
+
+impl Asked {
+    fn largest(&self) -> f64 {
+        self.min.abs().max(self.max.abs())
+    }
+
+    /// The unit, with its decimals: as asked, or enough to tell a thousandth of the range and what the schema names.
+    fn unit(&self) -> Result<Unit, String> {
+        let largest = self.largest();
+        if !matches!(self.unit, Unit::Decimal(_)) {
+            if self.decimals.is_some() {
+                return Err("'decimals' is for kind numeric; remove it".into());
+            }
+            if largest > EXACT {
+                return Err(format!(
+                    "min and max: expected whole numbers of at most {EXACT}"
+                ));
+            }
+            return Ok(self.unit);
+        }
+        let fits = |decimals: i32| largest * 10_f64.powi(decimals) <= EXACT;
+        if let Some(decimals) = self.decimals {
+            let decimals = i32::try_from(decimals).unwrap_or(i32::MAX);
+            if decimals > 15 || !fits(decimals) {
+                return Err(format!(
+                    "{decimals} decimals of numbers up to {largest:?}: expected at most 15 digits in all; take fewer"
+                ));
+            }
+            return Ok(Unit::Decimal(decimals));
+        }
+        let digits = |value: &f64| {
+            let text = value.to_string();
+            text.split_once('.').map_or(0, |(_, behind)| behind.len())
+        };
+        let named = [self.min, self.max];
+        let named = named.iter().chain(self.edges.iter().flatten());
+        let named = named.map(digits).max().unwrap_or(0) as i32;
+        let thousandth = (3.0 - (self.max - self.min).log10()).ceil() as i32;
+        let mut decimals = 2.max(thousandth).max(named).min(300);
+        while !fits(decimals) {
+            decimals -= 1;
+        }
+        Ok(Unit::Decimal(decimals))
+    }
+
+    /// Where bins start, ascending.
+    fn starts(&self, unit: Unit, first: i64, last: i64) -> Result<Vec<i64>, String> {
+        let count = last - first + 1;
+        let most = MAX_BINS as i64;
+        let Some(edges) = &self.edges else {
+            if count <= most || self.scale != Some(Scale::Log) {
+                let width = (count + most - 1) / most;
+                return Ok((0..most)
+                    .map(|bin| first + bin * width)
+                    .filter(|&start| start <= last)
+                    .collect());
+            }
+            let low = unit.at(first);
+            let range = (unit.at(last) - low).ln_1p();
+            let even = (0..most).map(|bin| (bin as f64 / most as f64 * range).exp_m1());
+            let mut starts: Vec<i64> = even
+                .map(|above| unit.floor(low + above).clamp(first, last))
+                .collect();
+            starts.dedup();
+            return Ok(starts);
+        };
+        if self.scale.is_some() {
+            return Err("'edges' and 'scale': expected one of them; remove the other".into());
+        }
+        let mut starts = vec![first];
+        for (place, &edge) in edges.iter().enumerate() {
+            let shown = unit.show(edge);
+            if !(self.min..=self.max).contains(&edge) {
+                return Err(format!(
+                    "{shown} in 'edges': expected {} to {}",
+                    unit.show(self.min),
+                    unit.show(self.max)
+                ));
+            }
+            if place > 0 && edges[place - 1] >= edge {
+                return Err(format!("{shown} in 'edges': expected ascending ones"));
+            }
+            let start = unit.floor(edge);
+            if unit.at(start) != edge {
+                return Err(format!(
+                    "{shown} in 'edges' has more decimals than the column: say more in 'decimals'"
+                ));
+            }
+            // The ends of the range are edges anyway, and the last one starts no bin.
+            if edge != self.min && edge != self.max {
+                starts.push(start);
+            }
+        }
+        if starts.len() > MAX_BINS {
+            return Err(format!(
+                "'edges' for {} bins: expected at most {MAX_BINS}",
+                starts.len()
+            ));
+        }
+        Ok(starts)
+    }
+}
