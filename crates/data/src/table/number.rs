@@ -10,7 +10,7 @@ use super::raw::Scale;
 use super::{Outside, column::values};
 
 /// The most bins of a column.
-pub(super) const MAX_BINS: usize = 64;
+pub(super) const MAX_BINS: usize = 256;
 /// Whole numbers up to here are exact as `f64`.
 const EXACT: f64 = (1_u64 << 53) as f64;
 

@@ -20,10 +20,12 @@
 //! ```
 
 mod axis;
+mod bars;
 mod canvas;
 mod chart;
 mod contour;
 mod grid;
+mod heat;
 mod histogram;
 mod latents;
 mod lines;
@@ -37,9 +39,11 @@ mod text;
 mod trade_off;
 
 pub use axis::Scale;
+pub use bars::{Bars, bars};
 pub use canvas::Drawn;
 pub use contour::Field;
 pub use grid::{Grid, grid, interpolations};
+pub use heat::heat;
 pub use histogram::Histogram;
 pub use latents::{Latents, scatter};
 pub use lines::{LineChart, Series, mean_and_deviation};

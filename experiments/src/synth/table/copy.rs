@@ -62,8 +62,9 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
     let source: Source = serde_json::from_slice(&bytes(folder, SOURCE)?)
         .map_err(|e| damaged(&folder.file(SOURCE), &e))?;
     let schema = Schema::parse(SCHEMA, &text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
-    let (pairs, _) = bytes(folder, CODES)?.as_chunks::<2>().clone();
-    let codes: Vec<u16> = pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
+    let stored = bytes(folder, CODES)?;
+    let pairs = stored.as_chunks::<2>().0.iter();
+    let codes: Vec<u16> = pairs.map(|&pair| u16::from_le_bytes(pair)).collect();
     let columns = schema.code_columns();
     let record = RunRecord::read(folder.path())?;
     let seed = record

@@ -6,6 +6,7 @@ mod copy;
 mod input;
 mod measured;
 mod model;
+mod pictures;
 mod report;
 mod run;
 mod settings;

@@ -3,22 +3,23 @@
 use lab::diagnostic::Failure;
 use lab::evaluate::tabular::{CodedRecords, TableScores, score_tables};
 use lab::report::{Better, Metric};
-use lab::session::{Report, Session};
+use lab::session::Report;
 
 use super::model::independent;
+use super::pictures::pictures;
 use super::run::TableCopy;
 use crate::random::stream;
 use crate::scores::READS_PRIVATE;
 
-pub(super) fn report(run: &TableCopy, _: &mut Session) -> Result<Report, Failure> {
+pub(super) fn report(run: &TableCopy) -> Result<Report, Failure> {
     let (sizes, ordered) = (run.input.sizes(), run.input.ordered());
-    let records = |codes| CodedRecords::new(codes, &sizes, &ordered).map_err(Failure::failed);
     let mut metrics = Vec::new();
     if let Some(test) = &run.input.test {
-        let test = records(&test.codes)?;
         let scored = |codes: &[u16]| {
-            score_tables(&records(codes)?, &test, run.input.label).map_err(Failure::failed)
+            let [copy, test] = [codes, &test.codes].map(|c| CodedRecords::new(c, &sizes, &ordered));
+            score_tables(&copy?, &test?, run.input.label)
         };
+        let scored = |codes: &[u16]| scored(codes).map_err(Failure::failed);
         let alone = independent(&run.columns, run.rows(), &mut stream(run.settings.seed, 73));
         let prefix = |name: &str| format!("{name}: ");
         metrics.extend(named("", &scored(&run.made)?));
@@ -34,6 +35,7 @@ pub(super) fn report(run: &TableCopy, _: &mut Session) -> Result<Report, Failure
         }
     }
     Ok(Report {
+        pictures: pictures(run)?,
         metrics,
         warnings: warnings(run),
         ..Report::default()

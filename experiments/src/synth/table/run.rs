@@ -46,6 +46,8 @@ pub(crate) struct TableCopy {
     pub(super) columns: Vec<NoisyCounts>,
     /// Their groups in pairs.
     pub(super) bins: Vec<Bins>,
+    /// Noisy counts of pairs of groups.
+    pub(super) pairs: Vec<NoisyCounts>,
     /// The copy, `[rows, columns]`.
     pub(super) made: Vec<u16>,
 }
@@ -185,6 +187,7 @@ impl Experiment for TableCopy {
             most_bins,
             columns: Vec::new(),
             bins: Vec::new(),
+            pairs: Vec::new(),
             made: Vec::new(),
         })
     }
@@ -240,10 +243,10 @@ impl Experiment for TableCopy {
             let codes = codes.flat_map(|record| record.iter().zip(&run.bins));
             codes.map(|(&code, bins)| bins.group(code)).collect()
         };
-        let pairs = self.release(PAIRS, &query, groups, session)?;
+        self.pairs = self.release(PAIRS, &query, groups, session)?;
         let counts = Counts {
             columns: &self.columns,
-            pairs: &pairs,
+            pairs: &self.pairs,
             bins: &self.bins,
             label: self.input.label,
         };
@@ -274,6 +277,6 @@ impl Experiment for TableCopy {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         copy::keep(self, &session.folder)?;
-        report::report(self, session)
+        report::report(self)
     }
 }

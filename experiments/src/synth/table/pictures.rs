@@ -1,0 +1,140 @@
+//! Pictures of a copy: its columns and its pairs, beside the noisy counts that were released. No private record is read.
+
+use lab::diagnostic::Failure;
+use lab::figures::{Bars, bars, heat};
+use lab::session::Picture;
+
+use super::run::TableCopy;
+
+/// Bars of a column, at most: neighbours are drawn together.
+const BARS: usize = 32;
+/// Columns that are drawn, at most.
+const COLUMNS: usize = 40;
+
+pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
+    let width = run.input.columns.len();
+    let of_columns: Vec<Bars> = (0..width.min(COLUMNS))
+        .map(|column| of(run, column))
+        .collect();
+    let drawn = bars(&of_columns, ["noisy counts, +- a deviation", "the copy"])?;
+    let caption = match width > COLUMNS {
+        true => format!("The first {COLUMNS} of {width} columns"),
+        false => "Columns".into(),
+    };
+    let caption =
+        format!("{caption}: counts as they were released, with noise, and as the copy has them");
+    let mut pictures: Vec<Picture> = vec![("columns.svg", caption, drawn.bytes)];
+    if width > 1 {
+        let names: Vec<String> = run.input.columns.iter().map(|c| c.name.clone()).collect();
+        let counted = Pairs::new(run);
+        let below = |i: usize, j: usize| counted.dependence(i, j);
+        let above = |i: usize, j: usize| counted.misfit(i, j);
+        let drawn = heat(&names, [&below, &above], [1.0, 3.0])?;
+        let caption = "Pairs of columns. Below the diagonal: how much they depend on each other in the copy, Cramer's V, from 0 to \
+                       1. Above it: how far the copy's counts are from the released ones, in deviations of their noise (root mean \
+                       square): about 1 where only noise lies between them";
+        pictures.push(("pairs.svg", caption.into(), drawn.bytes));
+    }
+    Ok(pictures)
+}
+
+/// The chart of a column.
+fn of(run: &TableCopy, column: usize) -> Bars {
+    let names = &run.input.columns[column].codes;
+    let noisy = &run.columns[column];
+    let mut copied = vec![0.0; names.len()];
+    let codes = run
+        .made
+        .iter()
+        .skip(column)
+        .step_by(run.input.columns.len());
+    codes.for_each(|&code| copied[usize::from(code)] += 1.0);
+    let scale = run.input.records.rows as f64 / run.rows() as f64;
+    let together = names.len().div_ceil(BARS);
+    let deviation = noisy.deviation * (together as f64).sqrt();
+    let ends = [names.first(), names.last()];
+    Bars {
+        title: run.input.columns[column].name.clone(),
+        ends: ends.map(|name| name.cloned().unwrap_or_default()),
+        measured: noisy
+            .counts
+            .chunks(together)
+            .map(|counts| [counts.iter().sum(), deviation])
+            .collect(),
+        copied: copied
+            .chunks(together)
+            .map(|counts| scale * counts.iter().sum::<f64>())
+            .collect(),
+    }
+}
+
+/// Pairs of groups, in the copy and as they were released.
+struct Pairs<'a> {
+    run: &'a TableCopy,
+    /// The groups of each column of the copy.
+    groups: Vec<Vec<u16>>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(run: &'a TableCopy) -> Self {
+        let width = run.bins.len();
+        let of = |column: usize| {
+            let codes = run.made.iter().skip(column).step_by(width);
+            codes.map(|&code| run.bins[column].group(code)).collect()
+        };
+        Self {
+            run,
+            groups: (0..width).map(of).collect(),
+        }
+    }
+
+    /// Counts of a pair in the copy, `[first, second]`.
+    fn counts(&self, first: usize, second: usize) -> Vec<f64> {
+        let [wide, _] = [second, first].map(|column| self.run.bins[column].count);
+        let mut counts = vec![0.0; self.run.bins[first].count * wide];
+        for (&a, &b) in self.groups[first].iter().zip(&self.groups[second]) {
+            counts[usize::from(a) * wide + usize::from(b)] += 1.0;
+        }
+        counts
+    }
+
+    /// Cramer's V, `sqrt(chi^2 / (n min(r - 1, c - 1)))`.
+    fn dependence(&self, i: usize, j: usize) -> f64 {
+        let counts = self.counts(j, i);
+        let wide = self.run.bins[i].count;
+        let all: f64 = counts.iter().sum();
+        let across: Vec<f64> = counts.chunks(wide).map(|row| row.iter().sum()).collect();
+        let down: Vec<f64> = (0..wide)
+            .map(|c| counts.iter().skip(c).step_by(wide).sum())
+            .collect();
+        let least = across.iter().filter(|&&sum| sum > 0.0).count();
+        let least = least.min(down.iter().filter(|&&sum| sum > 0.0).count());
+        let cell = |(place, count): (usize, &f64)| {
+            let expected = across[place / wide] * down[place % wide] / all;
+            if expected > 0.0 {
+                (count - expected).powi(2) / expected
+            } else {
+                0.0
+            }
+        };
+        let chi: f64 = counts.iter().enumerate().map(cell).sum();
+        if least > 1 {
+            (chi / all / (least - 1) as f64).sqrt()
+        } else {
+            0.0
+        }
+    }
+
+    /// The root mean square of the differences to released counts, in deviations.
+    fn misfit(&self, i: usize, j: usize) -> f64 {
+        let Some(noisy) = self.run.pairs.iter().find(|table| table.columns == [j, i]) else {
+            return 0.0;
+        };
+        let scale = self.run.input.records.rows as f64 / self.run.rows() as f64;
+        let pairs = self.counts(j, i).into_iter().zip(&noisy.counts);
+        let squares: f64 = pairs
+            .map(|(copied, noisy)| (scale * copied - noisy).powi(2))
+            .sum();
+        (squares / noisy.counts.len() as f64).sqrt() / noisy.deviation.max(1.0)
+    }
+}
