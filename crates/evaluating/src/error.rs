@@ -52,6 +52,16 @@ pub enum EvaluateError {
         /// The number of classes.
         classes: usize,
     },
+    /// A code that its column does not have. The code itself is not named: it is a record's.
+    #[error("{what}: column {column} holds a code that is not below its {codes} codes")]
+    Code {
+        /// The argument.
+        what: &'static str,
+        /// The column.
+        column: usize,
+        /// The codes of that column.
+        codes: usize,
+    },
     /// A setting outside its range.
     #[error("{name} = {value} is refused: it must be {bound}")]
     Setting {

@@ -8,6 +8,7 @@
 //! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] or [`inception`] |
 //! | accuracy of what samples teach | public test records | [`downstream`], and by the field's protocol [`field`] |
 //! | sliced and exact squared W2 | public test records | [`transport`] |
+//! | distances of counts, and what a table teaches | test records of a table | [`tabular`] |
 //! | distance to the nearest training image | **private records** | [`memorisation`] |
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod memorisation;
 mod neighbours;
 mod shift;
 mod supervised;
+pub mod tabular;
 pub mod transport;
 
 pub use error::EvaluateError;

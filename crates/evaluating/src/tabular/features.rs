@@ -1,0 +1,76 @@
+//! The columns that a label is predicted from.
+
+use super::records::CodedRecords;
+
+/// One column among the features.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    /// Where its codes begin among the codes of all columns.
+    pub(super) start: usize,
+    /// How many it has.
+    pub(super) size: usize,
+    /// How many of the first are in order.
+    pub(super) ordered: usize,
+}
+
+/// Records without their label.
+#[derive(Debug)]
+pub(super) struct Features {
+    /// `[n, F]`, row-major.
+    codes: Vec<u16>,
+    records: usize,
+    columns: Vec<Column>,
+}
+
+impl Features {
+    /// All columns of `table` but `label`.
+    pub(super) fn of(table: &CodedRecords<'_>, label: usize) -> Self {
+        let places = || (0..table.columns()).filter(|&at| at != label);
+        let mut start = 0;
+        let columns = places()
+            .map(|at| {
+                let (size, ordered) = (table.sizes[at], table.ordered[at]);
+                start += size;
+                Column {
+                    start: start - size,
+                    size,
+                    ordered,
+                }
+            })
+            .collect();
+        let records = table.codes.chunks_exact(table.columns());
+        let codes = records
+            .flat_map(|record| places().map(|at| record[at]))
+            .collect();
+        Self {
+            codes,
+            records: table.records(),
+            columns,
+        }
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.records
+    }
+
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The number of codes of all columns.
+    pub(super) fn size(&self) -> usize {
+        self.columns.last().map_or(0, |c| c.start + c.size)
+    }
+
+    /// The codes of record `at`, `[F]`.
+    pub(super) fn record(&self, at: usize) -> &[u16] {
+        let width = self.columns.len();
+        &self.codes[at * width..][..width]
+    }
+
+    /// The places of the codes of record `at` among the codes of all columns, `[F]`.
+    pub(super) fn places(&self, at: usize) -> impl Iterator<Item = usize> {
+        let both = self.record(at).iter().zip(&self.columns);
+        both.map(|(&code, column)| column.start + usize::from(code))
+    }
+}

@@ -1,0 +1,35 @@
+//! How good a copy of a table is, against real records that the copy was not made from.
+//!
+//! [`score_tables`] gives all scores; each is also there by itself:
+//!
+//! | score | best | function |
+//! |---|---|---|
+//! | distance of single columns, of pairs, of triples | 0 | [`single_tvd`], [`pairs_tvd`], [`triples_tvd`] |
+//! | ranking by boosted trees that learned from the copy | 1 | [`trees_auc`] |
+//! | ranking by logistic regression that learned from the copy | 1 | [`logistic_auc`] |
+//!
+//! A table is read as the codes of its values, [`CodedRecords`]. All scores are the same for any number of threads.
+//! They read the real records as they are: scores of private records are private.
+
+mod counts;
+mod features;
+mod logistic;
+mod one_against_rest;
+mod pairs;
+mod rank;
+mod records;
+mod scores;
+mod single;
+#[cfg(test)]
+mod tests;
+mod trees;
+mod triples;
+
+pub use logistic::logistic_auc;
+pub use pairs::pairs_tvd;
+pub use rank::rank_auc;
+pub use records::CodedRecords;
+pub use scores::{TableScores, score_tables};
+pub use single::single_tvd;
+pub use trees::trees_auc;
+pub use triples::triples_tvd;

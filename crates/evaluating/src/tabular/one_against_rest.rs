@@ -1,0 +1,41 @@
+//! A score of a label's classes from scorers that tell one class from the rest.
+
+use rayon::prelude::*;
+
+use super::features::Features;
+use super::rank::rank_auc;
+use super::records::{CodedRecords, check_comparable, check_label};
+use crate::EvaluateError;
+
+/// Learns from `train` and ranks `test` by what `scores` gives: from features and whether each record is of the class,
+/// a score for each record of the second features.
+///
+/// With two classes the AUC of class 1; with more, the mean over the classes that `test` has of the AUC of a class
+/// against the rest. None where `test` has one class only.
+pub(super) fn auc(
+    train: &CodedRecords<'_>,
+    test: &CodedRecords<'_>,
+    label: usize,
+    scores: impl Fn(&Features, &[bool], &Features) -> Vec<f64> + Sync,
+) -> Result<Option<f64>, EvaluateError> {
+    check_comparable(train, test)?;
+    check_label(train, label)?;
+    let (labels, truth) = (train.column(label), test.column(label));
+    let (known, asked) = (Features::of(train, label), Features::of(test, label));
+    let classes: Vec<u16> = match train.sizes[label] {
+        2 => vec![1],
+        size => (0..size).map(|class| class as u16).collect(),
+    };
+    let each = classes.par_iter().map(|&class| {
+        let of_class = |labels: &[u16]| labels.iter().map(|&l| l == class).collect::<Vec<bool>>();
+        let positive = of_class(&truth);
+        // A class that the test records do not tell apart has no AUC: nothing needs to be learned for it.
+        if !positive.contains(&true) || !positive.contains(&false) {
+            return Ok(None);
+        }
+        rank_auc(&scores(&known, &of_class(&labels), &asked), &positive)
+    });
+    let each: Vec<Option<f64>> = each.collect::<Result<_, _>>()?;
+    let found: Vec<f64> = each.into_iter().flatten().collect();
+    Ok((!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64))
+}

@@ -1,0 +1,32 @@
+//! The distance of pairs of columns.
+
+use super::counts::Columns;
+use super::records::{CodedRecords, check_comparable};
+use crate::EvaluateError;
+
+/// The total variation distance between a pair of columns in the copy and in the real records, `1/2 sum_xy |p(x, y) -
+/// q(x, y)|`, as the mean over all pairs; none for a single column.
+///
+/// ```
+/// use evaluating::tabular::{CodedRecords, pairs_tvd};
+/// // Each column by itself is right, but not how they go together.
+/// let copy = CodedRecords::new(&[0, 0, 1, 1], &[2, 2], &[0, 0])?;
+/// let real = CodedRecords::new(&[0, 1, 1, 0], &[2, 2], &[0, 0])?;
+/// assert_eq!(pairs_tvd(&copy, &real)?, Some(1.0));
+/// # Ok::<(), evaluating::EvaluateError>(())
+/// ```
+///
+/// # Errors
+///
+/// Tables without records, or with different columns.
+pub fn pairs_tvd(
+    copy: &CodedRecords<'_>,
+    real: &CodedRecords<'_>,
+) -> Result<Option<f64>, EvaluateError> {
+    check_comparable(copy, real)?;
+    let places = 0..copy.columns();
+    let pairs: Vec<_> = places
+        .flat_map(|a| (0..a).map(move |b| vec![b, a]))
+        .collect();
+    Ok(Columns::of(copy, real).mean_tvd(&pairs))
+}

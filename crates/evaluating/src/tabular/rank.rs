@@ -1,0 +1,118 @@
+//! How well scores rank.
+
+use crate::EvaluateError;
+
+/// The area under the receiver operating characteristic: the chance that a positive record has a higher score than a
+/// negative one, a tie counted as one half.
+///
+/// `AUC = (#{s+ > s-} + 1/2 #{s+ = s-}) / (n+ n-)` over all pairs (Hanley and McNeil 1982), in whole numbers up to the
+/// last division. `scores` and `positive` are both `[n]`; none where there is no positive or no negative record.
+///
+/// ```
+/// use evaluating::tabular::rank_auc;
+/// let auc = rank_auc(&[0.1, 0.4, 0.4, 0.9], &[false, false, true, true])?;
+/// assert_eq!(auc, Some(3.5 / 4.0));
+/// # Ok::<(), evaluating::EvaluateError>(())
+/// ```
+///
+/// # Errors
+///
+/// Not as many scores as records; a score that is not finite.
+pub fn rank_auc(scores: &[f64], positive: &[bool]) -> Result<Option<f64>, EvaluateError> {
+    if scores.len() != positive.len() {
+        return Err(EvaluateError::Shape {
+            what: "scores to rank by",
+            expected: format!("{}, one a record", positive.len()),
+            found: scores.len(),
+        });
+    }
+    if let Some(record) = scores.iter().position(|s| !s.is_finite()) {
+        return Err(EvaluateError::NotFinite {
+            what: "scores to rank by",
+            record,
+            index: 0,
+            value: scores[record],
+        });
+    }
+    let mut ranked: Vec<(f64, bool)> = scores
+        .iter()
+        .copied()
+        .zip(positive.iter().copied())
+        .collect();
+    ranked.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut below, mut positives, mut halves) = (0_u128, 0_u128, 0_u128);
+    for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
+        let inside = tied.iter().filter(|(_, positive)| *positive).count() as u128;
+        let negatives = tied.len() as u128 - inside;
+        halves += inside * (2 * below + negatives);
+        below += negatives;
+        positives += inside;
+    }
+    let pairs = positives * below;
+    Ok((pairs > 0).then(|| halves as f64 / (2 * pairs) as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn by_all_pairs(scores: &[f64], positive: &[bool]) -> Option<f64> {
+        let of = |class| {
+            let both = scores.iter().zip(positive);
+            both.filter(move |(_, p)| **p == class).map(|(s, _)| *s)
+        };
+        let (mut won, mut pairs) = (0.0, 0.0);
+        for high in of(true) {
+            for low in of(false) {
+                pairs += 1.0;
+                won += match high.partial_cmp(&low) {
+                    Some(std::cmp::Ordering::Greater) => 1.0,
+                    Some(std::cmp::Ordering::Equal) => 0.5,
+                    _ => 0.0,
+                };
+            }
+        }
+        (pairs > 0.0).then_some(won / pairs)
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_share_of_pairs_in_order(
+            records in prop::collection::vec((-4_i8..4, any::<bool>()), 0..40),
+        ) {
+            // A negative zero is a zero.
+            let scores: Vec<f64> = records.iter().map(|r| f64::from(r.0) * 0.1 * if r.1 { -1.0 } else { 1.0 }).collect();
+            let positive: Vec<bool> = records.iter().map(|r| r.1).collect();
+            prop_assert_eq!(rank_auc(&scores, &positive).unwrap(), by_all_pairs(&scores, &positive));
+        }
+
+        #[test]
+        fn turned_scores_give_the_rest(
+            records in prop::collection::vec((-9_i8..9, any::<bool>()), 2..40),
+        ) {
+            let positive: Vec<bool> = records.iter().map(|r| r.1).collect();
+            let auc = |sign: f64| {
+                let scores: Vec<f64> = records.iter().map(|r| sign * f64::from(r.0)).collect();
+                rank_auc(&scores, &positive).unwrap()
+            };
+            if let (Some(up), Some(down)) = (auc(1.0), auc(-1.0)) {
+                prop_assert!((up + down - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_ranked_is_refused() {
+        assert!(matches!(
+            rank_auc(&[1.0], &[true, false]),
+            Err(EvaluateError::Shape { found: 1, .. })
+        ));
+        assert!(matches!(
+            rank_auc(&[1.0, f64::NAN], &[true, false]),
+            Err(EvaluateError::NotFinite { record: 1, .. })
+        ));
+        assert_eq!(rank_auc(&[1.0, 2.0], &[true, true]).unwrap(), None);
+    }
+}

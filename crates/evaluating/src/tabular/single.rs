@@ -1,0 +1,26 @@
+//! The distance of single columns.
+
+use super::counts::Columns;
+use super::records::{CodedRecords, check_comparable};
+use crate::EvaluateError;
+
+/// The total variation distance between the values of a column in the copy and in the real records, `1/2 sum_x |p(x) -
+/// q(x)|` with the shares `p` and `q` of each code, as the mean over the columns: between 0 and 1.
+///
+/// ```
+/// use evaluating::tabular::{CodedRecords, single_tvd};
+/// let copy = CodedRecords::new(&[0, 0, 1, 1], &[2], &[0])?;
+/// let real = CodedRecords::new(&[0, 1, 1, 1], &[2], &[0])?;
+/// assert_eq!(single_tvd(&copy, &real)?, 0.25);
+/// # Ok::<(), evaluating::EvaluateError>(())
+/// ```
+///
+/// # Errors
+///
+/// Tables without records, or with different columns.
+pub fn single_tvd(copy: &CodedRecords<'_>, real: &CodedRecords<'_>) -> Result<f64, EvaluateError> {
+    check_comparable(copy, real)?;
+    let columns: Vec<_> = (0..copy.columns()).map(|at| vec![at]).collect();
+    let mean = Columns::of(copy, real).mean_tvd(&columns);
+    Ok(mean.expect("a table has a column"))
+}

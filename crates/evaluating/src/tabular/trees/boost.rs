@@ -1,0 +1,69 @@
+//! Trees, each of which learns what those before it leave.
+
+use rayon::prelude::*;
+
+use super::super::features::Features;
+use super::grow::Tree;
+use super::histogram::Derivatives;
+
+/// The number of trees.
+const ROUNDS: usize = 100;
+/// What the values of trees are multiplied by.
+const RATE: f64 = 0.1;
+/// Records that one thread looks at together.
+const CHUNK: usize = 2048;
+
+/// Trees whose values add up to the log-odds of a class.
+#[derive(Debug)]
+pub(super) struct Ensemble {
+    start: f64,
+    trees: Vec<Tree>,
+}
+
+impl Ensemble {
+    /// Learns which records are `positive`, `[n]`.
+    pub(super) fn fit(features: &Features, positive: &[bool]) -> Self {
+        let yes = positive.iter().filter(|&&p| p).count();
+        let no = positive.len() - yes;
+        if yes == 0 || no == 0 {
+            // There is nothing to tell apart.
+            return Self {
+                start: 0.0,
+                trees: Vec::new(),
+            };
+        }
+        let start = (yes as f64 / no as f64).ln();
+        let mut scores = vec![start; positive.len()];
+        let mut derivatives = vec![[0.0; 2]; positive.len()];
+        let mut trees = Vec::with_capacity(ROUNDS);
+        for _ in 0..ROUNDS {
+            differentiate(&scores, positive, &mut derivatives);
+            trees.push(Tree::grow(features, &derivatives, RATE, &mut scores));
+        }
+        Self { start, trees }
+    }
+
+    /// The log-odds of each record.
+    pub(super) fn scores(&self, features: &Features) -> Vec<f64> {
+        let records = (0..features.records()).into_par_iter();
+        let scores = records.with_min_len(CHUNK).map(|at| {
+            let record = features.record(at);
+            let values = self.trees.iter().map(|tree| tree.value(record));
+            self.start + values.sum::<f64>()
+        });
+        scores.collect()
+    }
+}
+
+/// Of the logistic loss: `p - y` and `p (1 - p)` with `p = 1 / (1 + exp(-score))`.
+fn differentiate(scores: &[f64], positive: &[bool], derivatives: &mut [Derivatives]) {
+    let records = derivatives.par_iter_mut().with_min_len(CHUNK);
+    records
+        .zip(scores)
+        .zip(positive)
+        .for_each(|((derivatives, &score), &positive)| {
+            let p = 1.0 / (1.0 + (-score).exp());
+            let y = f64::from(u8::from(positive));
+            *derivatives = [(p - y) as f32, (p * (1.0 - p)) as f32];
+        });
+}
