@@ -112,13 +112,26 @@ pub(super) fn check_comparable(
             found: real.columns(),
         });
     }
-    let mut sizes = copy.sizes.iter().zip(real.sizes);
-    if let Some((expected, &found)) = sizes.find(|(a, b)| a != b) {
-        return Err(EvaluateError::Shape {
-            what: "codes of a column of the real records",
-            expected: format!("{expected}, as in the copy"),
-            found,
-        });
+    for (what, expected, found) in [
+        (
+            "codes of a column of the real records",
+            copy.sizes,
+            real.sizes,
+        ),
+        (
+            "ordered codes of a column of the real records",
+            copy.ordered,
+            real.ordered,
+        ),
+    ] {
+        let mut both = expected.iter().zip(found);
+        if let Some((expected, &found)) = both.find(|(a, b)| a != b) {
+            return Err(EvaluateError::Shape {
+                what,
+                expected: format!("{expected}, as in the copy"),
+                found,
+            });
+        }
     }
     Ok(())
 }

@@ -57,21 +57,22 @@ impl<'a> Design<'a> {
 
     /// `X^T v`, `[P]`.
     pub(super) fn transposed(&self, values: &[f64]) -> Vec<f64> {
-        self.from_codes(values, |place| place)
+        self.of_sums(values, |place| place)
     }
 
     /// `(X * X)^T v`, `[P]`, with the squares of the inputs.
     pub(super) fn squares_transposed(&self, values: &[f64]) -> Vec<f64> {
-        self.from_codes(values, |place| place * place)
+        self.of_sums(values, |place| place * place)
     }
 
-    fn from_codes(&self, values: &[f64], of_place: impl Fn(f64) -> f64) -> Vec<f64> {
+    /// `f(X)^T v` for an `f` that keeps 0 and 1, from the sums of `v` over the records of each code.
+    fn of_sums(&self, values: &[f64], f: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut out = vec![values.iter().sum()];
         out.extend(self.sums(values));
         for column in self.features.columns() {
             let sums = &out[1 + column.start..][..column.size];
             let parts = sums.iter().enumerate();
-            let sum = parts.map(|(code, sum)| sum * of_place(place(column, code)));
+            let sum = parts.map(|(code, sum)| sum * f(place(column, code)));
             out.push(sum.sum());
         }
         out

@@ -8,7 +8,7 @@ const L2: f64 = 1.0;
 /// Largest slope, a record, at which the minimum is reached.
 const TOLERANCE: f64 = 1e-6;
 /// What is left of a Newton equation when its solution is good enough, as a share of its right side.
-const RESIDUAL: f64 = 1e-2;
+const RESIDUAL: f64 = 0.1;
 /// Bounds that no table should reach.
 const STEPS: usize = 50;
 const CONJUGATE_STEPS: usize = 200;

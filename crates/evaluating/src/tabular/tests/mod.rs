@@ -207,6 +207,7 @@ fn tables_that_do_not_fit_are_refused_by_every_score() {
     let table = |codes, sizes| CodedRecords::new(codes, sizes, &[0, 0]).unwrap();
     let (good, empty) = (table(&[0, 1], &[3, 2]), table(&[], &[3, 2]));
     let other = table(&[0, 1], &[3, 4]);
+    let in_order = CodedRecords::new(&[0, 1], &[3, 2], &[1, 0]).unwrap();
     let three = CodedRecords::new(&[0, 0, 0], &[3, 2, 1], &[0; 3]).unwrap();
     type Score = fn(&CodedRecords<'_>, &CodedRecords<'_>) -> Result<(), EvaluateError>;
     let scores: [Score; 5] = [
@@ -233,6 +234,10 @@ fn tables_that_do_not_fit_are_refused_by_every_score() {
         assert!(matches!(
             score(&good, &three),
             Err(EvaluateError::Shape { found: 3, .. })
+        ));
+        assert!(matches!(
+            score(&good, &in_order),
+            Err(EvaluateError::Shape { found: 1, .. })
         ));
     }
     for label in [2, usize::MAX] {

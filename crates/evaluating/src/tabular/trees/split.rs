@@ -8,8 +8,8 @@ const LEAST_RECORDS: u32 = 20;
 const LEAST_HESSIAN: f64 = 1e-3;
 /// The penalty on the squared values of leaves.
 const L2: f64 = 1.0;
-/// Second derivatives that are added to each category's before categories are ordered, so that rare ones are not at
-/// the ends by chance.
+/// Second derivatives that are added to each category's before categories are ordered, so that those of few records
+/// are not at the ends by chance.
 const SMOOTHING: f64 = 10.0;
 
 /// Records with some codes of one column go left.
@@ -60,9 +60,12 @@ pub(super) fn best_split(features: &Features, histogram: &[Sums], total: Sums) -
 }
 
 /// The orders in which the codes of a column may be cut: those that have an order in it, the others by their
-/// gradients, behind them or before.
+/// gradients, behind them or before. A category too rare for a leaf is in none, and goes right: where it were in
+/// place, it would be by chance.
 fn orders(bins: &[Sums], column: &Column) -> Vec<Vec<usize>> {
-    let mut others: Vec<usize> = (column.ordered..column.size).collect();
+    let mut others: Vec<usize> = (column.ordered..column.size)
+        .filter(|&code| bins[code].records >= LEAST_RECORDS)
+        .collect();
     let slope = |code: usize| bins[code].gradient / (bins[code].hessian + SMOOTHING);
     others.sort_by(|&a, &b| slope(a).total_cmp(&slope(b)));
     let ordered = 0..column.ordered;
