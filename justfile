@@ -14,6 +14,10 @@ run-swae dataset="glyphs" *flags="":
 synth *flags="":
     cargo run --release --locked --bin sliver -- synth {{flags}}
 
+# A draft of the schema of a table, for a person to confirm (docs/schemas.md): `just schema people.csv --label income`.
+schema *flags="":
+    cargo run --release --locked --bin sliver -- schema {{flags}}
+
 # Generate by a private flow: `just run-flow`, `just run-flow mnist`, `just run-flow resampled mnist --epsilon 10`.
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}

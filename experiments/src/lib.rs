@@ -23,6 +23,7 @@ pub mod program;
 mod random;
 mod records;
 mod refined;
+pub mod schema;
 mod scores;
 mod settings;
 mod space;

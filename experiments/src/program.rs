@@ -9,7 +9,7 @@ use lab::diagnostic::{self, Failure};
 use lab::session::{self, Experiment};
 
 use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
-use crate::{privatise, swae, synth};
+use crate::{privatise, schema, swae, synth};
 
 /// A subcommand: what it is given, and what it does with that.
 struct Subcommand {
@@ -221,6 +221,7 @@ fn tools() -> Vec<Subcommand> {
     vec![
         tool::<privatise::Arguments>(|matches| privatise::run(&parsed(matches)))
             .first(&["input", "out"]),
+        tool::<schema::Arguments>(|matches| schema::run(&parsed(matches))).first(&["input"]),
         tool::<export::Arguments>(|matches| export::run(&parsed(matches))),
         tool::<tools::sweep::Arguments>(|matches| sweep(&parsed(matches))),
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),

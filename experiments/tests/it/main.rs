@@ -25,6 +25,7 @@ mod program;
 mod report;
 #[cfg(unix)]
 mod resume;
+mod schema;
 mod subcommands;
 mod swae;
 mod sweep;

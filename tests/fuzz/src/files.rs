@@ -11,7 +11,7 @@ use data::privatised::{
     Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
     Writer, beside,
 };
-use data::{ImageFolder, LabelledFeatures, Rows, Schema, usps};
+use data::{ImageFolder, LabelledFeatures, Missing, Rows, Schema, usps};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -116,7 +116,10 @@ pub(super) const PARSERS: &[Parser] = &[
     Parser {
         name: "schema",
         read: |bytes, _| {
-            let _ = Schema::parse("schema", text(bytes));
+            if let Ok(schema) = Schema::parse("schema", text(bytes)) {
+                let schema = schema.with_missing(Missing::Level);
+                let _ = (schema.code_columns(), schema.coded_bytes("file", TABLE));
+            }
         },
         seeds: || vec![SCHEMA.as_bytes().to_vec()],
     },
@@ -125,8 +128,18 @@ pub(super) const PARSERS: &[Parser] = &[
         read: |bytes, _| {
             let schema = Schema::parse("schema", SCHEMA).expect("a schema");
             let _ = schema.decode("file", bytes);
+            // A file is read by its draft.
+            if let Ok(draft) = Schema::draft("file", bytes) {
+                let schema = Schema::parse("draft", &draft).expect("a schema");
+                let _ = schema.coded_bytes("file", bytes);
+            }
         },
-        seeds: || vec![TABLE.to_vec(), b"? , red , a , yes\n".to_vec()],
+        seeds: || {
+            vec![
+                TABLE.to_vec(),
+                b"? , red , a , yes , 1 , 2021-12-31\n".to_vec(),
+            ]
+        },
     },
     Parser {
         name: "images",
@@ -179,7 +192,8 @@ const IMAGES: &[u8] = &[
 ];
 const LABELS: &[u8] = &[0, 0, 8, 1, 0, 0, 0, 3, 0, 9, 4];
 const SCHEMA: &str = include_str!("schema.toml");
-const TABLE: &[u8] = b"37 , red , b , yes\n 38.5 , blue , a , no\n\n";
+const TABLE: &[u8] =
+    b"37 , red , b , yes , 0.5 , 2020-02-29\n 38.5 , blue , a , no , 9 , 2020-01-01\n\n";
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

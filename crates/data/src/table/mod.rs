@@ -3,6 +3,7 @@
 mod calendar;
 mod coded;
 mod column;
+mod draft;
 mod encode;
 mod field;
 mod grouped;

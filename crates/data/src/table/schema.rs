@@ -77,8 +77,41 @@ pub enum Outside {
 /// kind = "ignore"
 /// ```
 ///
-/// Exactly one column is the label and exactly one is sensitive; neither is a feature. A label with a
-/// range is a number that is scaled as features are. White space around a field does not count.
+/// For a [`GroupedTable`] exactly one column is the label and exactly one is sensitive; neither is a feature. A label with
+/// a range is a number that is scaled as features are. White space around a field does not count.
+///
+/// The same schema describes a private copy: [`Schema::code_columns`]. Then these say more:
+///
+/// ```toml
+/// [[column]]
+/// name = "gain"
+/// kind = "integer"       # whole numbers; "date" (2020-12-31) and "datetime" (2020-12-31T23:59) are numbers too
+/// min = 0
+/// max = 99999
+/// special = [0]          # values that are codes of their own
+/// scale = "log"          # bins even in log(1 + x - min); or edges = [100, 1000]: where bins end
+/// public = true          # someone has confirmed that all this is public
+///
+/// [[column]]
+/// name = "score"
+/// kind = "numeric"
+/// min = 0
+/// max = 1
+/// decimals = 2           # digits behind the point in a copy; by default enough for a thousandth of the range
+///
+/// [[column]]
+/// name = "well"
+/// kind = "boolean"       # needs zero and one: the spellings of each
+/// zero = ["no"]
+/// one = ["yes"]
+///
+/// [[column]]
+/// name = "town"
+/// kind = "categorical"
+/// levels = ["Bern"]
+/// other = "elsewhere"    # what a value that is not listed becomes; without it, it is refused
+/// feature = false        # a column of a copy that is no feature of a grouped table
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     pub(super) name: String,

@@ -304,7 +304,7 @@ fn a_schema_of_numbers_is_checked() {
             "min = 0\nmax = 9\ndecimals = 1",
             "'decimals' is for kind numeric",
         ),
-        X,
+        ("date", "min = 2020-01-01\nmax = 2020-02-30", "invalid date"),
         (
             "date",
             "min = \"2020-01-01\"\nmax = \"2020-02-30\"",

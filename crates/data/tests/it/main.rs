@@ -4,6 +4,7 @@ mod adult;
 mod biased;
 mod coded;
 mod dataset;
+mod draft;
 mod drawn;
 mod export;
 mod features;

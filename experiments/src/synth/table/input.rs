@@ -249,6 +249,5 @@ fn of_public(path: &Path) -> Result<String, Failure> {
         )
     };
     let bytes = std::fs::read(path).map_err(|e| refused(&e))?;
-    let text: String = String::from_utf8(bytes).map_err(|e| refused(&e))?; // DRAFT
-    Ok(text.replace("public = false", "public = true"))
+    Schema::of_public(&shown.to_string(), &bytes).map_err(|e| refused(&e))
 }

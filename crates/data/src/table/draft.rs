@@ -1,0 +1,439 @@
+//! Drafts of schemas from what records hold.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write;
+
+use super::Schema;
+use super::calendar::{day, day_text, minute, minute_text};
+use super::lines::Lines;
+use super::number::MAX_BINS;
+use crate::DataError;
+use crate::error::{empty, fields};
+
+/// The most categories of a column that is no text.
+const MAX_LEVELS: usize = 100;
+/// The most classes of a label of whole numbers.
+const MAX_NUMBERED_CLASSES: usize = 10;
+/// Lines by which the delimiter is told.
+const FIRST_LINES: usize = 20;
+/// What stands for a missing value, in letters of either case.
+const ABSENT: [&str; 6] = ["", "?", "na", "n/a", "null", "nan"];
+const YES_AND_NO: [[&str; 2]; 5] = [
+    ["no", "yes"],
+    ["n", "y"],
+    ["false", "true"],
+    ["f", "t"],
+    ["0", "1"],
+];
+
+impl Schema {
+    /// The text of a draft from the content of a CSV file: delimiter, names of columns, kinds, categories where there are at
+    /// most 100, ranges widened to round numbers, whole years and the words that stand for missing values. Text is left
+    /// out. `name` is the name to use in errors and in the draft.
+    ///
+    /// **Private**: it has seen the records. Each column says `public = false` until someone has confirmed it.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] without a record; [`DataError::Record`] for a line of another number of fields than the
+    /// first; [`DataError::File`] for what is no text, and for columns without a name or with the same.
+    pub fn draft(name: &str, bytes: &[u8]) -> Result<String, DataError> {
+        Self::draft_with_label(name, bytes, None)
+    }
+
+    /// As [`Schema::draft`], with the column that a copy is to predict.
+    ///
+    /// # Errors
+    /// As [`Schema::draft`]; [`DataError::Request`] for a label that is not there, or has neither two categories nor
+    /// numbers.
+    pub fn draft_with_label(
+        name: &str,
+        bytes: &[u8],
+        label: Option<&str>,
+    ) -> Result<String, DataError> {
+        let guessed = Guessed::read(name, bytes)?;
+        Ok(format!(
+            "{}{}",
+            head(name),
+            guessed.text(name, label, false)?
+        ))
+    }
+
+    /// The text of the schema of a public file, by the rules of [`Schema::draft`], confirmed: it tells of no private record.
+    ///
+    /// # Errors
+    /// As [`Schema::draft`].
+    pub fn of_public(name: &str, bytes: &[u8]) -> Result<String, DataError> {
+        Guessed::read(name, bytes)?.text(name, None, true)
+    }
+}
+
+fn head(name: &str) -> String {
+    format!(
+        "# A draft of the schema of {name:?}. IT HAS SEEN THE RECORDS.\n\
+         #\n\
+         # The categories, ranges and words for missing values below were taken from them, and so tell of them. No private\n\
+         # copy is made with a column that says public = false. For each column:\n\
+         #\n\
+         # 1. Replace what is not known to everybody: give the range or the categories that anyone would expect who has\n\
+         #    never seen a record. For rare categories say other = \"other\", and remove them.\n\
+         # 2. Or leave the column out: kind = \"ignore\", and nothing else but its name.\n\
+         # 3. Then say public = true.\n\
+         #\n\
+         # The words in 'missing' and the names of the columns become public with them. If the names are values of the first\n\
+         # record, say header = false and name the columns.\n\n"
+    )
+}
+
+/// What a file seems to hold.
+struct Guessed {
+    delimiter: u8,
+    header: bool,
+    missing: BTreeSet<String>,
+    columns: Vec<(String, Guess)>,
+}
+
+/// What a column seems to hold.
+struct Guess {
+    /// Values that are not missing.
+    values: u64,
+    missing: bool,
+    /// Its values, each once, until there are too many.
+    levels: BTreeSet<String>,
+    integer: bool,
+    number: bool,
+    date: bool,
+    time: bool,
+    /// The least and the largest number.
+    range: [f64; 2],
+    /// The least and the largest day or minute.
+    period: [i64; 2],
+    /// Digits behind the point.
+    decimals: usize,
+    zeros: u64,
+}
+
+impl Guessed {
+    fn read(file: &str, bytes: &[u8]) -> Result<Self, DataError> {
+        let delimiter = delimiter(file, bytes)?;
+        let mut lines = Lines::new(file, delimiter, None, bytes);
+        let Some(first) = lines.next()? else {
+            return Err(empty(file, "record"));
+        };
+        let names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
+        let header = !names.iter().any(|text| Guess::of(text).is_number_or_date());
+        let mut missing = BTreeSet::new();
+        let mut guesses: Vec<Guess> = names.iter().map(|_| Guess::new()).collect();
+        let mut records = 0;
+        let mut add = |fields: &[&str]| {
+            for (guess, &field) in guesses.iter_mut().zip(fields) {
+                if is_absent(field) {
+                    guess.missing = true;
+                    missing.insert(field.to_string());
+                } else {
+                    guess.add(field);
+                }
+            }
+            records += 1;
+        };
+        if !header {
+            add(&first.fields);
+        }
+        let width = names.len();
+        while let Some(line) = lines.next()? {
+            if line.fields.len() != width {
+                return Err(fields(file, line.number, width, line.fields.len()));
+            }
+            add(&line.fields);
+        }
+        if records == 0 {
+            return Err(empty(file, "record"));
+        }
+        let names = match header {
+            true => checked(file, names)?,
+            false => (1..=width).map(|place| format!("column{place}")).collect(),
+        };
+        Ok(Self {
+            delimiter,
+            header,
+            missing,
+            columns: names.into_iter().zip(guesses).collect(),
+        })
+    }
+
+    fn text(&self, file: &str, label: Option<&str>, public: bool) -> Result<String, DataError> {
+        if let Some(label) = label
+            && !self.columns.iter().any(|(name, _)| name == label)
+        {
+            // Their names are left out: where the first line is a record, they are its values.
+            return Err(DataError::Request(format!(
+                "{file}: label '{label}': no column has this name; choose one of the first line"
+            )));
+        }
+        let mut text = format!(
+            "delimiter = {}\nheader = {}\nmissing = {}\n",
+            quoted(&char::from(self.delimiter).to_string()),
+            self.header,
+            list(&self.missing)
+        );
+        for (name, guess) in &self.columns {
+            let column = match label == Some(name) {
+                false => guess.column(),
+                true => guess.label().ok_or_else(|| {
+                    DataError::Request(format!(
+                        "{file}: label '{name}': expected 2 to {MAX_LEVELS} categories, or numbers; choose another column"
+                    ))
+                })?,
+            };
+            let _ = write!(text, "\n[[column]]\nname = {}\n{column}", quoted(name));
+            if column.starts_with("kind = \"ignore\"") {
+                continue;
+            }
+            if guess.missing {
+                text += "missing = \"level\"\n";
+            }
+            let _ = writeln!(text, "public = {public}");
+        }
+        Ok(text)
+    }
+}
+
+/// The delimiter that parts the first lines into the most fields, and each into as many.
+fn delimiter(file: &str, bytes: &[u8]) -> Result<u8, DataError> {
+    let mut best = (false, 1, b',');
+    for delimiter in *b",;\t|" {
+        let mut lines = Lines::new(file, delimiter, None, bytes);
+        let mut widths = Vec::new();
+        while widths.len() < FIRST_LINES
+            && let Some(line) = lines.next()?
+        {
+            widths.push(line.fields.len());
+        }
+        let first = widths.first().copied().unwrap_or(0);
+        let even = first > 1 && widths.iter().all(|&width| width == first);
+        if (even, first) > (best.0, best.1) {
+            best = (even, first, delimiter);
+        }
+    }
+    Ok(best.2)
+}
+
+fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
+    let refuse = |problem: String| DataError::File(format!("{file}, line 1: {problem}"));
+    let mut seen = HashSet::new();
+    for (place, name) in (1..).zip(&names) {
+        let place: usize = place;
+        if name.is_empty() {
+            return Err(refuse(format!(
+                "field {place} is empty: expected the name of a column; give it one"
+            )));
+        }
+        if !seen.insert(name) {
+            return Err(refuse(format!(
+                "field {place} is the name of another column too: rename or remove one"
+            )));
+        }
+    }
+    Ok(names)
+}
+
+fn is_absent(text: &str) -> bool {
+    ABSENT.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+impl Guess {
+    fn new() -> Self {
+        Self {
+            values: 0,
+            missing: false,
+            levels: BTreeSet::new(),
+            integer: true,
+            number: true,
+            date: true,
+            time: true,
+            range: [f64::INFINITY, f64::NEG_INFINITY],
+            period: [i64::MAX, i64::MIN],
+            decimals: 0,
+            zeros: 0,
+        }
+    }
+
+    fn of(text: &str) -> Self {
+        let mut guess = Self::new();
+        guess.add(text);
+        guess
+    }
+
+    fn is_number_or_date(&self) -> bool {
+        self.number || self.date || self.time
+    }
+
+    fn add(&mut self, text: &str) {
+        self.values += 1;
+        if self.levels.len() <= MAX_LEVELS && !self.levels.contains(text) {
+            self.levels.insert(text.into());
+        }
+        match self.number.then(|| number(text)).flatten() {
+            None => (self.number, self.integer) = (false, false),
+            Some((value, decimals)) => {
+                let [low, high] = self.range;
+                self.range = [low.min(value), high.max(value)];
+                self.decimals = self.decimals.max(decimals);
+                self.integer &= text.parse::<i64>().is_ok();
+                self.zeros += u64::from(value == 0.0);
+            }
+        }
+        let days = self.date.then(|| day(text)).flatten();
+        let minutes = self.time.then(|| minute(text)).flatten();
+        (self.date, self.time) = (days.is_some(), minutes.is_some());
+        if let Some(count) = days.or(minutes) {
+            let [low, high] = self.period;
+            self.period = [low.min(count), high.max(count)];
+        }
+    }
+
+    /// Its kind, and what that needs.
+    fn column(&self) -> String {
+        if self.values == 0 {
+            return "kind = \"ignore\" # nothing but missing values\n".into();
+        }
+        if let Some([zero, one]) = self.yes_and_no() {
+            return format!(
+                "kind = \"boolean\"\nzero = [{}]\none = [{}]\n",
+                quoted(zero),
+                quoted(one)
+            );
+        }
+        if self.number {
+            let (kind, [min, max], decimals) = self.numbers();
+            let mut text = format!("kind = \"{kind}\"\nmin = {min}\nmax = {max}\n");
+            if kind == "numeric" {
+                text += &decimals;
+            }
+            // A few whole numbers are codes of their own anyway.
+            let few = kind == "integer" && self.round().1 <= MAX_BINS as f64;
+            if 3 * self.zeros > self.values && !few {
+                text += "special = [0]\n";
+            }
+            return text + "outside = \"clamp\"\n";
+        }
+        if self.date || self.time {
+            let year = |count, text: fn(i64) -> String| text(count)[..4].to_string();
+            let (kind, text, ends): (_, fn(i64) -> String, _) = match self.date {
+                true => ("date", day_text, ["", ""]),
+                false => ("datetime", minute_text, ["T00:00", "T23:59"]),
+            };
+            let [low, high] = self.period.map(|count| year(count, text));
+            let [start, end] = ends;
+            return format!(
+                "kind = \"{kind}\"\nmin = \"{low}-01-01{start}\"\nmax = \"{high}-12-31{end}\"\noutside = \"clamp\"\n"
+            );
+        }
+        if self.levels.len() > MAX_LEVELS {
+            return format!("kind = \"ignore\" # text: more than {MAX_LEVELS} different values\n");
+        }
+        format!("kind = \"categorical\"\nlevels = {}\n", list(&self.levels))
+    }
+
+    /// As [`Guess::column`], of what is to be predicted.
+    fn label(&self) -> Option<String> {
+        let classes = |levels: &[&String]| {
+            let classes: Vec<String> = levels.iter().map(|l| format!("[{}]", quoted(l))).collect();
+            format!("kind = \"label\"\nclasses = [{}]\n", classes.join(", "))
+        };
+        let mut levels: Vec<&String> = self.levels.iter().collect();
+        if let Some([zero, one]) = self.yes_and_no() {
+            return Some(classes(&[zero, one]));
+        }
+        if self.integer && (2..=MAX_NUMBERED_CLASSES).contains(&levels.len()) {
+            levels.sort_by_key(|level| level.parse().unwrap_or(0_i64));
+            return Some(classes(&levels));
+        }
+        if self.values > 0 && self.number {
+            let (_, [min, max], decimals) = self.numbers();
+            return Some(format!(
+                "kind = \"label\"\nmin = {min}\nmax = {max}\n{decimals}outside = \"clamp\"\n"
+            ));
+        }
+        let is_text = !self.date && !self.time;
+        (is_text && (2..=MAX_LEVELS).contains(&levels.len())).then(|| classes(&levels))
+    }
+
+    fn yes_and_no(&self) -> Option<[&String; 2]> {
+        let levels: Vec<&String> = self.levels.iter().collect();
+        let &[a, b] = levels.as_slice() else {
+            return None;
+        };
+        let is = |text: &String, word: &str| text.eq_ignore_ascii_case(word);
+        YES_AND_NO.iter().find_map(|[no, yes]| {
+            if is(a, no) && is(b, yes) {
+                Some([a, b])
+            } else {
+                (is(a, yes) && is(b, no)).then_some([b, a])
+            }
+        })
+    }
+
+    /// The kind of numbers, their round bounds as texts, and what is said of the digits behind the point.
+    fn numbers(&self) -> (&'static str, [String; 2], String) {
+        const EXACT: f64 = (1_u64 << 53) as f64;
+        let ([min, max], _, digits) = self.round();
+        let largest = min.abs().max(max.abs());
+        if self.integer && largest < EXACT {
+            let bounds = [min, max].map(|bound| format!("{bound:.0}"));
+            return ("integer", bounds, "decimals = 0\n".into());
+        }
+        let fits = |&decimals: &usize| largest * 10_f64.powi(decimals as i32) < EXACT;
+        let wanted = self.decimals.max(digits).min(15);
+        let decimals = (0..=wanted).rev().find(fits);
+        let decimals = decimals.map(|decimals| format!("decimals = {decimals}\n"));
+        // TOML takes a number with a point, or an exponent, for no whole one.
+        let bounds = match largest < EXACT {
+            true => [min, max].map(|bound| format!("{bound:.*}", digits.max(1))),
+            false => [min, max].map(|bound| format!("{bound:e}")),
+        };
+        ("numeric", bounds, decimals.unwrap_or_default())
+    }
+
+    /// Bounds at multiples of the power of ten that is the first digit of the range, the range, and the digits behind the
+    /// point of the bounds.
+    fn round(&self) -> ([f64; 2], f64, usize) {
+        let [low, high] = self.range;
+        let span = match high - low {
+            0.0 => high.abs().max(1.0),
+            span => span,
+        };
+        let power = span.log10().floor().clamp(-15.0, 300.0) as i32;
+        let power = if self.integer { power.max(0) } else { power };
+        // A power of ten below one is none of the numbers of `f64`: its inverse is.
+        let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
+        let step = |steps: f64| steps * up / down;
+        let (first, last) = ((low * down / up).floor(), (high * down / up).ceil());
+        let last = if first == last { last + 1.0 } else { last };
+        let bounds = [step(first), step(last)];
+        (bounds, bounds[1] - bounds[0], (-power).max(0) as usize)
+    }
+}
+
+/// A number and its digits behind the point; none with a leading zero, which is a code.
+fn number(text: &str) -> Option<(f64, usize)> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let is_code =
+        digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let shown = match text.contains(['e', 'E']) {
+        true => value.to_string(),
+        false => text.into(),
+    };
+    let decimals = shown.split_once('.').map_or(0, |(_, behind)| behind.len());
+    (starts && !is_code).then_some((value, decimals))
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+fn list(texts: &BTreeSet<String>) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", texts.join(", "))
+}

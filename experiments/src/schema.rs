@@ -1,0 +1,69 @@
+//! `sliver schema`: a draft of what the columns of a table are, for a person to make public.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use data::{DataError, Schema};
+use lab::diagnostic::Failure;
+
+/// Draft the schema of a table from its records, for a person to confirm column by column as public.
+#[derive(Debug, Parser)]
+#[command(name = "schema")]
+pub struct Arguments {
+    /// The table: a CSV file, with commas, semicolons, tabs or bars between fields. PRIVATE, and so is the draft.
+    #[arg(long, required = true)]
+    input: PathBuf,
+    /// The column that is to be predicted from the others.
+    #[arg(long)]
+    label: Option<String>,
+    /// The file to write; by default that of the table, with the ending .toml.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// Does what the flags say.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for a table that is refused, and where the file to write is there already; [`Failure::Failed`] for
+/// what cannot be written.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { input, label, out } = arguments;
+    let out = out.clone().unwrap_or_else(|| input.with_extension("toml"));
+    let name = input.display().to_string();
+    let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
+    let unreadable = |error| Failure::input(format!("{name}: {error}"), "nothing was written");
+    let bytes = std::fs::read(input).map_err(unreadable)?;
+    let draft = Schema::draft_with_label(&name, &bytes, label.as_deref()).map_err(refuse)?;
+    let schema = Schema::parse(&name, &draft).map_err(refuse)?;
+    write(&out, &draft)?;
+    let columns = schema.unconfirmed().len();
+    println!("data      {name}");
+    println!(
+        "written   {}: a draft that HAS SEEN THE RECORDS",
+        out.display()
+    );
+    println!(
+        "next      read it; for each of its {columns} columns replace what is not public, and say public = true; then"
+    );
+    println!("          sliver synth {name} --schema {}", out.display());
+    Ok(())
+}
+
+/// Writes a file that is not there yet, for its owner alone: it tells of records.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AlreadyExists => "remove it, or name another one with --out: what was confirmed in it is not overwritten",
+            _ => "name another one with --out",
+        };
+        Failure::input(format!("{}: {error}", path.display()), hint)
+    });
+    file?.write_all(text.as_bytes()).map_err(Failure::failed)
+}

@@ -1,0 +1,66 @@
+//! `schema` as a person runs it.
+
+use std::path::Path;
+
+use data::Schema;
+
+use crate::program::{sliver, text, unwrapped};
+
+#[test]
+fn a_draft_is_written_once_for_a_person_to_confirm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("people.csv");
+    std::fs::write(&table, "age,sex,note\n17,F,a\n81,M,b\n").expect("written");
+    let run = |words: &[&str]| {
+        let mut command = sliver("schema");
+        let output = command.arg(&table).args(words).output();
+        output.expect("the program starts")
+    };
+    let draft = |path: &Path| Schema::read(path).expect("a schema");
+    let output = run(&["--label", "sex"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (path, printed) = (table.with_extension("toml"), text(&output.stdout));
+    for words in [
+        "HAS SEEN THE RECORDS",
+        "3 columns",
+        "sliver synth",
+        "--schema",
+    ] {
+        assert!(printed.contains(words), "{printed}");
+    }
+    let schema = draft(&path);
+    assert_eq!(schema.unconfirmed(), ["age", "sex", "note"]);
+    assert_eq!(schema.label(), Some(1));
+
+    // What a person has confirmed stays.
+    let confirmed = std::fs::read_to_string(&path)
+        .expect("text")
+        .replace("false", "true");
+    std::fs::write(&path, &confirmed).expect("written");
+    let output = run(&[]);
+    let message = unwrapped(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("people.toml") && message.contains("--out"),
+        "{message}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("text"), confirmed);
+    let other = folder.path().join("other.toml");
+    let output = run(&["--out", &other.to_string_lossy()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(draft(&other).label(), None);
+
+    let new = folder.path().join("new.toml");
+    let output = run(&["--label", "income", "--out", &new.to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(unwrapped(&output.stderr).contains("label 'income'"));
+    std::fs::write(&table, "age,sex\n17,secret,3\n").expect("written");
+    let output = run(&["--out", &new.to_string_lossy()]);
+    let message = unwrapped(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("line 2") && !message.contains("secret"),
+        "{message}"
+    );
+    assert!(!new.exists());
+}
