@@ -57,6 +57,7 @@ pub mod split;
 pub mod stream;
 pub mod table;
 pub mod transform;
+mod units;
 pub mod usps;
 
 pub use adult::Adult;
@@ -75,3 +76,4 @@ pub use progress::{Progress, ProgressFn};
 pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, Outside, Schema};
+pub use units::Units;

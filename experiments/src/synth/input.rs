@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use data::export::Format;
-use data::pictures::{Form, Pictures, Units};
+use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
-use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes};
+use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, Units};
 use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};

@@ -31,5 +31,6 @@ mod swae;
 mod sweep;
 mod synth;
 mod synth_baselines;
+mod synth_table;
 mod tuned;
 mod uses;

@@ -65,7 +65,7 @@ const GREY: &str = "--side 28 --channels 1 --latent 8 --cells 2";
 const ONE_CELL: &str = "--side 28 --channels 3 --latent 8 --cells 1";
 
 /// Relative paths of all files below a folder, with their contents.
-fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -195,7 +195,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
 
 /// A JSON file without times, and without what is computed from released values: scores, counts of samples of each class,
 /// and checksums of files.
-fn unreleased(bytes: &[u8]) -> serde_json::Value {
+pub(crate) fn unreleased(bytes: &[u8]) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
         let computed = [
             "value",

@@ -16,8 +16,6 @@ mod arrays;
 mod files;
 mod units;
 
-pub use units::Units;
-
 use std::io::Read;
 use std::path::Path;
 

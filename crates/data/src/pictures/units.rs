@@ -1,20 +1,12 @@
-//! Whose images are whose: all images of one unit, such as a person, are private together.
+//! Whose images are whose.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::Pictures;
 use crate::error::{io, unfit};
+use crate::units::Units;
 use crate::{DataError, LabelledImages};
-
-/// The unit of each image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Units {
-    of: Vec<usize>,
-    count: usize,
-}
 
 impl Units {
     /// By the names of images: `unit` gives that of a name, or nothing.
@@ -25,21 +17,14 @@ impl Units {
         pictures: &Pictures,
         unit: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, DataError> {
-        let mut known: BTreeMap<String, usize> = BTreeMap::new();
-        let mut of = Vec::with_capacity(pictures.names.len());
-        for name in &pictures.names {
-            let Some(unit) = unit(name).filter(|unit| !unit.is_empty()) else {
-                return Err(DataError::Record(format!(
-                    "{name}: this image has no unit; give each one"
-                )));
-            };
-            let next = known.len();
-            of.push(*known.entry(unit).or_insert(next));
-        }
-        Ok(Self {
-            of,
-            count: known.len(),
-        })
+        let of = pictures.names.iter().map(|name| {
+            let unit = unit(name).filter(|unit| !unit.is_empty());
+            unit.ok_or_else(|| {
+                DataError::Record(format!("{name}: this image has no unit; give each one"))
+            })
+        });
+        let of: Vec<String> = of.collect::<Result<_, _>>()?;
+        Ok(Self::of_texts(of.iter().map(String::as_str)))
     }
 
     /// By a CSV file with a line of names above: its first column names images as [`Pictures::names`] does, and `column`
@@ -87,13 +72,7 @@ impl Units {
         Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| refuse(e.to_string()))
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// At most `most` images of each unit, by the checksums of their pixels: which of a unit's images are kept depends on
-    /// this unit alone.
+    /// At most `most` images of each unit, by the checksums of their pixels.
     ///
     /// # Errors
     /// [`DataError::Request`] for other images, and for `most` of 0.
@@ -102,20 +81,10 @@ impl Units {
         images: &LabelledImages,
         most: usize,
     ) -> Result<LabelledImages, DataError> {
-        if self.of.len() != images.len() {
-            return Err(unfit("images with units", self.of.len(), images.len()));
+        if self.records() != images.len() {
+            return Err(unfit("images with units", self.records(), images.len()));
         }
-        let mut of_units: Vec<Vec<([u8; 32], usize)>> = vec![Vec::new(); self.count];
-        for (place, &unit) in self.of.iter().enumerate() {
-            let pixels = images.image_bytes(place).unwrap_or_default();
-            of_units[unit].push((Sha256::digest(pixels).into(), place));
-        }
-        let mut kept: Vec<usize> = Vec::with_capacity(images.len());
-        for unit in &mut of_units {
-            unit.sort_unstable();
-            kept.extend(unit.iter().take(most).map(|&(_, place)| place));
-        }
-        kept.sort_unstable();
-        images.select(&kept)
+        let pixels = |place| images.image_bytes(place).unwrap_or_default().to_vec();
+        images.select(&self.kept(most, pixels))
     }
 }

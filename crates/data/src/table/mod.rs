@@ -13,6 +13,7 @@ mod raw;
 mod records;
 mod schema;
 mod stream;
+mod units;
 mod write;
 
 pub use coded::{CodeColumn, CodedTable};

@@ -31,5 +31,5 @@ pub use rank::rank_auc;
 pub use records::CodedRecords;
 pub use scores::{TableScores, score_tables};
 pub use single::single_tvd;
-pub use trees::trees_auc;
+pub use trees::{trees_auc, trees_predicted};
 pub use triples::triples_tvd;

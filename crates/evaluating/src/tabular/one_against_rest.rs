@@ -39,3 +39,34 @@ pub(super) fn auc(
     let found: Vec<f64> = each.into_iter().flatten().collect();
     Ok((!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64))
 }
+
+/// The class of each record of `asked` whose scorer gives most; with two classes, class 1 where its own gives more than 0.
+pub(super) fn predicted(
+    train: &CodedRecords<'_>,
+    asked: &CodedRecords<'_>,
+    label: usize,
+    scores: impl Fn(&Features, &[bool], &Features) -> Vec<f64> + Sync,
+) -> Result<Vec<u16>, EvaluateError> {
+    check_comparable(train, asked)?;
+    check_label(train, label)?;
+    let labels = train.column(label);
+    let (known, asked) = (Features::of(train, label), Features::of(asked, label));
+    let of_class = |class: u16| {
+        let own: Vec<bool> = labels.iter().map(|&l| l == class).collect();
+        scores(&known, &own, &asked)
+    };
+    if train.sizes[label] == 2 {
+        let above = of_class(1).into_iter().map(|score| u16::from(score > 0.0));
+        return Ok(above.collect());
+    }
+    let classes: Vec<u16> = (0..train.sizes[label]).map(|class| class as u16).collect();
+    let all: Vec<Vec<f64>> = classes.par_iter().map(|&class| of_class(class)).collect();
+    let best = |record: usize| {
+        let scores = classes
+            .iter()
+            .map(|&class| (class, all[usize::from(class)][record]));
+        let best = scores.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        best.map_or(0, |(class, _)| class)
+    };
+    Ok((0..all.first().map_or(0, Vec::len)).map(best).collect())
+}

@@ -93,7 +93,7 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         ),
         public_knowledge: source.public_knowledge,
         scores_are_of: source.scores_are_of,
-        kept_back: &["input", "schema", "schema-from", "test"],
+        kept_back: &["input", "schema", "schema-from", "test", "unit"],
         python: "import pandas as pd\n\ntable = pd.read_csv(\"export/table.csv\")\n".into(),
     };
     let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;

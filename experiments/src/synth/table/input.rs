@@ -4,8 +4,8 @@ use std::path::Path;
 
 use data::adult;
 use data::split::Use;
-use data::table::{CodeColumn, CodedTable, Schema};
-use data::{BiasedConfig, DataError, LoadOptions, biased};
+use data::{BiasedConfig, DataError, LoadOptions, Units, biased};
+use data::{CodeColumn, CodedTable, Schema};
 use lab::diagnostic::Failure;
 use lab::session::{Used, bounded, name_of_path};
 
@@ -35,8 +35,10 @@ pub(super) struct Input {
     pub columns: Vec<CodeColumn>,
     /// The place of the label.
     pub label: Option<usize>,
-    /// Private records.
+    /// Private records; of each unit no more than count.
     pub records: CodedTable,
+    /// How many units there are, where neighbours replace all records of one.
+    pub units: Option<usize>,
     /// Public ones.
     pub test: Option<CodedTable>,
     /// The data sets among the notes of what is public where.
@@ -52,6 +54,7 @@ impl Input {
             ("schema", settings.schema.is_some()),
             ("schema-from", settings.schema_from.is_some()),
             ("test", settings.test.is_some()),
+            ("unit", settings.unit.is_some()),
         ] {
             let bound = "left out for a table by its name";
             bounded(flag, &settings.input, !(known && given), bound)?;
@@ -71,12 +74,20 @@ impl Input {
             input.test = Some(input.tested(path)?);
         }
         let all = input.records.rows;
+        let alone = settings.records.is_none() || input.units.is_none();
+        let bound = "left out where there are units";
+        bounded("records", settings.records.unwrap_or(0), alone, bound)?;
         let records = settings.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
         input.records.codes.truncate(records * input.columns.len());
         input.records.rows = records;
         Ok(input)
+    }
+
+    /// How many neighbours there are: units, or records.
+    pub(super) fn neighbours(&self) -> usize {
+        self.units.unwrap_or(self.records.rows)
     }
 
     /// Values of each column.
@@ -120,6 +131,7 @@ fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable;
         columns: Vec::new(),
         label: None,
         records,
+        units: None,
         test: Some(test),
         used: vec![used],
         public: "the schema of the table, the number of its records, and its test records".into(),
@@ -213,9 +225,16 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
             "say public = true for each column whose values, bounds and type may be known to everybody; ignore the others",
         ));
     }
-    let records = schema
-        .coded(path)
-        .map_err(|e| Failure::input(format!("--input: {e}"), ADVICE))?;
+    let refused = |e: DataError| Failure::input(format!("--input: {e}"), ADVICE);
+    let mut records = schema.coded(path).map_err(refused)?;
+    let sha256 = records.sha256.clone();
+    let mut units = None;
+    if let Some((column, most)) = settings.unit.as_ref().zip(settings.most_per_unit) {
+        let of_records = schema.units(path, column).map_err(refused)?;
+        units = Some(of_records.count());
+        bound_units(&mut records, &of_records, most);
+    }
+    let what = if units.is_some() { "units" } else { "records" };
     let whence = match settings.schema_from {
         Some(_) => "as a public table has them",
         None => "as the schema has them",
@@ -224,7 +243,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         used: vec![Used::new(
             shown.to_string(),
             name_of_path("table", path),
-            &records.sha256,
+            &sha256,
             Use::AllPrivate,
         )],
         schema,
@@ -237,6 +256,25 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
             "the number of records, and the names, types and values of the columns, {whence}"
         ),
     })
+}
+
+/// Keeps so many records of each unit, at most.
+fn bound_units(records: &mut CodedTable, units: &Units, most: usize) {
+    let width = records.columns;
+    let codes = |place: usize| &records.codes[place * width..(place + 1) * width];
+    let bytes = |place: usize| {
+        codes(place)
+            .iter()
+            .flat_map(|code| code.to_le_bytes())
+            .collect()
+    };
+    let kept = units.kept(most, bytes);
+    let codes = kept
+        .iter()
+        .flat_map(|&place| codes(place))
+        .copied()
+        .collect();
+    (records.codes, records.rows) = (codes, kept.len());
 }
 
 /// The schema of a public table: nobody has to confirm it.

@@ -49,7 +49,7 @@ fn of(run: &TableCopy, column: usize) -> Bars {
         .skip(column)
         .step_by(run.input.columns.len());
     codes.for_each(|&code| copied[usize::from(code)] += 1.0);
-    let scale = run.input.records.rows as f64 / run.rows() as f64;
+    let scale = run.records() as f64 / run.rows() as f64;
     let together = names.len().div_ceil(BARS);
     let deviation = noisy.deviation * (together as f64).sqrt();
     let ends = [names.first(), names.last()];
@@ -130,7 +130,7 @@ impl<'a> Pairs<'a> {
         let Some(noisy) = self.run.pairs.iter().find(|table| table.columns == [j, i]) else {
             return 0.0;
         };
-        let scale = self.run.input.records.rows as f64 / self.run.rows() as f64;
+        let scale = self.run.records() as f64 / self.run.rows() as f64;
         let pairs = self.counts(j, i).into_iter().zip(&noisy.counts);
         let squares: f64 = pairs
             .map(|(copied, noisy)| (scale * copied - noisy).powi(2))

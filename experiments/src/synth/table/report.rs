@@ -1,38 +1,46 @@
 //! What is shown of a copy.
 
+use data::CodedTable;
 use lab::diagnostic::Failure;
-use lab::evaluate::tabular::{CodedRecords, TableScores, score_tables};
+use lab::evaluate::tabular::{
+    CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, trees_auc, triples_tvd,
+};
 use lab::report::{Better, Metric};
-use lab::session::Report;
+use lab::session::{Report, Session};
+use private_queries::NoisyCounts;
 
+use super::bins::Bins;
 use super::model::independent;
 use super::pictures::pictures;
-use super::run::TableCopy;
+use super::run::{SCORED_CLASSES, TableCopy};
 use crate::random::stream;
 use crate::scores::READS_PRIVATE;
 
-pub(super) fn report(run: &TableCopy) -> Result<Report, Failure> {
-    let (sizes, ordered) = (run.input.sizes(), run.input.ordered());
-    let mut metrics = Vec::new();
-    if let Some(test) = &run.input.test {
-        let scored = |codes: &[u16]| {
-            let [copy, test] = [codes, &test.codes].map(|c| CodedRecords::new(c, &sizes, &ordered));
-            score_tables(&copy?, &test?, run.input.label)
-        };
-        let scored = |codes: &[u16]| scored(codes).map_err(Failure::failed);
-        let alone = independent(&run.columns, run.rows(), &mut stream(run.settings.seed, 73));
-        let prefix = |name: &str| format!("{name}: ");
-        metrics.extend(named("", &scored(&run.made)?));
-        metrics.extend(named(
-            &prefix("Columns alone, the baseline"),
-            &scored(&alone)?,
-        ));
-        if run.ceilings {
-            metrics.extend(named(
-                &prefix(&format!("{READS_PRIVATE}, the ceiling")),
-                &scored(&run.input.records.codes)?,
-            ));
-        }
+/// Records that classifiers learn from and are tested on, at most.
+const MOST_SCORED: usize = 100_000;
+/// Groups of the bins of a number in distances, at most.
+const GROUPS: usize = 16;
+
+/// The first records, no more than are scored: those of a copy are in random order.
+pub(super) fn few(codes: &[u16], columns: usize) -> &[u16] {
+    &codes[..codes.len().min(MOST_SCORED * columns)]
+}
+
+pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Report, Failure> {
+    let mut metrics = scores(run)?;
+    if let Some(counts) = run.score_privately(session)? {
+        let known: f64 = counts.iter().skip(1).step_by(2).sum();
+        let all: f64 = counts.iter().sum();
+        let name = "Noisy accuracy on the private records, bought with a share of the budget, of boosted trees that learned from \
+                    the copy";
+        let accuracy = (known / all.max(1.0)).clamp(0.0, 1.0);
+        metrics.push(Metric::new(name, accuracy).better(Better::Higher));
+        let sizes = counts.chunks_exact(2).map(|pair| pair[0] + pair[1]);
+        let largest = sizes.fold(0.0, f64::max) / all.max(1.0);
+        let name = "The same of the class that most records have, the baseline";
+        metrics.push(Metric::new(name, largest.clamp(0.0, 1.0)));
+        let name = "Bound on the standard deviation of the noise in both";
+        metrics.push(Metric::new(name, run.score_deviation_upper()));
     }
     Ok(Report {
         pictures: pictures(run)?,
@@ -40,6 +48,122 @@ pub(super) fn report(run: &TableCopy) -> Result<Report, Failure> {
         warnings: warnings(run),
         ..Report::default()
     })
+}
+
+/// Against public test records.
+fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
+    let Some(test) = &run.input.test else {
+        return Ok(Vec::new());
+    };
+    let judged = Judged::new(run, test);
+    let alone = independent(&run.columns, run.rows(), &mut stream(run.settings.seed, 73));
+    let mut metrics = named("", &judged.scores(&run.made, &test.codes)?);
+    let prefix = "Columns alone, the baseline: ";
+    metrics.extend(named(prefix, &judged.scores(&alone, &test.codes)?));
+    if run.ceilings {
+        let private = &run.input.records.codes;
+        let prefix = format!("{READS_PRIVATE}, the ceiling: ");
+        metrics.extend(named(&prefix, &judged.scores(private, &test.codes)?));
+        let own = judged.distances(&run.made, private)?;
+        let name = |what: &str| {
+            format!("{READS_PRIVATE}: mean total variation distance of the copy to them, {what}")
+        };
+        for (what, value) in [
+            ("pairs of columns", own.pairs_tvd),
+            ("pairs with the label", own.triples_tvd),
+        ] {
+            let metric = value.map(|value| Metric::new(name(what), value).better(Better::Lower));
+            metrics.extend(metric);
+        }
+    }
+    Ok(metrics)
+}
+
+/// How records are compared: distances are of groups of bins that have equal numbers of test records, which are public; in finer
+/// bins two samples of one distribution are far apart.
+struct Judged {
+    sizes: Vec<usize>,
+    ordered: Vec<usize>,
+    label: Option<usize>,
+    /// The group of each code of each column.
+    groups: Vec<Vec<u16>>,
+}
+
+impl Judged {
+    fn new(run: &TableCopy, test: &CodedTable) -> Self {
+        let (sizes, ordered) = (run.input.sizes(), run.input.ordered());
+        let width = sizes.len();
+        let of = |column: usize| {
+            let mut counts = vec![0.0; sizes[column]];
+            let codes = test.codes.iter().skip(column).step_by(width);
+            codes.for_each(|&code| counts[usize::from(code)] += 1.0);
+            let exact = NoisyCounts {
+                columns: vec![column],
+                counts,
+                deviation: 0.0,
+            };
+            let bins = Bins::of(&exact, ordered[column], GROUPS as f64);
+            (0..sizes[column])
+                .map(|code| bins.group(code as u16))
+                .collect()
+        };
+        Self {
+            groups: (0..width).map(of).collect(),
+            label: run.input.label,
+            sizes,
+            ordered,
+        }
+    }
+
+    /// Distances alone.
+    fn distances(&self, copy: &[u16], real: &[u16]) -> Result<TableScores, Failure> {
+        let of = |groups: &Vec<u16>| usize::from(groups.iter().copied().max().unwrap_or(0)) + 1;
+        let sizes: Vec<usize> = self.groups.iter().map(of).collect();
+        let none = vec![0; sizes.len()];
+        let joined = |codes: &[u16]| -> Vec<u16> {
+            let columns = self.groups.iter().cycle();
+            codes
+                .iter()
+                .zip(columns)
+                .map(|(&code, groups)| groups[usize::from(code)])
+                .collect()
+        };
+        let [copy, real] = [copy, real].map(joined);
+        let [copy, real] = [&copy, &real].map(|codes| CodedRecords::new(codes, &sizes, &none));
+        let scores = copy.and_then(|copy| {
+            let real = real?;
+            Ok(TableScores {
+                copy_records: copy.records(),
+                real_records: real.records(),
+                single_tvd: single_tvd(&copy, &real)?,
+                pairs_tvd: pairs_tvd(&copy, &real)?,
+                triples_tvd: triples_tvd(&copy, &real, self.label)?,
+                trees_auc: None,
+                logistic_auc: None,
+            })
+        });
+        scores.map_err(Failure::failed)
+    }
+
+    /// Distances, and what classifiers learn from the copy of a label of few classes.
+    fn scores(&self, copy: &[u16], real: &[u16]) -> Result<TableScores, Failure> {
+        let mut scores = self.distances(copy, real)?;
+        let few_classes = |&label: &usize| (2..=SCORED_CLASSES).contains(&self.sizes[label]);
+        let Some(label) = self.label.filter(few_classes) else {
+            return Ok(scores);
+        };
+        let [copy, real] = [copy, real].map(|codes| few(codes, self.sizes.len()));
+        let [copy, real] = [copy, real].map(|c| CodedRecords::new(c, &self.sizes, &self.ordered));
+        let areas = copy.and_then(|copy| {
+            let real = real?;
+            Ok((
+                trees_auc(&copy, &real, label)?,
+                logistic_auc(&copy, &real, label)?,
+            ))
+        });
+        (scores.trees_auc, scores.logistic_auc) = areas.map_err(Failure::failed)?;
+        Ok(scores)
+    }
 }
 
 /// The scores of a copy, or of what it is compared with.
@@ -100,7 +224,7 @@ fn warnings(run: &TableCopy) -> Vec<String> {
                 column.name,
                 column.codes.len(),
                 noisy.deviation,
-                run.input.records.rows
+                run.records()
             )
         })
         .collect()

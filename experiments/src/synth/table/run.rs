@@ -6,13 +6,14 @@ use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
+use lab::evaluate::tabular::{CodedRecords, trees_predicted};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
     releaser,
 };
-use private_queries::{Contingency, NoisyCounts, Query};
+use private_queries::{Contingency, NoisyCounts, Query, Table};
 use serde_json::json;
 
 use super::bins::Bins;
@@ -25,6 +26,10 @@ use crate::random::stream;
 /// Counts of columns, and those of pairs, by their names in the plan.
 const COLUMNS: &str = "columns";
 const PAIRS: &str = "pairs";
+/// Of which private records trees know the label that learned from the copy, likewise.
+const SCORE: &str = "score";
+/// Classes of a label that is scored, at most: trees learn one against the rest.
+pub(super) const SCORED_CLASSES: usize = 20;
 /// Counts of pairs, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 /// Groups of the bins of a number, at least, and of a label.
@@ -38,6 +43,8 @@ pub(crate) struct TableCopy {
     pub(super) input: Input,
     pub(super) settings: Settings,
     pub(super) ceilings: bool,
+    /// The share of the budget that the accuracy on private records gets; 0 where there is none.
+    score_share: f64,
     releaser: Option<Releaser>,
     signal: Signal,
     /// Groups of the bins of a number, at most.
@@ -53,29 +60,94 @@ pub(crate) struct TableCopy {
 }
 
 impl TableCopy {
-    /// Records of the copy.
-    pub(super) fn rows(&self) -> usize {
-        self.settings.rows.unwrap_or(self.input.records.rows)
+    /// The private records: how many there are where that is public, and what noisy counts say where units are.
+    pub(super) fn records(&self) -> usize {
+        if self.input.units.is_none() {
+            return self.input.records.rows;
+        }
+        let sums = self
+            .columns
+            .iter()
+            .map(|noisy| noisy.counts.iter().sum::<f64>());
+        let mean = sums.sum::<f64>() / self.columns.len().max(1) as f64;
+        (mean.round() as usize).max(1)
     }
 
-    fn planned(settings: &Settings, records: usize) -> Result<Option<TrainingPlan>, Failure> {
+    /// Records of the copy.
+    pub(super) fn rows(&self) -> usize {
+        self.settings.rows.unwrap_or(self.records())
+    }
+
+    /// Records of a unit that count, at most.
+    fn most(&self) -> usize {
+        self.settings.most_per_unit.unwrap_or(1)
+    }
+
+    fn planned(
+        settings: &Settings,
+        neighbours: usize,
+        score: f64,
+    ) -> Result<Option<TrainingPlan>, Failure> {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
-        let all = FixedSizeSampler::new(records, records).map_err(Failure::failed)?;
-        let delta = settings.delta.unwrap_or(0.1 / records as f64);
-        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
-        let plan = plan.and(COLUMNS, ReleaseNoise::Share(measured::COLUMNS_SHARE));
-        Ok(Some(plan.and(
-            PAIRS,
-            ReleaseNoise::Share(1.0 - measured::COLUMNS_SHARE),
-        )))
+        let all = FixedSizeSampler::new(neighbours, neighbours).map_err(Failure::failed)?;
+        let delta = settings.delta.unwrap_or(0.1 / neighbours as f64);
+        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
+        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all)
+            .and(COLUMNS, share(measured::COLUMNS_SHARE))
+            .and(PAIRS, share(1.0 - measured::COLUMNS_SHARE));
+        Ok(Some(match score {
+            0.0 => plan,
+            score => plan.and(SCORE, ReleaseNoise::Share(score)),
+        }))
+    }
+
+    /// How many private records of each class trees know that learned from the copy, with noise, and how many they do not: a
+    /// share of the budget. None where there is a public test, or no budget for it.
+    pub(super) fn score_privately(
+        &mut self,
+        session: &mut Session,
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        let Some(label) = self.input.label.filter(|_| self.score_share > 0.0) else {
+            return Ok(None);
+        };
+        let (sizes, ordered) = (self.input.sizes(), self.input.ordered());
+        let table = Table::of([sizes[label], 2]).map_err(Failure::failed)?;
+        let table = table.of_units(self.most());
+        let counts = session.release(self, SCORE, &table, |run, _| {
+            let private = &run.input.records.codes;
+            let of = |codes| CodedRecords::new(codes, &sizes, &ordered);
+            let found = of(report::few(&run.made, sizes.len()))
+                .and_then(|copy| trees_predicted(&copy, &of(private)?, label));
+            let labels = private.iter().skip(label).step_by(sizes.len());
+            let cells = labels.zip(found.map_err(Failure::failed)?);
+            let cells: Vec<usize> = cells
+                .map(|(&label, found)| 2 * usize::from(label) + usize::from(label == found))
+                .collect();
+            table.measure(&cells).map_err(Failure::failed)
+        })?;
+        Ok(Some(counts))
+    }
+
+    /// What the noise alone makes of that accuracy: a bound on its standard deviation.
+    pub(super) fn score_deviation_upper(&self) -> f64 {
+        let noise = self
+            .releaser
+            .as_ref()
+            .map_or(0.0, |r| r.plan().noise_multiplier());
+        let classes = self
+            .input
+            .label
+            .map_or(1, |place| self.input.columns[place].codes.len());
+        let each = noise / self.score_share.sqrt() * std::f64::consts::SQRT_2 * self.most() as f64;
+        each * (classes as f64).sqrt() / self.records() as f64
     }
 
     /// Refuses to resume a run of another table, as far as what is public tells: what was released is of that.
     fn same_table(&self, session: &Session) -> Result<(), Failure> {
         let here = json!({
-            "records": self.input.records.rows,
+            "neighbours": self.input.neighbours(),
             "schema": hex(self.input.text.as_bytes()),
             "label": self.input.label,
         });
@@ -152,7 +224,7 @@ impl Experiment for TableCopy {
     const ABOUT: &'static str = "Make a private copy of a table: a CSV file in, a CSV file out that has the counts of all pairs \
                                  of columns and may be published. Every record is private, and public is only what the \
                                  schema says.";
-    const STORED: &'static [&'static str] = &[COLUMNS, PAIRS];
+    const STORED: &'static [&'static str] = &[COLUMNS, PAIRS, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -161,12 +233,17 @@ impl Experiment for TableCopy {
         _: &Chosen,
     ) -> Result<Self, Failure> {
         let input = Input::load(settings, arguments.running.data_dir.as_deref())?;
-        let plan = Self::planned(settings, input.records.rows)?;
+        let classes = input.label.map(|place| input.columns[place].codes.len());
+        let scored = input.test.is_none()
+            && settings.epsilon.is_some()
+            && classes.is_some_and(|classes| (2..=SCORED_CLASSES).contains(&classes));
+        let score_share = if scored { settings.score_share } else { 0.0 };
+        let plan = Self::planned(settings, input.neighbours(), score_share)?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
         let noise = releaser
             .as_ref()
             .map_or(0.0, |r| r.plan().noise_multiplier());
-        let signal = Signal::of(input.records.rows, noise);
+        let signal = Signal::of(input.neighbours(), noise);
         let fits = |bins: f64| values_upper(&input, bins) <= MOST_VALUES;
         let mut most_bins = signal.bins();
         while most_bins > LEAST_BINS && !fits(most_bins) {
@@ -182,6 +259,7 @@ impl Experiment for TableCopy {
             input,
             settings: settings.clone(),
             ceilings: arguments.own.ceilings,
+            score_share,
             releaser,
             signal,
             most_bins,
@@ -195,7 +273,7 @@ impl Experiment for TableCopy {
     fn data(&self) -> DataSummary {
         DataSummary {
             name: self.input.used[0].what.clone(),
-            private: self.input.records.rows,
+            private: self.input.neighbours(),
             test: self.input.test.as_ref().map_or(0, |test| test.rows),
             used: self.input.used.clone(),
         }
@@ -206,7 +284,14 @@ impl Experiment for TableCopy {
     }
 
     fn wording(&self) -> Wording {
+        let unit = self.input.units.map(|_| {
+            format!(
+                "all records of one unit, {} of which count at most",
+                self.most()
+            )
+        });
         Wording {
+            unit,
             releases: "all that is read of the private records".into(),
             public: self.input.public.clone(),
             without_noise: "Not private: --no-privacy adds no noise.".into(),
@@ -220,11 +305,14 @@ impl Experiment for TableCopy {
         let label = self.input.label.map_or("no label".into(), |place| {
             format!("label {}", columns[place].name)
         });
+        let rows = match (self.settings.rows, self.input.units) {
+            (None, Some(_)) => "as many records as noisy counts say".to_string(),
+            _ => format!("{} records", self.rows()),
+        };
         Ok(vec![
             format!("public    {}", self.input.public),
             format!(
-                "copy      {} records of {} columns with {values} values, {label}; {} components",
-                self.rows(),
+                "copy      {rows} of {} columns with {values} values, {label}; {} components",
                 columns.len(),
                 self.signal.fit().components
             ),
@@ -233,11 +321,14 @@ impl Experiment for TableCopy {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.same_table(session)?;
+        let most = self.most();
         let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
+        let query = query.of_units(most);
         let codes = |run: &Self| run.input.records.codes.clone();
         self.columns = self.release(COLUMNS, &query, codes, session)?;
         self.bins = self.joined();
         let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
+        let query = query.of_units(most);
         let groups = |run: &Self| {
             let codes = run.input.records.codes.chunks_exact(run.bins.len());
             let codes = codes.flat_map(|record| record.iter().zip(&run.bins));
@@ -252,7 +343,7 @@ impl Experiment for TableCopy {
         };
         self.made = model::sampled(
             &counts,
-            self.input.records.rows,
+            self.records(),
             self.rows(),
             self.signal,
             &mut stream(self.settings.seed, 71),
@@ -277,6 +368,6 @@ impl Experiment for TableCopy {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         copy::keep(self, &session.folder)?;
-        report::report(self)
+        report::report(self, session)
     }
 }

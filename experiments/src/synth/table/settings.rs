@@ -40,6 +40,13 @@ lab::settings! {
         /// The column that is to be predicted (default: the schema's): pairs of other columns are counted with each of its
         /// values.
         label: String,
+        /// The column that says whose a record is, such as a person's, whose records are private together. The schema ignores
+        /// it.
+        #[flag(value_name = "COLUMN", requires = "most_per_unit")]
+        unit: String,
+        /// Records of a unit that count, at most: noise grows with it.
+        #[flag(value_name = "K", requires = "unit")]
+        most_per_unit: usize,
         /// A public table of the same form, which the copy is judged by (default: that of adult).
         test: PathBuf,
         /// Records of the copy (default: as many as there are).
@@ -74,6 +81,8 @@ impl session::Settings for Settings {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
         within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
+        let most = self.most_per_unit.unwrap_or(1);
+        bounded("most-per-unit", most, most > 0, "at least 1")?;
         bounded("records", 0, self.records != Some(0), "at least 1")?;
         bounded("rows", 0, self.rows != Some(0), "at least 1")
     }

@@ -38,3 +38,27 @@ pub fn trees_auc(
         boost::Ensemble::fit(known, of_class).scores(asked)
     })
 }
+
+/// What trees that learned column `label` from `train`, as in [`trees_auc`], take that of each record of `asked` for.
+///
+/// ```
+/// use evaluating::tabular::{CodedRecords, trees_predicted};
+/// let codes: Vec<u16> = (0..200).flat_map(|i| [i % 3, u16::from(i % 3 == 2)]).collect();
+/// let table = CodedRecords::new(&codes, &[3, 2], &[0, 0])?;
+/// let found = trees_predicted(&table, &table, 1)?;
+/// assert_eq!(found[..3], [0, 0, 1]);
+/// # Ok::<(), evaluating::EvaluateError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`trees_auc`].
+pub fn trees_predicted(
+    train: &CodedRecords<'_>,
+    asked: &CodedRecords<'_>,
+    label: usize,
+) -> Result<Vec<u16>, EvaluateError> {
+    one_against_rest::predicted(train, asked, label, |known, of_class, asked| {
+        boost::Ensemble::fit(known, of_class).scores(asked)
+    })
+}

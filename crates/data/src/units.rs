@@ -1,0 +1,79 @@
+//! Whose records are whose: all records of one unit, such as a person, are private together.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+/// The unit of each record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Units {
+    of: Vec<usize>,
+    count: usize,
+}
+
+impl Units {
+    /// By their names, one for each record.
+    pub fn of_texts<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut of = Vec::new();
+        for name in names {
+            let next = known.len();
+            of.push(*known.entry(name).or_insert(next));
+        }
+        Self {
+            of,
+            count: known.len(),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How many records have one.
+    pub fn records(&self) -> usize {
+        self.of.len()
+    }
+
+    /// The places, ascending, of at most `most` records of each unit, by the checksums of their `contents`: which of a unit's
+    /// records are kept depends on this unit alone.
+    pub fn kept(&self, most: usize, contents: impl Fn(usize) -> Vec<u8>) -> Vec<usize> {
+        let mut of_units: Vec<Vec<([u8; 32], usize)>> = vec![Vec::new(); self.count];
+        for (place, &unit) in self.of.iter().enumerate() {
+            of_units[unit].push((Sha256::digest(contents(place)).into(), place));
+        }
+        let mut kept: Vec<usize> = Vec::with_capacity(self.of.len());
+        for unit in &mut of_units {
+            unit.sort_unstable();
+            kept.extend(unit.iter().take(most).map(|&(_, place)| place));
+        }
+        kept.sort_unstable();
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_unit_depends_on_it_alone() {
+        let contents = |place: usize| vec![place as u8];
+        let units = Units::of_texts(["a", "b", "a", "c", "a", "b"]);
+        assert_eq!((units.count(), units.records()), (3, 6));
+        let kept = units.kept(2, contents);
+        assert_eq!(kept.len(), 5);
+        assert!([1, 3, 5].iter().all(|place| kept.contains(place)));
+        // Another unit in the place of one changes nothing of the others.
+        let other = Units::of_texts(["a", "d", "a", "d", "a", "d"]).kept(2, contents);
+        let of_a = |kept: &[usize]| {
+            kept.iter()
+                .copied()
+                .filter(|place| place % 2 == 0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_a(&kept), of_a(&other));
+        assert_eq!(units.kept(9, contents), [0, 1, 2, 3, 4, 5]);
+    }
+}

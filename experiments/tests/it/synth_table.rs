@@ -1,0 +1,422 @@
+//! `synth` of a table as a person runs it: a CSV file in, a private copy out, and everything that can be wrong.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program::{folder, json, refuses, sliver, text};
+use crate::synth::{files, run, unreleased};
+
+const SCHEMA: &str = r#"
+[[column]]
+name = "patient"
+kind = "ignore"
+
+[[column]]
+name = "age"
+kind = "integer"
+min = 0
+max = 99
+outside = "clamp"
+public = true
+
+[[column]]
+name = "ward"
+kind = "categorical"
+levels = ["east", "west, new", "north"]
+other = "elsewhere"
+public = true
+
+[[column]]
+name = "weight"
+kind = "numeric"
+min = 30
+max = 150
+decimals = 1
+missing = "level"
+public = true
+
+[[column]]
+name = "ill"
+kind = "label"
+classes = [["no"], ["yes"]]
+public = true
+"#;
+
+/// Records of patients with three visits each: the old are ill, and heavy where they lie in the west.
+fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
+    let mut csv = String::from("patient,age,ward,weight,ill\n");
+    for i in 0..records {
+        let age = (i * 37) % 90;
+        let ward = ["east", "\"west, new\"", "north"][i / 3 % 3];
+        let weight = match i % 11 {
+            0 => String::new(),
+            _ => format!("{:.1}", 50.0 + (i / 3 % 3) as f64 * 20.0 + (i % 7) as f64),
+        };
+        let ill = if age > 55 { "yes" } else { "no" };
+        csv += &format!("p{},{age},{ward},{weight},{ill}\n", i / 3);
+    }
+    let (table, schema) = (home.join("people.csv"), home.join("people.toml"));
+    fs::write(&table, csv).expect("written");
+    fs::write(&schema, format!("missing = [\"\"]\n{SCHEMA}")).expect("written");
+    (table, schema)
+}
+
+fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
+    let mut command = sliver("synth");
+    command
+        .arg(table)
+        .arg("--schema")
+        .arg(schema)
+        .args(flags.split_whitespace());
+    command
+        .arg("--out")
+        .arg(out)
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache"));
+    command
+}
+
+#[test]
+fn a_table_becomes_one_that_may_be_published() {
+    let (home, out) = folder();
+    let (table, schema) = people(home.path(), 3000);
+    let output = run(&mut command(
+        &table,
+        &schema,
+        &out,
+        "--epsilon 3 --rows 2000",
+    ));
+    let printed = text(&output.stdout);
+    for words in [
+        "3000 private records",
+        "the number of records, and the names, types and values of the columns, as the schema has them",
+        "label ill",
+        "neighbours: replace one record",
+        "3 releases",
+        "Noisy accuracy on the private records",
+        "exported  2000 records",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a table");
+    let lines: Vec<&str> = copy.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2001, "age,ward,weight,ill"));
+    // What the records have in common is in the copy: the old are ill. Of those that the noise has otherwise there are few.
+    let right = |line: &&str| {
+        let age: f64 = line
+            .split(',')
+            .next()
+            .and_then(|age| age.parse().ok())
+            .expect("an age");
+        (age > 55.0) == line.ends_with("yes")
+    };
+    let right = lines[1..].iter().filter(|line| right(line)).count();
+    assert!(right > 1800, "{right} of 2000");
+    assert!(copy.contains("\"west, new\"") && !copy.contains("p1"));
+    let card = json(&out.join("copy/card.json"));
+    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
+    let whole = card.to_string() + &fs::read_to_string(out.join("copy/README.md")).expect("a page");
+    let place = home.path().to_str().expect("a path");
+    assert!(!whole.contains(place), "{whole}");
+    let page = fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(
+        page.contains("columns.svg") || page.contains("noisy counts"),
+        "no picture"
+    );
+
+    // The copy has the form of the table: it is the public test of another run, and a schema of its own.
+    let other = home.path().join("other");
+    let (twin, _) = people(home.path(), 2999);
+    let test = format!(
+        "--epsilon 3 --test {} --label ward",
+        out.join("copy/table.csv").display()
+    );
+    let printed = text(&run(&mut command(&twin, &schema, &other, &test)).stdout);
+    for words in [
+        "2000 test records",
+        "label ward",
+        "and the test records that --test names",
+        "Columns alone, the baseline",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let draft = home.path().join("draft.toml");
+    run(sliver("schema")
+        .arg(out.join("copy/table.csv"))
+        .args(["--label", "ill", "--out"])
+        .arg(&draft));
+    let from = home.path().join("from");
+    let mut of_public = sliver("synth");
+    of_public
+        .arg(&twin)
+        .arg("--schema-from")
+        .arg(&twin)
+        .args(["--no-privacy", "--label", "ill", "--out"])
+        .arg(&from);
+    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    assert!(from.join("copy/table.csv").exists());
+    let refused = command(&table, &draft, &home.path().join("none"), "")
+        .output()
+        .expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    assert!(said.contains("4 columns are not confirmed"), "{said}");
+}
+
+/// Neighbours differ in one record, or in all records of a patient: names and sizes of files are the same, and so is all that is
+/// written but what the released values are in.
+#[test]
+fn a_replaced_record_or_unit_changes_released_values_alone() {
+    for flags in ["", "--unit patient --most-per-unit 2"] {
+        let (home, out) = folder();
+        let (table, schema) = people(home.path(), 600);
+        let flags = format!("--epsilon 2 --rows 300 --insecure-noise-seed 3 {flags}");
+        run(&mut command(&table, &schema, &out, &flags));
+        let before = files(&out);
+        fs::remove_dir_all(&out).expect("removed");
+        let records = fs::read_to_string(&table).expect("a table");
+        let replaced = match flags.contains("unit") {
+            // One record in the place of three.
+            true => records
+                .replace("p1,21,\"west, new\",73.0,no\n", "")
+                .replace("p1,58,\"west, new\",74.0,yes\n", ""),
+            false => records.replace("p1,21,\"west, new\",73.0,no\n", "p1,99,unheard of,,yes\n"),
+        };
+        assert_ne!(records, replaced);
+        fs::write(&table, replaced).expect("written");
+        run(&mut command(&table, &schema, &out, &flags));
+        let after = files(&out);
+        assert_eq!(
+            before.keys().collect::<Vec<_>>(),
+            after.keys().collect::<Vec<_>>()
+        );
+        let released = [
+            "columns.bin",
+            "pairs.bin",
+            "score.bin",
+            "copy.bin",
+            "columns.svg",
+            "pairs.svg",
+            "report.html",
+            "copy/table.csv",
+        ];
+        for (name, one) in &before {
+            let two = &after[name];
+            let shown = name.display().to_string();
+            if released.contains(&&*shown) {
+                // Counts have as many bytes whatever they are; those of pairs depend on groups of noisy counts.
+                if ["columns.bin", "score.bin", "copy.bin"].contains(&&*shown) {
+                    assert_eq!(one.len(), two.len(), "{shown}");
+                }
+                continue;
+            }
+            match shown.ends_with(".json") || shown.ends_with(".jsonl") {
+                true => {
+                    let lines = |bytes: &[u8]| -> Vec<serde_json::Value> {
+                        match shown.ends_with(".jsonl") {
+                            true => bytes
+                                .split(|&b| b == b'\n')
+                                .filter(|l| !l.is_empty())
+                                .map(unreleased)
+                                .collect(),
+                            false => vec![unreleased(bytes)],
+                        }
+                    };
+                    assert_eq!(lines(one), lines(two), "{shown}");
+                }
+                false if shown == "copy/README.md" => {}
+                false => assert_eq!(one, two, "{shown}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_resumes_from_what_it_released() {
+    let (home, out) = folder();
+    let (table, schema) = people(home.path(), 600);
+    run(&mut command(&table, &schema, &out, "--epsilon 2"));
+    let (columns, ledger) = (
+        fs::read(out.join("columns.bin")),
+        fs::read_to_string(out.join("ledger.jsonl")),
+    );
+    for name in [
+        "pairs.bin",
+        "score.bin",
+        "run.json",
+        "copy.bin",
+        "report.html",
+    ] {
+        fs::remove_file(out.join(name)).expect("removed");
+    }
+    fs::remove_dir_all(out.join("copy")).expect("removed");
+    // The kind of the run is read from its folder.
+    let mut again = sliver("synth");
+    run(again
+        .arg("--resume")
+        .arg(&out)
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache")));
+    assert_eq!(
+        fs::read(out.join("columns.bin")).expect("kept"),
+        columns.expect("kept")
+    );
+    let after = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    // All but the first were made twice, and are counted twice.
+    assert_eq!(
+        after.lines().count(),
+        ledger.expect("a ledger").lines().count() + 2
+    );
+    assert!(out.join("copy/card.json").exists());
+
+    // Another schema is another table.
+    for name in ["run.json", "copy.bin"] {
+        fs::remove_file(out.join(name)).expect("removed");
+    }
+    let other = fs::read_to_string(&schema)
+        .expect("a schema")
+        .replace("max = 99", "max = 98");
+    fs::write(&schema, other).expect("written");
+    let mut again = sliver("synth");
+    again
+        .arg("--resume")
+        .arg(&out)
+        .arg("--cache-dir")
+        .arg(out.with_file_name("cache"));
+    let refused = again.output().expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("another than the one that the run began with"),
+        "{said}"
+    );
+}
+
+/// Units cost what they count, and what is known of them is how many there are.
+#[test]
+fn units_are_in_the_promise() {
+    let (home, out) = folder();
+    let (table, schema) = people(home.path(), 900);
+    let flags = "--epsilon 2 --unit patient --most-per-unit 3";
+    let printed = text(&run(&mut command(&table, &schema, &out, flags)).stdout);
+    for words in [
+        "300 private records",
+        "all records of one unit, 3 of which count at most",
+        "the number of units",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    // Counts have three times the noise of a plan of the same noise multiplier.
+    let deviation = |of: &Path| {
+        let bytes = fs::read(of.join("columns.bin")).expect("a release");
+        f64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes"))
+    };
+    let noise = |of: &Path| {
+        json(&of.join("run.json"))["plan"]["noise_multiplier"]
+            .as_f64()
+            .expect("a number")
+    };
+    let alone = home.path().join("alone");
+    run(&mut command(&table, &schema, &alone, "--epsilon 2"));
+    let [units, records] = [&out, &alone].map(|of| deviation(of) / noise(of));
+    assert!((units / records - 3.0).abs() < 1e-3, "{units} {records}");
+}
+
+#[test]
+fn what_is_wrong_is_named_and_nothing_is_written() {
+    let (home, out) = folder();
+    let (table, schema) = people(home.path(), 60);
+    let records = fs::read_to_string(&table).expect("a table");
+    let run = |out: &Path, flags: &[&str]| {
+        command(&table, &schema, out, &flags.join(" "))
+            .output()
+            .expect("the binary starts")
+    };
+    let own = format!("--test {}", table.display());
+    refuses(
+        &[
+            ("--label none", "label 'none'"),
+            (
+                "--unit age --most-per-unit 1",
+                "expected a column of kind ignore",
+            ),
+            ("--unit patient --most-per-unit 0", "--most-per-unit 0"),
+            ("--rows 0", "--rows 0"),
+            ("--records 61", "--records 61: it must be at most 60"),
+            ("--epsilon 0", "--epsilon 0"),
+            ("--score-share 0.6", "--score-share 0.6"),
+            (&own, "another table than the private one"),
+        ],
+        run,
+    );
+    // Files that are no such tables: what a record holds is in no message.
+    let secret = "secret-77";
+    for (content, words) in [
+        (
+            records.replacen("p0,0", &format!("p0,{secret}"), 1),
+            "line 2",
+        ),
+        (
+            records.replacen("p0,0,east", &format!("p0,0,east,{secret}"), 1),
+            "line 2",
+        ),
+        (
+            records.replacen("no\n", &format!("{secret}\n"), 1),
+            "line 2",
+        ),
+        (
+            records.replace("patient,age,ward,weight,ill", "patient,age,ward,weight"),
+            "column 'ill'",
+        ),
+        (records.replace(',', ";"), "another delimiter"),
+        ("patient,age,ward,weight,ill\n".into(), "no record"),
+        (String::new(), "no record"),
+    ] {
+        fs::write(&table, content).expect("written");
+        let output = command(&table, &schema, &out, "")
+            .output()
+            .expect("the binary starts");
+        let said = text(&output.stderr)
+            .replace(['\n', '│'], " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        assert!(said.contains(words), "{words}: {said}");
+        assert!(!said.contains(secret), "{said}");
+        assert!(!out.exists());
+    }
+    fs::write(&table, records).expect("written");
+    let bare = sliver("synth")
+        .arg(&table)
+        .output()
+        .expect("the binary starts");
+    let said = text(&bare.stderr).replace(['\n', '│'], " ");
+    assert!(said.contains("sliver schema"), "{said}");
+}
+
+/// Two thousand records of each table by name; the label of Adult is learned from the copy.
+#[test]
+fn tables_by_name_are_copied() {
+    let (_home, out) = folder();
+    let mut command = sliver("synth");
+    command
+        .args([
+            "biased",
+            "--records",
+            "2000",
+            "--epsilon",
+            "4",
+            "--ceilings",
+            "--out",
+        ])
+        .arg(&out);
+    let printed = text(&run(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
+    for words in [
+        "label label",
+        "Reads private records, the ceiling",
+        "boosted trees",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+}
