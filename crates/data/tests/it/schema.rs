@@ -391,6 +391,70 @@ fn a_label_can_be_a_number() {
 }
 
 #[test]
+fn every_kind_of_column_is_a_feature_or_none() {
+    let text = r#"
+        [[column]]
+        name = "born"
+        kind = "date"
+        min = 2000-01-01
+        max = 2000-01-11
+        [[column]]
+        name = "seen"
+        kind = "datetime"
+        min = 2000-01-01T00:00
+        max = 2000-01-01T10:00
+        [[column]]
+        name = "children"
+        kind = "integer"
+        min = 0
+        max = 4
+        special = [0]
+        [[column]]
+        name = "weight"
+        kind = "integer"
+        min = 0
+        max = 4
+        feature = false
+        [[column]]
+        name = "well"
+        kind = "boolean"
+        zero = ["no"]
+        one = ["yes", "y"]
+        [[column]]
+        name = "town"
+        kind = "categorical"
+        levels = ["a"]
+        other = "else"
+        [[column]]
+        name = "income"
+        kind = "label"
+        classes = [["low"], ["high"]]
+        [[column]]
+        name = "sex"
+        kind = "sensitive"
+        zero = ["F"]
+        one = ["M"]
+    "#;
+    let schema = Schema::parse("toy.toml", text).unwrap();
+    let lines = "born,seen,children,weight,well,town,income,sex\n\
+                 2000-01-06,2000-01-01T05:00,1,nothing,y,b,low,F\n\
+                 2000-01-01,2000-01-01T00:00,0,,no,a,high,M\n";
+    let table = schema.decode("f", lines.as_bytes()).unwrap().table;
+    let names = ["born", "seen", "children", "well", "town=a", "town=else"];
+    assert_eq!(table.names(), names);
+    assert_eq!(table.row(0).unwrap(), [0.5, 0.5, 0.25, 1.0, 0.0, 1.0]);
+    assert_eq!(table.row(1).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    let by_well = schema.with_sensitive("well").unwrap();
+    let table = by_well.decode("f", lines.as_bytes()).unwrap().table;
+    assert_eq!((table.groups(), table.width()), (&[1, 0][..], 7));
+    let error = by_well.decode("f", lines.replace(",1,", ",0.5,").as_bytes());
+    says(
+        &error.unwrap_err(),
+        &["line 2, column children", "from 0 to 4"],
+    );
+}
+
+#[test]
 fn bad_schemas_are_refused() {
     let all: &[(&str, &str, &str)] = &[
         ("kind = \"ignore\"", "kind = \"unknown\"", "unknown"),
