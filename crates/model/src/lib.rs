@@ -8,5 +8,4 @@ pub mod generator;
 pub mod latent;
 pub mod layers;
 pub mod postprocess;
-pub mod products;
 pub mod swae;

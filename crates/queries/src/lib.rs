@@ -46,6 +46,7 @@ mod contingency;
 mod embeddings;
 pub mod marginals;
 pub mod moments;
+pub mod products;
 mod projections;
 mod query;
 mod table;

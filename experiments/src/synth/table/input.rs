@@ -251,9 +251,10 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         columns: Vec::new(),
         label: None,
         records,
+        units,
         test: None,
         public: format!(
-            "the number of records, and the names, types and values of the columns, {whence}"
+            "the number of {what}, and the names, types and values of the columns, {whence}"
         ),
     })
 }

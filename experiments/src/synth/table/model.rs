@@ -3,8 +3,8 @@
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
-use model::products::{Fit, fit};
 use private_queries::NoisyCounts;
+use private_queries::products::{Fit, fit};
 use rand_chacha::ChaCha20Rng;
 
 use super::bins::Bins;

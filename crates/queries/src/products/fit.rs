@@ -15,12 +15,12 @@
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
-use private_queries::NoisyCounts;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Products;
+use crate::NoisyCounts;
 
 /// Rows of a matrix that one thread computes at once.
 const ROWS: usize = 64;
