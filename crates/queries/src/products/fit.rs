@@ -14,7 +14,7 @@
 //! whatever `n` is.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -401,7 +401,7 @@ impl Work {
             let first = part * ROWS;
             let count = rows[0].len() / m;
             for (out, scaled) in rows.iter_mut().zip(&scaled) {
-                let left = scaled.slice(ndarray::s![.., first..first + count]);
+                let left = scaled.slice_axis(Axis(1), (first..first + count).into());
                 let mut out = ArrayViewMut2::from_shape((count, m), out).expect("rows of M");
                 general_mat_mul(1.0, &left.t(), &theta, 0.0, &mut out);
             }
@@ -449,7 +449,7 @@ impl Work {
             .for_each(|(part, (of_values, of_weights))| {
                 let first = part * ROWS;
                 let count = of_weights.len() / c;
-                let left = theta.slice(ndarray::s![first..first + count, ..]);
+                let left = theta.slice_axis(Axis(0), (first..first + count).into());
                 let mut product = vec![0.0_f32; count * m];
                 of_values.fill(0.0);
                 for class in 0..c {
