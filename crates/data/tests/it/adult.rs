@@ -180,7 +180,7 @@ fn all_columns_have_codes() {
     );
     assert_eq!(
         (columns[2].name.as_str(), columns[2].ordered),
-        ("fnlwgt", 64)
+        ("fnlwgt", 256)
     );
     let gains = &columns[10];
     let zero = gains.codes.iter().position(|code| code == "0").unwrap();

@@ -126,8 +126,8 @@ fn lines_become_codes() {
         table.codes,
         [
             [0, zero, 0, 0, 0, 0, 0],
-            [36, bin, 1, 59, 1, 2, 1],
-            [36, missing, 2, 30, 0, 1, 0]
+            [72, bin, 1, 59, 1, 2, 1],
+            [73, missing, 2, 30, 0, 1, 0]
         ]
         .concat()
     );

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use data::pictures::{Classes, Form, Pictures, Public, Units};
+use data::Units;
+use data::pictures::{Classes, Form, Pictures, Public};
 use data::{LabelledImages, idx};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 use test_support::says;

@@ -24,10 +24,11 @@ use crate::NoisyCounts;
 
 /// Rows of a matrix that one thread computes at once.
 const ROWS: usize = 64;
-/// Adam's, with the usual moments.
-const RATE: f32 = 0.1;
+/// Steps, and the rate of Adam. Its second moments forget fast: gradients are exact, and fall by orders of magnitude.
+pub const STEPS: usize = 500;
+const RATE: f32 = 0.3;
 const WARM_UP: usize = 20;
-const MOMENTS: [f32; 2] = [0.9, 0.999];
+const MOMENTS: [f32; 2] = [0.9, 0.95];
 /// Deviations of the first logits of columns and of weights: components that are alike stay alike.
 const SPREAD: [f32; 2] = [0.7, 1.5];
 /// The least probability that a logit starts from.
@@ -40,8 +41,6 @@ pub struct Fit {
     pub components: usize,
     /// `lambda`.
     pub penalty: f64,
-    /// Steps of Adam.
-    pub steps: usize,
 }
 
 /// What noisy counts say, as shares of all records, with how much each counts.
@@ -104,9 +103,9 @@ pub fn fit<E>(
     let penalty = (how.penalty * records as f64) as f32;
     let mut work = Work::new(&blocks, classes, how.components);
     let mut adam = Adam::new(logits.len());
-    for at in 0..how.steps {
+    for at in 0..STEPS {
         let gradient = work.gradient(&logits, &blocks, &target, penalty);
-        adam.step(&mut logits, gradient, rate(at, how.steps));
+        adam.step(&mut logits, gradient, rate(at));
         step()?;
     }
     work.distributions(&logits, &blocks);
@@ -119,8 +118,8 @@ pub fn fit<E>(
 }
 
 /// The rate at a step: a warm-up, then a cosine down to 0.
-fn rate(at: usize, steps: usize) -> f32 {
-    let done = at as f32 / steps as f32;
+fn rate(at: usize) -> f32 {
+    let done = at as f32 / STEPS as f32;
     let warm = ((at + 1) as f32 / WARM_UP as f32).min(1.0);
     RATE * warm * 0.5 * (1.0 + (std::f32::consts::PI * done).cos())
 }
@@ -722,7 +721,6 @@ mod tests {
         let how = Fit {
             components: 8,
             penalty: 1e-4,
-            steps: 400,
         };
         let mut rng_of = rng.clone();
         let found = fit(&tables, &sizes, None, n as usize, how, rng, || {

@@ -8,7 +8,7 @@
 mod fit;
 mod sample;
 
-pub use fit::{Fit, fit};
+pub use fit::{Fit, STEPS, fit};
 pub use sample::systematic;
 
 /// A distribution over records of codes: a mixture of products.

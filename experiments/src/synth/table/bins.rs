@@ -15,7 +15,7 @@ const RARE: f64 = 2.0;
 pub(super) struct Bins {
     /// The group of each value.
     groups: Vec<u16>,
-    /// The noisy counts of the values, cut off at 0.
+    /// What noisy counts say of how many records each value has.
     counts: Vec<f64>,
     /// How many groups there are.
     pub count: usize,
@@ -53,10 +53,34 @@ impl Bins {
             rare.iter().for_each(|&place| groups[place] = group);
             group += 1;
         }
-        Self {
+        let mut bins = Self {
             groups,
             counts,
             count: group.into(),
+        };
+        bins.shrink(noisy);
+        bins
+    }
+
+    /// Draws the counts of a group to their mean as far as they differ by noise: by `v / (v + s^2)`, where `s^2` is the variance of
+    /// the noise and `v` what that of noisy counts has beyond it (Efron and Morris 1973).
+    fn shrink(&mut self, noisy: &NoisyCounts) {
+        for group in 0..self.count {
+            let own = |value: &usize| usize::from(self.groups[*value]) == group;
+            let values: Vec<usize> = (0..self.groups.len()).filter(own).collect();
+            let counts = values.iter().map(|&value| noisy.counts[value]);
+            let mean = counts.clone().sum::<f64>() / values.len() as f64;
+            let squares: f64 = counts.map(|count| (count - mean).powi(2)).sum();
+            let noise = noisy.deviation.powi(2);
+            let beyond = (squares / (values.len() as f64 - 1.0).max(1.0) - noise).max(0.0);
+            let kept = if beyond > 0.0 {
+                beyond / (beyond + noise)
+            } else {
+                0.0
+            };
+            for value in values {
+                self.counts[value] = (mean + kept * (noisy.counts[value] - mean)).max(0.0);
+            }
         }
     }
 
@@ -151,7 +175,11 @@ mod tests {
 
     #[test]
     fn values_of_a_group_are_as_many_as_their_counts() {
-        let bins = Bins::of(&noisy(&[30.0, 10.0, -4.0, 100.0]), 4, 3.0);
+        let exact = |counts: &[f64]| NoisyCounts {
+            deviation: 0.0,
+            ..noisy(counts)
+        };
+        let bins = Bins::of(&exact(&[30.0, 10.0, 0.0, 100.0]), 4, 3.5);
         assert_eq!(bins.groups, [0, 0, 1, 1]);
         let mut rows = [[0_u16; 1]; 80];
         rows[40..].fill([1]);
@@ -159,6 +187,15 @@ mod tests {
         bins.spread(&mut places, &mut stream(1, 1));
         let count = |value| rows.iter().filter(|row| row[0] == value).count();
         assert_eq!([0, 1, 2, 3].map(count), [30, 10, 0, 40]);
+    }
+
+    /// Counts that differ by no more than their noise are taken for equal, and others as they are, nearly.
+    #[test]
+    fn noise_within_groups_is_drawn_to_the_mean() {
+        let bins = Bins::of(&noisy(&[31.0, 21.0, 38.0, 30.0]), 4, 1.0);
+        assert_eq!((bins.count, &bins.counts[..]), (1, &[30.0; 4][..]));
+        let bins = Bins::of(&noisy(&[900.0, 100.0]), 2, 1.0);
+        assert!((bins.counts[0] - 900.0).abs() < 1.0 && (bins.counts[1] - 100.0).abs() < 1.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use private_queries::NoisyCounts;
-use private_queries::products::{Fit, fit};
+use private_queries::products::{Fit, STEPS, fit};
 use rand_chacha::ChaCha20Rng;
 
 use super::bins::Bins;
@@ -36,7 +36,6 @@ impl Signal {
         Fit {
             components: ((200.0 * signal.powf(0.35)).round() as usize).clamp(16, 400),
             penalty: 0.03 * signal / (signal + 0.5),
-            steps: ((700.0 * signal.powf(0.2)).round() as usize).clamp(300, 1000),
         }
     }
 }
@@ -68,7 +67,7 @@ pub(super) fn sampled(
     let alone = alone.map(|(bins, noisy)| bins.joined(noisy));
     let tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
     let how = signal.fit();
-    let progress = Progress::new(how.steps as u64);
+    let progress = Progress::new(STEPS as u64);
     progress.message("fitting".into());
     let mixture = fit(&tables, &sizes, counts.label, of, how, rng, || {
         progress.step();
