@@ -119,11 +119,10 @@ fn a_table_becomes_one_that_may_be_published() {
     let whole = card.to_string() + &fs::read_to_string(out.join("copy/README.md")).expect("a page");
     let place = home.path().to_str().expect("a path");
     assert!(!whole.contains(place), "{whole}");
-    let page = fs::read_to_string(out.join("report.html")).expect("a page");
-    assert!(
-        page.contains("columns.svg") || page.contains("noisy counts"),
-        "no picture"
-    );
+    for (picture, words) in [("columns.svg", "noisy counts"), ("pairs.svg", "weight")] {
+        let drawn = fs::read_to_string(out.join(picture)).expect("a picture");
+        assert!(drawn.contains(words), "{picture}");
+    }
 
     // The copy has the form of the table: it is the public test of another run, and a schema of its own.
     let other = home.path().join("other");
@@ -369,8 +368,8 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
             "column 'ill'",
         ),
         (records.replace(',', ";"), "another delimiter"),
-        ("patient,age,ward,weight,ill\n".into(), "no record"),
-        (String::new(), "no record"),
+        ("patient,age,ward,weight,ill\n".into(), "is empty"),
+        (String::new(), "is empty"),
     ] {
         fs::write(&table, content).expect("written");
         let output = command(&table, &schema, &out, "")
