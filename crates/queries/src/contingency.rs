@@ -46,8 +46,18 @@ pub struct NoisyCounts {
     pub columns: Vec<usize>,
     /// The counts, the last column varying fastest; with noise also below 0.
     pub counts: Vec<f64>,
-    /// The standard deviation of the noise on each.
+    /// The standard deviation of the noise on each released count.
     pub deviation: f64,
+    /// Of how many released counts each is the sum; empty where each is one.
+    pub joined: Vec<usize>,
+}
+
+impl NoisyCounts {
+    /// The standard deviation of the noise on the count of a cell.
+    pub fn deviation_of(&self, cell: usize) -> f64 {
+        let joined = self.joined.get(cell).map_or(1.0, |&joined| joined as f64);
+        self.deviation * joined.sqrt()
+    }
 }
 
 impl Contingency {
@@ -123,12 +133,15 @@ impl Contingency {
                 }
             }
             _ => {
-                for record in 0..records {
-                    let cell = columns.iter().fold(0, |cell, &column| {
-                        cell * self.sizes[column] + usize::from(codes[column][record])
-                    });
-                    counts[cell] += 1;
-                }
+                let cell = |record: usize| {
+                    let values = columns
+                        .iter()
+                        .map(|&column| (column, codes[column][record]));
+                    values.fold(0, |cell, (column, code)| {
+                        cell * self.sizes[column] + usize::from(code)
+                    })
+                };
+                (0..records).for_each(|record| counts[cell(record)] += 1);
             }
         }
         counts
@@ -187,6 +200,7 @@ impl Query for Contingency {
                 columns: columns.clone(),
                 counts: values.iter().map(|value| value / weight).collect(),
                 deviation: noisy.deviation / weight,
+                joined: Vec::new(),
             }
         };
         let tables: Vec<NoisyCounts> = self.tables.iter().map(table).collect();

@@ -13,6 +13,8 @@
 //! `sum_c diag(a_c) Theta S_c` and `1/2` of the row sums of `Theta S_c` times `Theta`: two products of matrices a class and step,
 //! whatever `n` is.
 
+use std::ops::Range;
+
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rand::Rng;
@@ -151,11 +153,11 @@ impl Blocks {
         self.columns.len()
     }
 
-    fn of(&self, column: usize) -> std::ops::Range<usize> {
+    fn of(&self, column: usize) -> Range<usize> {
         self.starts[column]..self.starts[column + 1]
     }
 
-    fn all(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+    fn all(&self) -> impl Iterator<Item = Range<usize>> {
         self.starts.windows(2).map(|ends| ends[0]..ends[1])
     }
 }
@@ -181,58 +183,26 @@ impl Target {
             ],
         };
         for table in tables {
-            // Without noise every count is known to one record.
-            let deviation = table.deviation.max(1.0);
-            let weight = ((records / deviation).powi(2)) as f32;
-            let cells = table.counts.iter();
-            let mut cells = cells.map(|count| [(count / records) as f32, weight]);
-            let place = |column: usize| own.iter().position(|&j| j == column);
-            let of = |column: usize| blocks.of(place(column).expect("a column of the table"));
-            let other: Vec<usize> = table
+            let ranges: Vec<Range<usize>> = table
                 .columns
                 .iter()
-                .copied()
-                .filter(|&j| Some(j) != label)
+                .map(|&column| match own.iter().position(|&j| j == column) {
+                    Some(place) => blocks.of(place),
+                    None => 0..classes,
+                })
                 .collect();
-            let with_label = other.len() < table.columns.len();
-            // Cells come with the last column fastest, wherever the label stands.
-            let put = |target: &mut Self,
-                       class: Option<usize>,
-                       x: Option<usize>,
-                       y: Option<usize>,
-                       cell: [f32; 2]| match (class, x, y) {
-                (Some(class), None, None) => target.classes[class] = cell,
-                (None, Some(x), None) => target.single[x] = cell,
-                (Some(class), Some(x), None) => target.labelled[class * width + x] = cell,
-                (class, Some(x), Some(y)) => {
-                    let pairs = match class {
-                        Some(class) => &mut target.labelled_pairs[class],
-                        None => &mut target.pairs,
-                    };
-                    pairs[x * width + y] = cell;
-                    pairs[y * width + x] = cell;
-                }
-                _ => {}
-            };
-            let ranges: Vec<std::ops::Range<usize>> = table
-                .columns
-                .iter()
-                .map(|&j| if Some(j) == label { 0..classes } else { of(j) })
-                .collect();
+            let at_label = table.columns.iter().position(|&j| Some(j) == label);
             let mut codes: Vec<usize> = ranges.iter().map(|range| range.start).collect();
-            while let Some(cell) = cells.next() {
-                let class = with_label.then(|| {
-                    let place = table.columns.iter().position(|&j| Some(j) == label);
-                    codes[place.unwrap_or_default()]
-                });
-                let mut values = table
-                    .columns
-                    .iter()
-                    .zip(&codes)
-                    .filter(|(j, _)| Some(**j) != label)
-                    .map(|(_, &code)| code);
-                let (x, y) = (values.next(), values.next());
-                put(&mut target, class, x, y, cell);
+            for (cell, count) in table.counts.iter().enumerate() {
+                // Without noise every count is known to one record.
+                let deviation = table.deviation_of(cell).max(1.0);
+                let weight = (records / deviation).powi(2) as f32;
+                let class = at_label.map(|place| codes[place]);
+                let mut values = codes.iter().enumerate();
+                let mut value = || values.find(|(place, _)| Some(*place) != at_label);
+                let (x, y) = (value().map(|(_, &x)| x), value().map(|(_, &y)| y));
+                target.put(class, x, y, [(count / records) as f32, weight], width);
+                // The last column varies fastest.
                 for (code, range) in codes.iter_mut().zip(&ranges).rev() {
                     *code += 1;
                     if *code < range.end {
@@ -243,6 +213,31 @@ impl Target {
             }
         }
         target
+    }
+
+    /// Takes what was found of values `x` and `y`, and a class, or of as many of these as are given.
+    fn put(
+        &mut self,
+        class: Option<usize>,
+        x: Option<usize>,
+        y: Option<usize>,
+        found: [f32; 2],
+        width: usize,
+    ) {
+        match (class, x, y) {
+            (Some(class), None, _) => self.classes[class] = found,
+            (None, Some(x), None) => self.single[x] = found,
+            (Some(class), Some(x), None) => self.labelled[class * width + x] = found,
+            (class, Some(x), Some(y)) => {
+                let pairs = match class {
+                    Some(class) => &mut self.labelled_pairs[class],
+                    None => &mut self.pairs,
+                };
+                pairs[x * width + y] = found;
+                pairs[y * width + x] = found;
+            }
+            (None, None, _) => {}
+        }
     }
 }
 
@@ -574,6 +569,7 @@ mod tests {
                 columns: columns.to_vec(),
                 counts: (0..cells).map(|_| rng.random_range(-5.0..60.0)).collect(),
                 deviation: rng.random_range(2.0..9.0),
+                joined: (0..cells).map(|_| rng.random_range(1..4)).collect(),
             }
         };
         sets.iter().map(table).collect()
@@ -636,20 +632,18 @@ mod tests {
                     .iter()
                     .fold(0, |cell, &j| cell * SIZES[j] + codes[j])] += p;
             }
-            for (p, y) in own.iter().zip(&table.counts) {
-                sum += 0.5 * ((p * n - y) / table.deviation).powi(2);
+            for (cell, (p, y)) in own.iter().zip(&table.counts).enumerate() {
+                sum += 0.5 * ((p * n - y) / table.deviation_of(cell)).powi(2);
             }
         }
         let w: Vec<f64> = (0..k).map(|k| a[k * c..(k + 1) * c].iter().sum()).collect();
-        for j in 0..3 {
-            for x in 0..theta[0][j].len() {
-                let q: f64 = (0..k).map(|k| w[k] * theta[k][j][x]).sum();
-                sum += penalty
-                    * n
-                    * (0..k)
-                        .map(|k| w[k] * theta[k][j][x] * (theta[k][j][x] / q).ln())
-                        .sum::<f64>();
-            }
+        for (j, size) in [3, 4, 2].into_iter().enumerate() {
+            let of_value = |x: usize| {
+                let share: f64 = (0..k).map(|k| w[k] * theta[k][j][x]).sum();
+                let each = (0..k).map(|k| w[k] * theta[k][j][x] * (theta[k][j][x] / share).ln());
+                each.sum::<f64>()
+            };
+            sum += penalty * n * (0..size).map(of_value).sum::<f64>();
         }
         for y in 0..c {
             let q: f64 = (0..k).map(|k| a[k * c + y]).sum();
@@ -713,6 +707,7 @@ mod tests {
                 columns: columns.to_vec(),
                 counts,
                 deviation: 5.0,
+                joined: Vec::new(),
             }
         };
         let tables: Vec<NoisyCounts> = [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]]

@@ -5,6 +5,8 @@ use private_queries::products::systematic;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 
+use super::smooth::smooth;
+
 /// A group of bins has at least so many deviations of the noise on a bin.
 const HEARD: f64 = 4.0;
 /// A value with fewer deviations than this is rare, and stands together with the others that are.
@@ -25,7 +27,9 @@ impl Bins {
     /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
     /// has one in `most` of their records, and more than noise. Other values are kept, but for rare ones.
     pub(super) fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        let counts: Vec<f64> = noisy.counts.iter().map(|count| count.max(0.0)).collect();
+        let mut counts = smooth(&noisy.counts[..ordered], noisy.deviation);
+        counts.extend(&noisy.counts[ordered..]);
+        counts.iter_mut().for_each(|count| *count = count.max(0.0));
         let mut groups = vec![0; counts.len()];
         let all: f64 = counts[..ordered].iter().sum();
         let least = (all / most).max(HEARD * noisy.deviation);
@@ -42,45 +46,22 @@ impl Bins {
         }
         group += u16::from(ordered > 0);
         let is_rare = |&place: &usize| counts[place] < RARE * noisy.deviation;
-        let rare: Vec<usize> = (ordered..counts.len()).filter(is_rare).collect();
-        for place in ordered..counts.len() {
-            if rare.len() < 2 || !is_rare(&place) {
-                groups[place] = group;
-                group += 1;
-            }
-        }
-        if rare.len() >= 2 {
-            rare.iter().for_each(|&place| groups[place] = group);
+        let (rare, heard): (Vec<usize>, Vec<usize>) = (ordered..counts.len()).partition(is_rare);
+        for &place in &heard {
+            groups[place] = group;
             group += 1;
         }
-        let mut bins = Self {
+        // Rare values differ from each other by noise.
+        let mean = rare.iter().map(|&place| noisy.counts[place]).sum::<f64>() / rare.len() as f64;
+        for &place in &rare {
+            groups[place] = group;
+            counts[place] = mean.max(0.0);
+        }
+        group += u16::from(!rare.is_empty());
+        Self {
             groups,
             counts,
             count: group.into(),
-        };
-        bins.shrink(noisy);
-        bins
-    }
-
-    /// Draws the counts of a group to their mean as far as they differ by noise: by `v / (v + s^2)`, where `s^2` is the variance of
-    /// the noise and `v` what that of noisy counts has beyond it (Efron and Morris 1973).
-    fn shrink(&mut self, noisy: &NoisyCounts) {
-        for group in 0..self.count {
-            let own = |value: &usize| usize::from(self.groups[*value]) == group;
-            let values: Vec<usize> = (0..self.groups.len()).filter(own).collect();
-            let counts = values.iter().map(|&value| noisy.counts[value]);
-            let mean = counts.clone().sum::<f64>() / values.len() as f64;
-            let squares: f64 = counts.map(|count| (count - mean).powi(2)).sum();
-            let noise = noisy.deviation.powi(2);
-            let beyond = (squares / (values.len() as f64 - 1.0).max(1.0) - noise).max(0.0);
-            let kept = if beyond > 0.0 {
-                beyond / (beyond + noise)
-            } else {
-                0.0
-            };
-            for value in values {
-                self.counts[value] = (mean + kept * (noisy.counts[value] - mean)).max(0.0);
-            }
         }
     }
 
@@ -89,17 +70,17 @@ impl Bins {
         self.groups[usize::from(value)]
     }
 
-    /// The noisy counts of the groups. Their deviation is that of a group of average size.
+    /// The noisy counts of the groups.
     pub(super) fn joined(&self, noisy: &NoisyCounts) -> NoisyCounts {
-        let mut counts = vec![0.0; self.count];
+        let (mut counts, mut joined) = (vec![0.0; self.count], vec![0; self.count]);
         for (&group, count) in self.groups.iter().zip(&noisy.counts) {
             counts[usize::from(group)] += count;
+            joined[usize::from(group)] += 1;
         }
-        let size = self.groups.len() as f64 / self.count as f64;
         NoisyCounts {
-            columns: noisy.columns.clone(),
             counts,
-            deviation: noisy.deviation * size.sqrt(),
+            joined,
+            ..noisy.clone()
         }
     }
 
@@ -146,6 +127,7 @@ mod tests {
             columns: vec![0],
             counts: counts.to_vec(),
             deviation: 10.0,
+            joined: Vec::new(),
         }
     }
 
@@ -155,10 +137,11 @@ mod tests {
         let noisy = noisy(&[30.0, 30.0, -4.0, 100.0, 500.0, 12.0, 3.0, 90.0]);
         let bins = Bins::of(&noisy, 4, 10.0);
         assert_eq!(bins.groups, [0, 0, 1, 1, 2, 4, 4, 3]);
+        assert_eq!(bins.counts[5..7], [7.5, 7.5]);
         let joined = bins.joined(&noisy);
         assert_eq!(joined.counts, [60.0, 96.0, 500.0, 90.0, 15.0]);
-        assert!((joined.deviation - 10.0 * 1.6_f64.sqrt()).abs() < 1e-12);
-        // One rare value is alone all the same, and a column of nothing but noise is one group.
+        assert_eq!(joined.joined, [2, 2, 1, 1, 2]);
+        // A column of nothing but noise is one group.
         assert_eq!(
             Bins::of(&self::noisy(&[100.0, 3.0]), 0, 10.0).groups,
             [0, 1]
@@ -187,15 +170,6 @@ mod tests {
         bins.spread(&mut places, &mut stream(1, 1));
         let count = |value| rows.iter().filter(|row| row[0] == value).count();
         assert_eq!([0, 1, 2, 3].map(count), [30, 10, 0, 40]);
-    }
-
-    /// Counts that differ by no more than their noise are taken for equal, and others as they are, nearly.
-    #[test]
-    fn noise_within_groups_is_drawn_to_the_mean() {
-        let bins = Bins::of(&noisy(&[31.0, 21.0, 38.0, 30.0]), 4, 1.0);
-        assert_eq!((bins.count, &bins.counts[..]), (1, &[30.0; 4][..]));
-        let bins = Bins::of(&noisy(&[900.0, 100.0]), 2, 1.0);
-        assert!((bins.counts[0] - 900.0).abs() < 1.0 && (bins.counts[1] - 100.0).abs() < 1.0);
     }
 
     #[test]

@@ -80,6 +80,13 @@ impl Input {
         let records = settings.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
+        if input.records.clamped > 0 {
+            // Not on standard output, which may be shown around.
+            eprintln!(
+                "PRIVATE   {} numbers lay outside of their range, and became its nearer end: this line tells of private records",
+                input.records.clamped
+            );
+        }
         input.records.codes.truncate(records * input.columns.len());
         input.records.rows = records;
         Ok(input)
@@ -98,6 +105,15 @@ impl Input {
     /// How many of them are bins of a number.
     pub(super) fn ordered(&self) -> Vec<usize> {
         self.columns.iter().map(|c| c.ordered).collect()
+    }
+
+    /// A copy that something else made.
+    pub(super) fn compared(&self, path: &Path) -> Result<CodedTable, Failure> {
+        let tested = self.test.is_some();
+        let bound = "left out where there are no public test records";
+        bounded("compare", path.display(), tested, bound)?;
+        let table = self.schema.coded(path);
+        table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))
     }
 
     /// The public table that `--test` names.

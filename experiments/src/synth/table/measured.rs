@@ -62,6 +62,7 @@ mod tests {
                 columns: vec![0],
                 counts: vec![100.0; size],
                 deviation: 1.0,
+                joined: Vec::new(),
             };
             Bins::of(&noisy, 0, 10.0)
         };

@@ -10,6 +10,7 @@ mod pictures;
 mod report;
 mod run;
 mod settings;
+mod smooth;
 
 pub(crate) use input::names_table;
 pub(crate) use run::TableCopy;

@@ -60,6 +60,12 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
     let mut metrics = named("", &judged.scores(&run.made, &test.codes)?);
     let prefix = "Columns alone, the baseline: ";
     metrics.extend(named(prefix, &judged.scores(&alone, &test.codes)?));
+    if let Some(other) = &run.compared {
+        metrics.extend(named(
+            "The compared copy: ",
+            &judged.scores(&other.codes, &test.codes)?,
+        ));
+    }
     if run.ceilings {
         let private = &run.input.records.codes;
         let prefix = format!("{READS_PRIVATE}, the ceiling: ");
@@ -101,6 +107,7 @@ impl Judged {
                 columns: vec![column],
                 counts,
                 deviation: 0.0,
+                joined: Vec::new(),
             };
             let bins = Bins::of(&exact, ordered[column], GROUPS as f64);
             (0..sizes[column])

@@ -1,5 +1,6 @@
 //! The run: two releases of all private records, and the copy that they make.
 
+use data::CodedTable;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
@@ -43,6 +44,8 @@ pub(crate) struct TableCopy {
     pub(super) input: Input,
     pub(super) settings: Settings,
     pub(super) ceilings: bool,
+    /// A copy that something else made.
+    pub(super) compared: Option<CodedTable>,
     /// The share of the budget that the accuracy on private records gets; 0 where there is none.
     score_share: f64,
     releaser: Option<Releaser>,
@@ -239,6 +242,8 @@ impl Experiment for TableCopy {
             && classes.is_some_and(|classes| (2..=SCORED_CLASSES).contains(&classes));
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, input.neighbours(), score_share)?;
+        let compared = arguments.own.compare.as_deref();
+        let compared = compared.map(|path| input.compared(path)).transpose()?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
         let noise = releaser
             .as_ref()
@@ -259,6 +264,7 @@ impl Experiment for TableCopy {
             input,
             settings: settings.clone(),
             ceilings: arguments.own.ceilings,
+            compared,
             score_share,
             releaser,
             signal,

@@ -57,6 +57,9 @@ lab::settings! {
         /// says so.
         #[arg(long)]
         ceilings: bool,
+        /// A copy of the same form that something else made: it is scored beside this one, on public test records.
+        #[arg(long, value_name = "COPY.csv")]
+        compare: Option<PathBuf>,
     }
 }
 

@@ -1,0 +1,82 @@
+//! Noisy counts of the bins of a number, as smooth as the noise lets them be.
+
+/// A difference is kept from so many deviations of its noise on.
+const KEPT: f64 = 2.5;
+
+/// What `counts` with noise of a `deviation` each say of bins in order: Haar wavelets by a hard threshold (Donoho and Johnstone
+/// 1994).
+///
+/// The counts of a stretch of `m` bins are halved: its two parts, of `a` and `b` bins, have what even counts would give them,
+/// unless they differ from that by more than 2.5 deviations of the noise in it, `s sqrt(a b / m)`; then they differ by what was
+/// found. So on to single bins. Sums stay what they are.
+pub(super) fn smooth(counts: &[f64], deviation: f64) -> Vec<f64> {
+    let mut smoothed = vec![0.0; counts.len()];
+    halve(counts, deviation, counts.iter().sum(), &mut smoothed);
+    smoothed
+}
+
+fn halve(counts: &[f64], deviation: f64, sum: f64, smoothed: &mut [f64]) {
+    match counts.len() {
+        0 => {}
+        1 => smoothed[0] = sum,
+        all => {
+            let (left, right) = counts.split_at(all / 2);
+            let share = left.len() as f64 / all as f64;
+            let found: f64 = left.iter().sum::<f64>() - share * counts.iter().sum::<f64>();
+            let noise = deviation * (share * right.len() as f64).sqrt();
+            let kept = if found.abs() > KEPT * noise {
+                found
+            } else {
+                0.0
+            };
+            let of_left = share * sum + kept;
+            let (first, second) = smoothed.split_at_mut(left.len());
+            halve(left, deviation, of_left, first);
+            halve(right, deviation, sum - of_left, second);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::random::stream;
+
+    #[test]
+    fn noise_is_even_and_what_stands_out_of_it_stays() {
+        let noise = [3.0, -2.0, 5.0, 1.0, -4.0, 2.0, 0.0, 3.0];
+        let mut counts = noise.map(|n| n + 100.0);
+        assert!(
+            smooth(&counts, 4.0)
+                .iter()
+                .all(|count| (count - 101.0).abs() < 1e-9)
+        );
+        counts[5] += 1000.0;
+        let smoothed = smooth(&counts, 4.0);
+        assert!((smoothed[5] - counts[5]).abs() < 5.0, "{smoothed:?}");
+        assert!(
+            smoothed[..4]
+                .iter()
+                .all(|count| (count - 100.0).abs() < 5.0),
+            "{smoothed:?}"
+        );
+    }
+
+    #[test]
+    fn sums_stay_and_without_noise_all_does() {
+        let mut rng = stream(1, 1);
+        for length in 1..40 {
+            let counts: Vec<f64> = (0..length)
+                .map(|_| rng.random_range(-50.0..500.0))
+                .collect();
+            let sum = |counts: &[f64]| counts.iter().sum::<f64>();
+            let smoothed = smooth(&counts, 100.0);
+            assert!((sum(&smoothed) - sum(&counts)).abs() < 1e-6);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
+            assert!(smooth(&counts, 0.0).iter().zip(&counts).all(near));
+            assert!(length < 9 || !smoothed.iter().zip(&counts).all(near));
+        }
+    }
+}
