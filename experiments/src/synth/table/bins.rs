@@ -27,14 +27,22 @@ impl Bins {
     /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
     /// has one in `most` of their records, and more than noise. Other values are kept, but for rare ones.
     pub(super) fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        let mut counts = smooth(&noisy.counts[..ordered], noisy.deviation);
-        counts.extend(&noisy.counts[ordered..]);
-        counts.iter_mut().for_each(|count| *count = count.max(0.0));
-        let mut groups = vec![0; counts.len()];
-        let all: f64 = counts[..ordered].iter().sum();
+        Self::joining(noisy, ordered, most, RARE * noisy.deviation)
+    }
+
+    /// The same of a label, whose classes are all kept: pairs with it are counted for each of them.
+    pub(super) fn of_label(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
+        Self::joining(noisy, ordered, most, 0.0)
+    }
+
+    /// A value of fewer records than `rare` is rare.
+    fn joining(noisy: &NoisyCounts, ordered: usize, most: f64, rare: f64) -> Self {
+        let cut: Vec<f64> = noisy.counts.iter().map(|count| count.max(0.0)).collect();
+        let mut groups = vec![0; cut.len()];
+        let all: f64 = cut[..ordered].iter().sum();
         let least = (all / most).max(HEARD * noisy.deviation);
         let (mut group, mut sum, mut left) = (0, 0.0, all);
-        for (place, &count) in counts[..ordered].iter().enumerate() {
+        for (place, &count) in cut[..ordered].iter().enumerate() {
             groups[place] = group;
             sum += count;
             left -= count;
@@ -45,12 +53,15 @@ impl Bins {
             }
         }
         group += u16::from(ordered > 0);
-        let is_rare = |&place: &usize| counts[place] < RARE * noisy.deviation;
-        let (rare, heard): (Vec<usize>, Vec<usize>) = (ordered..counts.len()).partition(is_rare);
+        let is_rare = |&place: &usize| cut[place] < rare;
+        let (rare, heard): (Vec<usize>, Vec<usize>) = (ordered..cut.len()).partition(is_rare);
         for &place in &heard {
             groups[place] = group;
             group += 1;
         }
+        let mut counts = smooth(&noisy.counts[..ordered], noisy.deviation);
+        counts.iter_mut().for_each(|count| *count = count.max(0.0));
+        counts.extend(&cut[ordered..]);
         // Rare values differ from each other by noise.
         let mean = rare.iter().map(|&place| noisy.counts[place]).sum::<f64>() / rare.len() as f64;
         for &place in &rare {
@@ -141,7 +152,9 @@ mod tests {
         let joined = bins.joined(&noisy);
         assert_eq!(joined.counts, [60.0, 96.0, 500.0, 90.0, 15.0]);
         assert_eq!(joined.joined, [2, 2, 1, 1, 2]);
-        // A column of nothing but noise is one group.
+        // Classes of a label are never joined; a column of nothing but noise is one group.
+        let label = Bins::of_label(&self::noisy(&[-3.0, 5.0, 1.0]), 0, 10.0);
+        assert_eq!(label.groups, [0, 1, 2]);
         assert_eq!(
             Bins::of(&self::noisy(&[100.0, 3.0]), 0, 10.0).groups,
             [0, 1]

@@ -187,12 +187,9 @@ impl TableCopy {
     fn joined(&self) -> Vec<Bins> {
         let label = self.input.label;
         let bins = self.columns.iter().zip(self.input.ordered()).enumerate();
-        bins.map(|(place, (noisy, ordered))| {
-            let most = match label == Some(place) {
-                true => self.most_bins.min(BINS_OF_LABEL),
-                false => self.most_bins,
-            };
-            Bins::of(noisy, ordered, most)
+        bins.map(|(place, (noisy, ordered))| match label == Some(place) {
+            true => Bins::of_label(noisy, ordered, self.most_bins.min(BINS_OF_LABEL)),
+            false => Bins::of(noisy, ordered, self.most_bins),
         })
         .collect()
     }

@@ -1,13 +1,13 @@
 //! Noisy counts of the bins of a number, as smooth as the noise lets them be.
 
 /// A difference is kept from so many deviations of its noise on.
-const KEPT: f64 = 2.5;
+const KEPT: f64 = 1.5;
 
 /// What `counts` with noise of a `deviation` each say of bins in order: Haar wavelets by a hard threshold (Donoho and Johnstone
 /// 1994).
 ///
 /// The counts of a stretch of `m` bins are halved: its two parts, of `a` and `b` bins, have what even counts would give them,
-/// unless they differ from that by more than 2.5 deviations of the noise in it, `s sqrt(a b / m)`; then they differ by what was
+/// unless they differ from that by more than 1.5 deviations of the noise in it, `s sqrt(a b / m)`; then they differ by what was
 /// found. So on to single bins. Sums stay what they are.
 pub(super) fn smooth(counts: &[f64], deviation: f64) -> Vec<f64> {
     let mut smoothed = vec![0.0; counts.len()];
