@@ -560,27 +560,37 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             &out,
             &format!("{method} --epsilon 2 --count 2 {units}"),
         ));
-        let bytes = fs::read(out.join(name)).expect("released");
-        let words = bytes[64..].as_chunks::<8>().0;
-        // How many releases there were, the deviation, and the values behind their number.
-        let count = u64::from_le_bytes(words[2]) as usize;
-        let values = words[3..3 + count].iter().map(|&v| f64::from_le_bytes(v));
-        let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let first = ledger.lines().next().expect("a line");
-        let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
-        (
-            values.collect::<Vec<f64>>(),
-            line["sensitivity"].as_f64().expect("a number"),
-        )
+        first_release(&out, name)
     };
     for (name, method) in [
         ("moments.bin", COLOUR),
         ("embeddings.bin", "--side 28 --channels 3 --method merf"),
     ] {
         let [(one, declared), (two, _)] = [255, 0].map(|bright| released(name, method, bright));
-        let squares = one.iter().zip(&two).map(|(a, b)| (a - b).powi(2));
-        let moved = squares.sum::<f64>().sqrt();
-        assert!(moved <= declared * (1.0 + 1e-6), "{moved} {declared}");
-        assert!(moved > 0.9 * declared, "{moved} {declared}");
+        is_near_its_bound(&one, &two, declared);
     }
+}
+
+/// The values of the first release of a run, which has this name, and their sensitivity by the ledger.
+pub(crate) fn first_release(run: &Path, name: &str) -> (Vec<f64>, f64) {
+    let bytes = fs::read(run.join(name)).expect("released");
+    let words = bytes[64..].as_chunks::<8>().0;
+    // How many releases there were, the deviation, and the values behind their number.
+    let count = u64::from_le_bytes(words[2]) as usize;
+    let values = words[3..3 + count].iter().map(|&v| f64::from_le_bytes(v));
+    let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
+    let first = ledger.lines().next().expect("a line");
+    let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
+    (
+        values.collect(),
+        line["sensitivity"].as_f64().expect("a number"),
+    )
+}
+
+/// Values of two neighbours with the same noise differ by what the ledger says at most, and by nearly as much.
+pub(crate) fn is_near_its_bound(one: &[f64], two: &[f64], declared: f64) {
+    let squares = one.iter().zip(two).map(|(a, b)| (a - b).powi(2));
+    let moved = squares.sum::<f64>().sqrt();
+    assert!(moved <= declared * (1.0 + 1e-6), "{moved} {declared}");
+    assert!(moved > 0.9 * declared, "{moved} {declared}");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::program::{folder, json, refuses, sliver, text};
-use crate::synth::{files, run, unreleased};
+use crate::synth::{files, first_release, is_near_its_bound, run, unreleased};
 
 const SCHEMA: &str = r#"
 [[column]]
@@ -140,6 +140,13 @@ fn a_table_becomes_one_that_may_be_published() {
     ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
+    let refused = sliver("export")
+        .arg(&out)
+        .arg("--out")
+        .arg(home.path().join("none"))
+        .output();
+    let said = text(&refused.expect("the binary starts").stderr).replace(['\n', '│'], "");
+    assert!(said.contains("make a copy with --rows"), "{said}");
     let draft = home.path().join("draft.toml");
     run(sliver("schema")
         .arg(out.join("copy/table.csv"))
@@ -330,6 +337,27 @@ fn units_are_in_the_promise() {
     assert!((units / records - 3.0).abs() < 1e-3, "{units} {records}");
 }
 
+/// With the same noise: a record that is replaced by one with other values everywhere, and a patient with nine records of whom two
+/// count.
+#[test]
+fn a_record_or_unit_moves_what_is_released_no_more_than_the_ledger_says() {
+    for (flags, records) in [("", 1), ("--unit patient --most-per-unit 2", 9)] {
+        let released = |record: &str| {
+            let (home, out) = folder();
+            let (table, schema) = people(home.path(), 90);
+            let mut all = fs::read_to_string(&table).expect("a table");
+            (0..records).for_each(|_| all += record);
+            fs::write(&table, all).expect("written");
+            let flags = format!("--epsilon 2 --rows 10 --insecure-noise-seed 5 {flags}");
+            run(&mut command(&table, &schema, &out, &flags));
+            first_release(&out, "columns.bin")
+        };
+        let [(one, declared), (two, _)] =
+            ["p99,3,east,31.0,no\n", "p99,93,north,,yes\n"].map(released);
+        is_near_its_bound(&one, &two, declared);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_named_and_nothing_is_written() {
     let (home, out) = folder();
@@ -351,6 +379,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
             ("--unit patient --most-per-unit 0", "--most-per-unit 0"),
             ("--rows 0", "--rows 0"),
             ("--records 61", "--records 61: it must be at most 60"),
+            ("--records 1", "at least 2 records"),
             ("--epsilon 0", "--epsilon 0"),
             ("--score-share 0.6", "--score-share 0.6"),
             (&own, "another table than the private one"),

@@ -89,6 +89,9 @@ impl Input {
         }
         input.records.codes.truncate(records * input.columns.len());
         input.records.rows = records;
+        let neighbours = input.neighbours();
+        let bound = "a table of at least 2 records, or units: one has no other to hide behind";
+        bounded("input", &settings.input, neighbours >= 2, bound)?;
         Ok(input)
     }
 
