@@ -7,7 +7,7 @@ use crate::check::check_shape;
 use crate::sort::check_rows;
 use crate::{Cells, FlowTarget, Slices, SwdError};
 
-/// What [`super::project`] gave, after a mechanism has added its noise: post-processing from here on.
+/// Rows projected on slices, after a mechanism has added its noise: post-processing from here on.
 ///
 /// Only the values of each slice in sorted order are kept. Which row a value came from is gone, so that
 /// rows of a batch that was sampled at random are as good as shuffled: amplification by sampling is for a
@@ -21,7 +21,7 @@ pub struct NoisyProjections {
 }
 
 impl NoisyProjections {
-    /// Takes a release of [`super::project`] with these slices.
+    /// Takes a release of rows projected on these slices.
     ///
     /// - `released`: `[k, n]`, in the units of the rows;
     /// - `deviation`: the standard deviation `sigma` of the noise in it, 0 for none.
