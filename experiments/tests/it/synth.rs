@@ -501,21 +501,24 @@ fn python_reads_copies_as_their_pages_say() {
         let flags = format!("{ONE_CELL} --no-privacy --quick-scores --count 6 {formats}");
         let from = PathBuf::from(format!("{}{below}", input.display()));
         run(&mut command(&from, &out, &flags));
-        let page = fs::read_to_string(out.join("copy/README.md")).expect("a page");
-        let code = page
-            .split("```python\n")
-            .nth(1)
-            .and_then(|rest| rest.split("```").next());
-        fs::rename(out.join("copy"), out.join("export")).expect("renamed");
-        let Some(mut python) = test_support::python(&[module]) else {
-            continue;
-        };
-        let code = format!("{}\nprint(({value}))", code.expect("a block of code"));
-        let output = python.current_dir(&out).args(["-c", &code]).output();
-        let output = output.expect("Python starts");
-        let said = text(&output.stdout);
-        assert_eq!(said.trim(), expected, "{}", text(&output.stderr));
+        python_reads(&out, module, value, expected);
     }
+}
+
+/// Runs what the page of a run's copy says of Python, where that has the module, and sees what it makes of a value.
+pub(crate) fn python_reads(out: &Path, module: &str, value: &str, expected: &str) {
+    let page = fs::read_to_string(out.join("copy/README.md")).expect("a page");
+    let code = page.split("```python\n").nth(1);
+    let code = code.and_then(|rest| rest.split("```").next());
+    fs::rename(out.join("copy"), out.join("export")).expect("renamed");
+    let Some(mut python) = test_support::python(&[module]) else {
+        return;
+    };
+    let code = format!("{}\nprint(({value}))", code.expect("a block of code"));
+    let output = python.current_dir(out).args(["-c", &code]).output();
+    let output = output.expect("Python starts");
+    let said = text(&output.stdout);
+    assert_eq!(said.trim(), expected, "{}", text(&output.stderr));
 }
 
 /// All of CIFAR-10 out of its archive, without scores.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::program::{folder, json, refuses, sliver, text};
-use crate::synth::{files, first_release, is_near_its_bound, run, unreleased};
+use crate::synth::{files, first_release, is_near_its_bound, python_reads, run, unreleased};
 
 const SCHEMA: &str = r#"
 [[column]]
@@ -58,7 +58,11 @@ fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
     }
     let (table, schema) = (home.join("people.csv"), home.join("people.toml"));
     fs::write(&table, csv).expect("written");
-    fs::write(&schema, format!("missing = [\"\"]\n{SCHEMA}")).expect("written");
+    fs::write(
+        &schema,
+        format!("# The list of the ward.\nmissing = [\"\"]\n{SCHEMA}"),
+    )
+    .expect("written");
     (table, schema)
 }
 
@@ -116,9 +120,20 @@ fn a_table_becomes_one_that_may_be_published() {
     assert!(copy.contains("\"west, new\"") && !copy.contains("p1"));
     let card = json(&out.join("copy/card.json"));
     assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
-    let whole = card.to_string() + &fs::read_to_string(out.join("copy/README.md")).expect("a page");
-    let place = home.path().to_str().expect("a path");
-    assert!(!whole.contains(place), "{whole}");
+    // What may be published has no path, no comment of the schema, and no column that it ignores.
+    for (name, bytes) in files(&out.join("copy")) {
+        let content = String::from_utf8(bytes).expect("text");
+        for private in [
+            home.path().to_str().expect("a path"),
+            "of the ward",
+            "patient",
+        ] {
+            assert!(!content.contains(private), "{}: {private}", name.display());
+        }
+    }
+    let readme = fs::read_to_string(out.join("copy/README.md")).expect("a page");
+    let python = "pd.read_csv(\"export/table.csv\", na_values=[\"\"], keep_default_na=False)";
+    assert!(readme.contains(python), "{readme}");
     for (picture, words) in [("columns.svg", "noisy counts"), ("pairs.svg", "weight")] {
         let drawn = fs::read_to_string(out.join(picture)).expect("a picture");
         assert!(drawn.contains(words), "{picture}");
@@ -424,12 +439,53 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         assert!(!out.exists());
     }
     fs::write(&table, records).expect("written");
+    let (single, of_single) = (home.path().join("ill.csv"), home.path().join("ill.toml"));
+    fs::write(&single, "ill\nyes\nno\n").expect("written");
+    let ill = SCHEMA.split("\n\n").last().expect("a column");
+    fs::write(&of_single, ill).expect("written");
+    let refused = command(&single, &of_single, &out, "")
+        .output()
+        .expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], " ");
+    assert!(
+        said.contains("--label ill: it must be a column beside others"),
+        "{said}"
+    );
     let bare = sliver("synth")
         .arg(&table)
         .output()
         .expect("the binary starts");
     let said = text(&bare.stderr).replace(['\n', '│'], " ");
     assert!(said.contains("sliver schema"), "{said}");
+}
+
+#[test]
+fn python_reads_copies_as_their_pages_say() {
+    for (line, header) in [
+        ("", "patient,age,ward,weight,ill\n"),
+        ("header = false\ndelimiter = \";\"\n", ""),
+    ] {
+        let (home, out) = folder();
+        let (table, schema) = people(home.path(), 60);
+        let records = fs::read_to_string(&table).expect("a table");
+        let records = records.split_once('\n').expect("lines").1;
+        let records = match header {
+            "" => records.replace("\"west, new\"", "north").replace(',', ";"),
+            header => format!("{header}{records}"),
+        };
+        fs::write(&table, records).expect("written");
+        let text = fs::read_to_string(&schema).expect("a schema");
+        fs::write(&schema, format!("{line}{text}")).expect("written");
+        run(&mut command(
+            &table,
+            &schema,
+            &out,
+            "--no-privacy --rows 12",
+        ));
+        let value = "table.shape, list(table.columns), table['age'].dtype.kind, set(table['ill']) <= {'yes', 'no'}";
+        let expected = "((12, 4), ['age', 'ward', 'weight', 'ill'], 'i', True)";
+        python_reads(&out, "pandas", value, expected);
+    }
 }
 
 /// Two thousand records of each table by name; the label of Adult is learned from the copy.

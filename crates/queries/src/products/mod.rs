@@ -6,7 +6,9 @@
 //! every pair and class are products of small matrices, and a sample takes a few look-ups.
 
 mod fit;
+mod gradient;
 mod sample;
+mod target;
 
 pub use fit::{Fit, STEPS, fit};
 pub use sample::systematic;

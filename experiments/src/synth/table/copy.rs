@@ -44,10 +44,38 @@ pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
         .into(),
     };
     folder.write_json(SOURCE, &source)?;
-    folder.write(SCHEMA, input.text.as_bytes())?;
+    folder.write(SCHEMA, published(&input.text)?.as_bytes())?;
     let codes = run.made.iter().flat_map(|code| code.to_le_bytes());
     folder.write(CODES, &codes.collect::<Vec<u8>>())?;
     Ok(())
+}
+
+/// A schema without what is in no copy: comments, which tell of where it came from, and columns that are ignored.
+fn published(schema: &str) -> Result<String, Failure> {
+    let mut table: toml::Table = toml::from_str(schema).map_err(Failure::failed)?;
+    let columns = table.get_mut("column").and_then(toml::Value::as_array_mut);
+    if let Some(columns) = columns {
+        columns.retain(|column| column.get("kind").and_then(toml::Value::as_str) != Some("ignore"));
+    }
+    toml::to_string(&table).map_err(Failure::failed)
+}
+
+/// How pandas reads a table of these columns.
+fn python(schema: &str, columns: &[&str]) -> Result<String, Failure> {
+    let table: toml::Table = toml::from_str(schema).map_err(Failure::failed)?;
+    let mut arguments = String::new();
+    if let Some(delimiter) = table.get("delimiter").filter(|d| d.as_str() != Some(",")) {
+        arguments += &format!(", sep={}", json!(delimiter));
+    }
+    if table.get("header").and_then(toml::Value::as_bool) == Some(false) {
+        arguments += &format!(", header=None, names={}", json!(columns));
+    }
+    if let Some(missing) = table.get("missing") {
+        arguments += &format!(", na_values={}, keep_default_na=False", json!(missing));
+    }
+    Ok(format!(
+        "import pandas as pd\n\ntable = pd.read_csv(\"export/{TABLE}\"{arguments})\n"
+    ))
 }
 
 /// Writes the copy of a finished run, unless it is there.
@@ -94,7 +122,7 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         public_knowledge: source.public_knowledge,
         scores_are_of: source.scores_are_of,
         kept_back: &["input", "schema", "schema-from", "test", "unit"],
-        python: "import pandas as pd\n\ntable = pd.read_csv(\"export/table.csv\")\n".into(),
+        python: python(&text, &names)?,
     };
     let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
     card.write(place.path(), &[TABLE, SCHEMA], None)?;

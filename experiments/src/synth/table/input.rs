@@ -70,6 +70,11 @@ impl Input {
         }
         input.label = input.schema.label();
         input.columns = input.schema.code_columns();
+        if let Some(label) = input.label {
+            let name = &input.columns[label].name;
+            let bound = "a column beside others, which tell of it";
+            bounded("label", name, input.columns.len() > 1, bound)?;
+        }
         if let Some(path) = &settings.test {
             input.test = Some(input.tested(path)?);
         }
