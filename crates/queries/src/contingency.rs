@@ -10,7 +10,7 @@
 use dp_core::mechanism::{Noisy, SensitiveVector};
 use rayon::prelude::*;
 
-use crate::query::{QueryError, check_noisy, length, whole};
+use crate::query::{QueryError, check_noisy, whole};
 use crate::{Query, ROUNDING};
 
 /// Counts of the cells of tables over subsets of columns, in one release.
@@ -203,21 +203,17 @@ impl Query for Contingency {
                 joined: Vec::new(),
             }
         };
-        let tables: Vec<NoisyCounts> = self.tables.iter().map(table).collect();
-        length(what, rest.len(), 0)?;
-        Ok(tables)
+        Ok(self.tables.iter().map(table).collect())
     }
 
     fn made_of(&self) -> Vec<f64> {
-        let table =
-            |(columns, weight): &(Vec<usize>, f64)| [&columns_of(columns)[..], &[*weight]].concat();
+        let table = |(columns, weight): &(Vec<usize>, f64)| {
+            let columns = columns.iter().map(|&column| column as f64);
+            columns.chain([*weight]).collect::<Vec<f64>>()
+        };
         let sizes = self.sizes.iter().map(|&size| size as f64);
         sizes.chain(self.tables.iter().flat_map(table)).collect()
     }
-}
-
-fn columns_of(columns: &[usize]) -> Vec<f64> {
-    columns.iter().map(|&column| column as f64).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Private latents in groups that flow by themselves: all records, or one group a class.
 
+use private_queries::products::systematic;
+
 use crate::records::Records;
 
 /// The groups that flow by themselves. What group a record is in is a public function of its label.
@@ -66,19 +68,10 @@ impl Groups {
 
 /// `total` particles, no more and no fewer, shared out as groups are of these released sizes; at least one a group.
 pub(crate) fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
-    let all: f64 = sizes.iter().map(|size| size.max(0.0)).sum();
-    let left = total.saturating_sub(sizes.len()) as f64;
-    let (mut sum, mut before) = (0.0, 0.0);
-    let mut share = |size: &f64| {
-        sum += if all > 0.0 {
-            size.max(0.0) / all
-        } else {
-            1.0 / sizes.len() as f64
-        };
-        let after = (sum.min(1.0) * left).round();
-        1 + (after - std::mem::replace(&mut before, after)) as usize
-    };
-    sizes.iter().map(&mut share).collect()
+    let sizes: Vec<f64> = sizes.iter().map(|size| size.max(0.0)).collect();
+    let left = total.saturating_sub(sizes.len());
+    let counts = systematic(&sizes, left, 0.5).into_iter();
+    counts.map(|count| 1 + count).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What is shown of a copy.
 
 use lab::diagnostic::Failure;
-use lab::report::{Better, Metric};
 use lab::session::{Picture, Report, Session};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::private_score;
 use super::run::Synth;
 use crate::decoded;
 use crate::export::{CopyOf, Sampler, Samples, Source};
@@ -82,15 +82,10 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
     let mut metrics = scored.as_ref().map(metrics).unwrap_or_default();
     let labels = labels.as_deref().unwrap_or_default();
     if let Some(counts) = run.score_privately(&pixels, labels, session)? {
-        let known: f64 = counts.iter().skip(1).step_by(2).sum();
-        let all: f64 = counts.iter().sum();
         let made = labels.len();
-        let what = "Noisy accuracy on the private images, bought with a share of the budget";
-        let name = format!("{what}, of a convolutional network trained on {made} samples");
-        metrics
-            .push(Metric::new(name, (known / all.max(1.0)).clamp(0.0, 1.0)).better(Better::Higher));
-        let name = "Bound on the standard deviation of the noise in it";
-        metrics.push(Metric::new(name, run.score_deviation_upper()));
+        let classifier = format!("a convolutional network that learned from {made} samples");
+        let bound = run.score_deviation_upper();
+        metrics.extend(private_score::metrics(&counts, &classifier, bound));
     }
     Ok(Report {
         pictures,

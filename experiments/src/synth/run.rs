@@ -16,7 +16,7 @@ use lab::session::{
     floats_to_bytes, releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
-use private_queries::{Gaussians, Mixture, Moments, Query, Table};
+use private_queries::{Gaussians, Mixture, Moments, Query};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
@@ -24,8 +24,10 @@ use super::generated::{CODE, Generated};
 use super::input::Input;
 use super::merf::FREQUENCIES;
 use super::method::Method;
+use super::private_score::{self, SCORE};
 use super::public::PublicImages;
 use super::report;
+use super::same_input;
 use super::settings::{Flags, Settings};
 use crate::export;
 use crate::flow::{apportion, normalise};
@@ -39,16 +41,12 @@ const MOMENTS: &str = "moments";
 const CELLS: &str = "cells";
 /// What a generator learns from, likewise.
 pub(super) const EMBEDDINGS: &str = "embeddings";
-/// Which private images a classifier knows that learned from the copy, likewise.
-const SCORE: &str = "score";
 /// The share of the budget (of `1/z^2`) that the moments of the classes get, where their cells have moments too.
 const MOMENTS_SHARE: f64 = 0.4;
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 /// Samples that units have together, at most, unless there are more units.
 const SAMPLES: usize = 100_000;
-/// What is public of the images of a run, kept before the first release.
-const PUBLIC: &str = "public.json";
 /// Images that are encoded at once.
 const PART: usize = 250;
 /// Where the copy lies in the run's folder.
@@ -189,8 +187,7 @@ impl Synth {
             return Ok(None);
         }
         let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
-        let table = Table::of([self.input.classes.len(), 2]).map_err(Failure::failed)?;
-        let table = table.of_units(self.most);
+        let table = private_score::query(self.input.classes.len(), self.most)?;
         let counts = session.release(self, SCORE, &table, |run, session| {
             let images = &run.input.images;
             let settings = downstream::Settings::default();
@@ -201,10 +198,8 @@ impl Synth {
                 &settings,
                 &session.interrupt,
             )?;
-            let cells = images.labels().iter().zip(found);
-            let cells: Vec<usize> = cells
-                .map(|(&label, found)| 2 * usize::from(label) + usize::from(label == found))
-                .collect();
+            let labels = images.labels().iter().map(|&label| label.into());
+            let cells = private_score::cells(labels, found.into_iter().map(usize::from));
             table.measure(&cells).map_err(Failure::failed)
         })?;
         Ok(Some(counts))
@@ -217,13 +212,9 @@ impl Synth {
 
     /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: a bound on its standard deviation.
     pub(super) fn score_deviation_upper(&self) -> f64 {
-        let noise = self
-            .releaser
-            .as_ref()
-            .map_or(0.0, |r| r.plan().noise_multiplier());
-        let counts = self.input.classes.len() as f64;
-        let each = noise / self.score_share.sqrt() * std::f64::consts::SQRT_2 * self.most as f64;
-        each * counts.sqrt() / self.input.units as f64
+        let (classes, units) = (self.input.classes.len(), self.input.units);
+        let releaser = self.releaser.as_ref();
+        private_score::deviation_upper(releaser, self.score_share, classes, self.most, units)
     }
 
     /// Refuses to resume a run of other images, as far as what is public tells: what was released is of those.
@@ -235,21 +226,7 @@ impl Synth {
             "classes": self.input.classes,
             "latent_space": hex(&floats_to_bytes(&weights)),
         });
-        let path = session.folder.file(PUBLIC);
-        if !path.exists() {
-            return session.folder.write_json(PUBLIC, &here).map(drop);
-        }
-        let bytes = std::fs::read(&path).map_err(Failure::failed)?;
-        match serde_json::from_slice::<serde_json::Value>(&bytes).ok() == Some(here) {
-            true => Ok(()),
-            false => Err(Failure::input(
-                format!(
-                    "{}: the images are others than those that the run began with",
-                    path.display()
-                ),
-                "put them back, or start a new run",
-            )),
-        }
+        same_input::check(session, "the folder of images", &here)
     }
 
     /// Latents of the private images, by class.

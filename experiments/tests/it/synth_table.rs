@@ -317,7 +317,7 @@ fn a_killed_run_resumes_from_what_it_released() {
     let said = text(&refused.stderr).replace(['\n', '│'], "");
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("another than the one that the run began with"),
+        said.contains("is another than the run began with"),
         "{said}"
     );
 }

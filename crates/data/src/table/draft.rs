@@ -14,7 +14,7 @@ use crate::error::{empty, fields};
 const MAX_LEVELS: usize = 100;
 /// The most classes of a label of whole numbers.
 const MAX_NUMBERED_CLASSES: usize = 10;
-/// Lines by which the delimiter is told.
+/// First lines, by which the delimiter is guessed.
 const FIRST_LINES: usize = 20;
 /// What stands for a missing value, in letters of either case.
 const ABSENT: [&str; 6] = ["", "?", "na", "n/a", "null", "nan"];

@@ -15,6 +15,7 @@ use super::pictures::pictures;
 use super::run::{SCORED_CLASSES, TableCopy};
 use crate::random::stream;
 use crate::scores::READS_PRIVATE;
+use crate::synth::private_score;
 
 /// Records that classifiers learn from and are tested on, at most.
 const MOST_SCORED: usize = 100_000;
@@ -29,18 +30,9 @@ pub(super) fn few(codes: &[u16], columns: usize) -> &[u16] {
 pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Report, Failure> {
     let mut metrics = scores(run)?;
     if let Some(counts) = run.score_privately(session)? {
-        let known: f64 = counts.iter().skip(1).step_by(2).sum();
-        let all: f64 = counts.iter().sum();
-        let name = "Noisy accuracy on the private records, bought with a share of the budget, of boosted trees that learned from \
-                    the copy";
-        let accuracy = (known / all.max(1.0)).clamp(0.0, 1.0);
-        metrics.push(Metric::new(name, accuracy).better(Better::Higher));
-        let sizes = counts.chunks_exact(2).map(|pair| pair[0] + pair[1]);
-        let largest = sizes.fold(0.0, f64::max) / all.max(1.0);
-        let name = "The same of the class that most records have, the baseline";
-        metrics.push(Metric::new(name, largest.clamp(0.0, 1.0)));
-        let name = "Bound on the standard deviation of the noise in both";
-        metrics.push(Metric::new(name, run.score_deviation_upper()));
+        let classifier = "boosted trees that learned from the copy";
+        let bound = run.score_deviation_upper();
+        metrics.extend(private_score::metrics(&counts, classifier, bound));
     }
     Ok(Report {
         pictures: pictures(run)?,

@@ -14,7 +14,7 @@ use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
     releaser,
 };
-use private_queries::{Contingency, NoisyCounts, Query, Table};
+use private_queries::{Contingency, NoisyCounts, Query};
 use serde_json::json;
 
 use super::bins::Bins;
@@ -23,12 +23,12 @@ use super::model::{Counts, Signal};
 use super::settings::{Flags, Settings};
 use super::{copy, measured, model, report};
 use crate::random::stream;
+use crate::synth::private_score::{self, SCORE};
+use crate::synth::same_input;
 
 /// Counts of columns, and those of pairs, by their names in the plan.
 const COLUMNS: &str = "columns";
 const PAIRS: &str = "pairs";
-/// Of which private records trees know the label that learned from the copy, likewise.
-const SCORE: &str = "score";
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
 /// Counts of pairs, at most: 400 MB.
@@ -36,8 +36,6 @@ const MOST_VALUES: usize = 50_000_000;
 /// Groups of the bins of a number, at least, and of a label.
 const LEAST_BINS: f64 = 4.0;
 const BINS_OF_LABEL: f64 = 8.0;
-/// What is public of the records of a run, kept before the first release.
-const PUBLIC: &str = "public.json";
 
 /// A private copy of a table.
 pub(crate) struct TableCopy {
@@ -116,18 +114,15 @@ impl TableCopy {
             return Ok(None);
         };
         let (sizes, ordered) = (self.input.sizes(), self.input.ordered());
-        let table = Table::of([sizes[label], 2]).map_err(Failure::failed)?;
-        let table = table.of_units(self.most());
+        let table = private_score::query(sizes[label], self.most())?;
         let counts = session.release(self, SCORE, &table, |run, _| {
             let private = &run.input.records.codes;
             let of = |codes| CodedRecords::new(codes, &sizes, &ordered);
             let found = of(report::few(&run.made, sizes.len()))
                 .and_then(|copy| trees_predicted(&copy, &of(private)?, label));
+            let found = found.map_err(Failure::failed)?.into_iter().map(usize::from);
             let labels = private.iter().skip(label).step_by(sizes.len());
-            let cells = labels.zip(found.map_err(Failure::failed)?);
-            let cells: Vec<usize> = cells
-                .map(|(&label, found)| 2 * usize::from(label) + usize::from(label == found))
-                .collect();
+            let cells = private_score::cells(labels.map(|&label| label.into()), found);
             table.measure(&cells).map_err(Failure::failed)
         })?;
         Ok(Some(counts))
@@ -135,16 +130,11 @@ impl TableCopy {
 
     /// What the noise alone makes of that accuracy: a bound on its standard deviation.
     pub(super) fn score_deviation_upper(&self) -> f64 {
-        let noise = self
-            .releaser
-            .as_ref()
-            .map_or(0.0, |r| r.plan().noise_multiplier());
-        let classes = self
-            .input
-            .label
-            .map_or(1, |place| self.input.columns[place].codes.len());
-        let each = noise / self.score_share.sqrt() * std::f64::consts::SQRT_2 * self.most() as f64;
-        each * (classes as f64).sqrt() / self.records() as f64
+        let label = self.input.label;
+        let classes = label.map_or(1, |place| self.input.columns[place].codes.len());
+        // Each unit has a record, or more.
+        let (releaser, least) = (self.releaser.as_ref(), self.input.neighbours());
+        private_score::deviation_upper(releaser, self.score_share, classes, self.most(), least)
     }
 
     /// Refuses to resume a run of another table, as far as what is public tells: what was released is of that.
@@ -154,21 +144,7 @@ impl TableCopy {
             "schema": hex(self.input.text.as_bytes()),
             "label": self.input.label,
         });
-        let path = session.folder.file(PUBLIC);
-        if !path.exists() {
-            return session.folder.write_json(PUBLIC, &here).map(drop);
-        }
-        let bytes = std::fs::read(&path).map_err(Failure::failed)?;
-        match serde_json::from_slice::<serde_json::Value>(&bytes).ok() == Some(here) {
-            true => Ok(()),
-            false => Err(Failure::input(
-                format!(
-                    "{}: the table is another than the one that the run began with",
-                    path.display()
-                ),
-                "put it back, or start a new run",
-            )),
-        }
+        same_input::check(session, "the table", &here)
     }
 
     fn release(

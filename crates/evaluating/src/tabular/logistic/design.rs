@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::super::features::{Column, Features};
 
-/// Records that are summed one after another: fixed, so that sums do not depend on the number of threads.
+/// Records in one partial sum: fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
 /// Inputs of records, `[n, P]`.

@@ -1,0 +1,80 @@
+//! A score where there is no public test: how many private records a classifier knows that learned from the copy, with noise that
+//! a share of the budget buys.
+
+use dp_core::mechanism::Releaser;
+use lab::diagnostic::Failure;
+use lab::report::{Better, Metric};
+use private_queries::Table;
+
+/// Its name in the plan.
+pub(super) const SCORE: &str = "score";
+
+/// Counts of the records of each class that are known, and of those that are not; of each unit `most` records count.
+pub(super) fn query(classes: usize, most: usize) -> Result<Table, Failure> {
+    let table = Table::of([classes, 2]).map_err(Failure::failed)?;
+    Ok(table.of_units(most))
+}
+
+/// The cell of each record, by its label and what it was taken for.
+pub(super) fn cells(
+    labels: impl IntoIterator<Item = usize>,
+    found: impl IntoIterator<Item = usize>,
+) -> Vec<usize> {
+    let pairs = labels.into_iter().zip(found);
+    pairs
+        .map(|(label, found)| 2 * label + usize::from(label == found))
+        .collect()
+}
+
+/// What noisy counts say, of a classifier in words, beside what the most frequent class would give.
+pub(super) fn metrics(counts: &[f64], classifier: &str, deviation_upper: f64) -> [Metric; 3] {
+    let known: f64 = counts.iter().skip(1).step_by(2).sum();
+    let all = counts.iter().sum::<f64>().max(1.0);
+    let classes = counts.chunks_exact(2).map(|pair| pair[0] + pair[1]);
+    let largest = classes.fold(0.0, f64::max);
+    let share = |count: f64| (count / all).clamp(0.0, 1.0);
+    let name = format!(
+        "Noisy accuracy on the private records, bought with a share of the budget, of {classifier}"
+    );
+    [
+        Metric::new(name, share(known)).better(Better::Higher),
+        Metric::new(
+            "Noisy share of the most frequent class, the baseline",
+            share(largest),
+        ),
+        Metric::new(
+            "Bound on the standard deviation of the noise in that accuracy",
+            deviation_upper,
+        ),
+    ]
+}
+
+/// What the noise alone makes of the accuracy, to first order: with `s` on each of `2 C` counts and an accuracy `a` of at least `n`
+/// records, `s sqrt(C ((1 - a)^2 + a^2)) / n`, which is at most `s sqrt(C) / n`.
+pub(super) fn deviation_upper(
+    releaser: Option<&Releaser>,
+    share: f64,
+    classes: usize,
+    most: usize,
+    records: usize,
+) -> f64 {
+    let noise = releaser.map_or(0.0, |r| r.plan().noise_multiplier());
+    let each = noise / share.sqrt() * std::f64::consts::SQRT_2 * most as f64;
+    each * (classes as f64).sqrt() / records as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_records_are_counted_by_class() {
+        let cells = cells([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
+        assert_eq!(cells, [1, 0, 3, 3, 2]);
+        let metrics = metrics(&[1.0, 1.0, 1.0, 2.0], "a classifier", 0.5);
+        assert_eq!(
+            metrics.map(|metric| metric.value),
+            [0.6, 0.6, 0.5].map(Some)
+        );
+    }
+}
