@@ -577,20 +577,24 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
     }
 }
 
-/// The values of the first release of a run, which has this name, and their sensitivity by the ledger.
-pub(crate) fn first_release(run: &Path, name: &str) -> (Vec<f64>, f64) {
+/// The values that a run released by this name, and the deviation of their noise.
+pub(crate) fn release(run: &Path, name: &str) -> (Vec<f64>, f64) {
     let bytes = fs::read(run.join(name)).expect("released");
     let words = bytes[64..].as_chunks::<8>().0;
     // How many releases there were, the deviation, and the values behind their number.
-    let count = u64::from_le_bytes(words[2]) as usize;
+    let [deviation, count] = [words[1], words[2]];
+    let count = u64::from_le_bytes(count) as usize;
     let values = words[3..3 + count].iter().map(|&v| f64::from_le_bytes(v));
+    (values.collect(), f64::from_le_bytes(deviation))
+}
+
+/// The values of the first release of a run, which has this name, and their sensitivity by the ledger.
+pub(crate) fn first_release(run: &Path, name: &str) -> (Vec<f64>, f64) {
     let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
     let first = ledger.lines().next().expect("a line");
     let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
-    (
-        values.collect(),
-        line["sensitivity"].as_f64().expect("a number"),
-    )
+    let sensitivity = line["sensitivity"].as_f64().expect("a number");
+    (release(run, name).0, sensitivity)
 }
 
 /// Values of two neighbours with the same noise differ by what the ledger says at most, and by nearly as much.
