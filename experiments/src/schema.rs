@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use data::{DataError, Schema};
+use data::{DataError, OpenSchema, Schema};
 use lab::diagnostic::Failure;
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
@@ -18,6 +18,9 @@ pub struct Arguments {
     /// The column that is to be predicted from the others.
     #[arg(long)]
     label: Option<String>,
+    /// Draft names and kinds alone: `sliver synth --private-schema` finds ranges and categories with noise.
+    #[arg(long)]
+    open: bool,
     /// The file to write; by default that of the table, with the ending .toml.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -30,7 +33,12 @@ pub struct Arguments {
 /// [`Failure::BadInput`] for a table that is refused, and where the file to write is there already; [`Failure::Failed`] for
 /// what cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { input, label, out } = arguments;
+    let Arguments {
+        input,
+        label,
+        open,
+        out,
+    } = arguments;
     let out = out.clone().unwrap_or_else(|| input.with_extension("toml"));
     let name = input.display().to_string();
     let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
@@ -38,6 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes = std::fs::read(input).map_err(unreadable)?;
     let draft = Schema::draft_with_label(&name, &bytes, label.as_deref()).map_err(refuse)?;
     let schema = Schema::parse(&name, &draft).map_err(refuse)?;
+    let (draft, found) = match open {
+        true => (OpenSchema::of_draft(&draft), " --private-schema 0.1"),
+        false => (draft, ""),
+    };
     write(&out, &draft)?;
     let columns = schema.unconfirmed().len();
     println!("data      {name}");
@@ -48,7 +60,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!(
         "next      read it; for each of its {columns} columns replace what is not public, and say public = true; then"
     );
-    println!("          sliver synth {name} --schema {}", out.display());
+    println!(
+        "          sliver synth {name} --schema {}{found}",
+        out.display()
+    );
     Ok(())
 }
 

@@ -32,5 +32,6 @@ mod sweep;
 mod synth;
 mod synth_baselines;
 mod synth_table;
+mod synth_table_open;
 mod tuned;
 mod uses;

@@ -9,6 +9,7 @@ mod field;
 mod grouped;
 pub(crate) mod lines;
 mod number;
+mod open;
 mod raw;
 mod records;
 mod schema;
@@ -18,5 +19,6 @@ mod write;
 
 pub use coded::{CodeColumn, CodedTable};
 pub use grouped::{GroupedTable, Labels};
+pub use open::OpenSchema;
 pub use schema::{CsvTable, Missing, Outside, Schema};
 pub use stream::CsvStream;

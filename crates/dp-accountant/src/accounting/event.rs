@@ -197,6 +197,13 @@ pub enum Event {
         /// What a run may be, at least one event.
         events: Vec<Event>,
     },
+    /// A `(0, delta)`-private part of a release: outputs of neighbours have the same distribution but for a total variation
+    /// distance of `delta` at most, as where a name that one record alone has passes a noisy threshold. Deltas add up, whatever
+    /// else is released.
+    Failure {
+        /// The distance, in [0, 1].
+        delta: f64,
+    },
     /// A release without any guarantee: epsilon is infinite.
     NonPrivate,
 }
@@ -237,6 +244,7 @@ impl Event {
             Self::Gaussian { .. }
             | Self::DiscreteGaussian { .. }
             | Self::Laplace { .. }
+            | Self::Failure { .. }
             | Self::NonPrivate => Ok(None),
             Self::Sampled { sampler, event } => {
                 join(Some(sampler.neighbours()), event.neighbours()?)
@@ -272,6 +280,7 @@ impl Event {
             Self::Composed { .. } => "a composition".into(),
             Self::Parallel { .. } => "a parallel composition".into(),
             Self::Selected { .. } => "the best of a random number of runs".into(),
+            Self::Failure { .. } => "a release that may fail".into(),
             Self::NonPrivate => "a release without noise".into(),
         }
     }

@@ -51,10 +51,9 @@ impl Accountant for GaussianAccountant {
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
             let mu = Self::mu(&steps)?;
-            worst = worst.max(if steps.non_private && delta < 1.0 {
-                f64::INFINITY
-            } else {
-                epsilon(mu, delta)
+            worst = worst.max(match steps.left(delta) {
+                Some(left) if !steps.non_private || delta == 1.0 => epsilon(mu, left),
+                _ => f64::INFINITY,
             });
         }
         Ok(worst)
@@ -68,7 +67,7 @@ impl Accountant for GaussianAccountant {
             worst = worst.max(if steps.non_private {
                 1.0
             } else {
-                delta(mu, epsilon)
+                steps.with_failure(delta(mu, epsilon))
             });
         }
         Ok(worst)

@@ -93,12 +93,12 @@ impl Accountant for GdpCltAccountant {
         let mut worst = 0.0_f64;
         for steps in alternatives(event, self.name())? {
             let mu = self.mu(&steps)?;
-            worst = worst.max(if delta == 1.0 {
-                0.0
-            } else if steps.non_private || mu == f64::INFINITY {
-                f64::INFINITY
-            } else {
-                gaussian::epsilon(mu, delta)
+            worst = worst.max(match steps.left(delta) {
+                _ if delta == 1.0 => 0.0,
+                Some(left) if !steps.non_private && mu < f64::INFINITY => {
+                    gaussian::epsilon(mu, left)
+                }
+                _ => f64::INFINITY,
             });
         }
         Ok(worst)
@@ -112,7 +112,7 @@ impl Accountant for GdpCltAccountant {
             worst = worst.max(if steps.non_private || mu == f64::INFINITY {
                 1.0
             } else {
-                gaussian::delta(mu, epsilon)
+                steps.with_failure(gaussian::delta(mu, epsilon))
             });
         }
         Ok(worst)

@@ -100,6 +100,9 @@ impl PldAccountant {
         if steps.non_private && delta < 1.0 {
             return Ok(f64::INFINITY);
         }
+        let Some(delta) = steps.left(delta) else {
+            return Ok(f64::INFINITY);
+        };
         if steps.counted.is_empty() || delta == 1.0 {
             return Ok(0.0);
         }
@@ -192,7 +195,7 @@ impl PldAccountant {
         check_epsilon(epsilon)?;
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
-            worst = worst.max(self.delta_of(&steps, epsilon, side)?);
+            worst = worst.max(steps.with_failure(self.delta_of(&steps, epsilon, side)?));
         }
         Ok(worst)
     }
@@ -309,7 +312,7 @@ impl Accountant for PldAccountant {
         let mut worst = vec![0.0_f64; epsilons.len()];
         for steps in alternatives(event, Self::NAME)? {
             for (k, delta) in order.iter().zip(self.profile_of(&steps, &rising)?) {
-                worst[*k] = worst[*k].max(delta);
+                worst[*k] = worst[*k].max(steps.with_failure(delta));
             }
         }
         Ok(worst)

@@ -62,7 +62,8 @@ fn curve(steps: &Steps, worth: impl Fn(f64, f64) -> bool) -> Vec<(f64, f64)> {
 pub(super) fn divergences(event: &Event) -> Result<Vec<(f64, f64)>> {
     let mut worst: Option<Vec<(f64, f64)>> = None;
     for steps in alternatives(event, RdpAccountant::NAME)? {
-        let found = match steps.non_private {
+        // What may fail has no divergence that is finite.
+        let found = match steps.non_private || steps.failure > 0.0 {
             true => Vec::new(),
             false => curve(&steps, |_, divergence| divergence < 500.0),
         };
@@ -106,7 +107,13 @@ impl Accountant for RdpAccountant {
         check_delta(delta)?;
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
-            if delta == 1.0 || (steps.counted.is_empty() && !steps.non_private) {
+            if delta == 1.0 {
+                continue;
+            }
+            let Some(delta) = steps.left(delta) else {
+                return Ok(f64::INFINITY);
+            };
+            if steps.counted.is_empty() && !steps.non_private {
                 continue;
             }
             if steps.non_private || delta == 0.0 {
@@ -144,7 +151,7 @@ impl Accountant for RdpAccountant {
                 } else {
                     delta_from(&curve, *epsilon)
                 };
-                *worst = worst.max(delta);
+                *worst = worst.max(steps.with_failure(delta));
             }
         }
         Ok(worst)

@@ -11,6 +11,9 @@ pub const MAX_STEPS: u64 = 1 << 52;
 /// The name of the accountant that adds up Renyi divergences.
 pub(crate) const RENYI: &str = "rdp";
 
+/// Relative allowance for the rounding of sums of deltas.
+const ROUNDING: f64 = 1e-14;
+
 /// The most combinations of partition groups that one event may need.
 const MAX_COMBINATIONS: usize = 1024;
 
@@ -63,9 +66,28 @@ pub(crate) struct Steps {
     pub counted: Vec<(Step, u64)>,
     /// Whether something was released without noise.
     pub non_private: bool,
+    /// The delta of all that may fail.
+    pub failure: f64,
 }
 
 impl Steps {
+    /// What is left of `delta` for everything that does not just fail, rounded down; none where that takes more than all.
+    pub(super) fn left(&self, delta: f64) -> Option<f64> {
+        if self.failure == 0.0 || delta == 1.0 {
+            return Some(delta);
+        }
+        let left = delta - self.failure;
+        (left >= 0.0).then(|| (left - ROUNDING * delta).max(0.0))
+    }
+
+    /// A delta with that of all that may fail, rounded up.
+    pub(super) fn with_failure(&self, delta: f64) -> f64 {
+        match self.failure {
+            0.0 => delta,
+            failure => ((delta + failure) * (1.0 + ROUNDING)).min(1.0),
+        }
+    }
+
     /// The total `mu` when nothing but unsampled Gaussian releases is left.
     pub(super) fn gaussian_mu(&self) -> Option<f64> {
         match self.counted.as_slice() {
@@ -107,6 +129,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
             counted: BTreeMap::new(),
             gaussian_mu2: 0.0,
             non_private: false,
+            failure: 0.0,
             sampled: false,
         };
         walk.visit(event, 1)?;
@@ -121,6 +144,7 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
         | Event::Selected { .. }
+        | Event::Failure { .. }
         | Event::NonPrivate => Ok(()),
         Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
             partitions(event, sizes)
@@ -149,6 +173,7 @@ struct Walk<'e> {
     counted: BTreeMap<(u8, u64, u8, u64), (Step, u64)>,
     gaussian_mu2: f64,
     non_private: bool,
+    failure: f64,
     sampled: bool,
 }
 
@@ -174,6 +199,15 @@ impl Walk<'_> {
                 event,
                 "the best of several runs has no pair here; ask pld for its epsilon at a delta",
             )),
+            Event::Failure { delta } => {
+                if self.sampled {
+                    return Err(self.refuse(event, "no bound is known here for it on a sample"));
+                }
+                let ok = (0.0..=1.0).contains(delta);
+                check("delta of a failure", *delta, ok, "in [0, 1]")?;
+                self.failure += delta * count as f64;
+                Ok(())
+            }
             Event::NonPrivate => {
                 self.non_private |= count > 0;
                 Ok(())
@@ -218,6 +252,7 @@ impl Walk<'_> {
             counted: BTreeMap::new(),
             gaussian_mu2: 0.0,
             non_private: false,
+            failure: 0.0,
             sampled: true,
         };
         inner.visit(event, 1)?;
@@ -281,6 +316,7 @@ impl Walk<'_> {
         Steps {
             counted,
             non_private: self.non_private,
+            failure: self.failure,
         }
     }
 }

@@ -21,6 +21,14 @@ pub enum ReleaseNoise {
     /// Gaussian noise of multiplier `z / sqrt(share)`, `z` that of the plan: this share of the `1/z^2` of a
     /// release at `z`. Releases whose shares add up to 1 cost what one at `z` does.
     Share(f64),
+    /// The noise of a share on counts of names, of which those above a threshold are released; a name that one record alone
+    /// has is among them with probability `delta` at most.
+    Threshold {
+        /// As of [`ReleaseNoise::Share`].
+        share: f64,
+        /// A part of the plan's delta.
+        delta: f64,
+    },
     /// Laplace noise of scale `L1 sensitivity / epsilon`.
     Laplace {
         /// Epsilon of the release alone.
@@ -55,7 +63,8 @@ pub(super) struct Due {
 
 enum DueNoise {
     Event(Event),
-    Share(f64),
+    /// With the delta of a failure.
+    Share(f64, Option<f64>),
 }
 
 impl Due {
@@ -79,10 +88,12 @@ impl Due {
             ReleaseNoise::Laplace { epsilon } => DueNoise::Event(Event::Laplace {
                 noise_multiplier: 1.0 / positive("epsilon of a release", epsilon)?,
             }),
-            ReleaseNoise::Share(share) if share > 0.0 && share <= 1.0 => DueNoise::Share(share),
-            ReleaseNoise::Share(share) => {
-                let (name, bound) = ("share of a release", "above 0 and at most 1");
-                return Err(out_of_range(name, share, bound));
+            ReleaseNoise::Share(share) => DueNoise::Share(checked(share)?, None),
+            ReleaseNoise::Threshold { share, delta } if delta > 0.0 && delta < 1.0 => {
+                DueNoise::Share(checked(share)?, Some(delta))
+            }
+            ReleaseNoise::Threshold { delta, .. } => {
+                return Err(out_of_range("delta of a release", delta, "in (0, 1)"));
             }
         };
         Ok(Self {
@@ -99,8 +110,28 @@ impl Due {
     pub(super) fn event(&self, z: f64) -> Event {
         match &self.noise {
             DueNoise::Event(event) => event.clone(),
-            DueNoise::Share(share) => gaussian(z / share.sqrt()),
+            DueNoise::Share(share, failure) => {
+                let noise = gaussian(z / share.sqrt());
+                match *failure {
+                    None => noise,
+                    Some(delta) => Event::Composed {
+                        events: vec![noise, Event::Failure { delta }],
+                    },
+                }
+            }
         }
+    }
+}
+
+/// A share of a budget.
+fn checked(share: f64) -> Result<f64, DpError> {
+    match share > 0.0 && share <= 1.0 {
+        true => Ok(share),
+        false => Err(out_of_range(
+            "share of a release",
+            share,
+            "above 0 and at most 1",
+        )),
     }
 }
 

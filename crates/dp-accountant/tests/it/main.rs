@@ -5,5 +5,6 @@ mod accounting_golden;
 mod accounting_properties;
 mod audit;
 mod discrete_gaussian;
+mod failure;
 mod plan_spent;
 mod samplers;

@@ -145,9 +145,18 @@ pub(crate) fn noisy_vector(
 ) -> Result<(Vec<f64>, f64), DpError> {
     check_finite(values)?;
     let sigma = fine_deviation(values.len(), noise_multiplier, sensitivity)?;
+    Ok((noisy_of_deviation(values, sigma, noise)?, sigma))
+}
+
+/// `values` with discrete Gaussian noise of a [`fine_deviation`], which may be that of more values.
+pub(super) fn noisy_of_deviation(
+    values: &[f64],
+    sigma: f64,
+    noise: &mut NoiseSource,
+) -> Result<Vec<f64>, DpError> {
     let law = DiscreteGaussian::new(FINE * FINE, 1)?;
     let noise = noise.discrete_gaussian(&law, values.len());
-    Ok((add_on_grid(values, sigma / FINE as f64, noise)?, sigma))
+    add_on_grid(values, sigma / FINE as f64, noise)
 }
 
 /// Values rounded to the grid of this step, with noise that is so many steps.

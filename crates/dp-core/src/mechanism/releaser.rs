@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::names::MOST_NAMES;
 use super::vector::Norm;
 use super::{
-    BoundedGradient, NoiseSource, Noisy, ReleasedGradient, SensitiveVector, Sensitivity, discrete,
-    gaussian, laplace,
+    BoundedGradient, NameCounts, NoiseSource, Noisy, ReleasedGradient, SensitiveVector,
+    Sensitivity, discrete, gaussian, laplace,
 };
 use crate::DpError;
 use crate::accounting::Event;
@@ -221,8 +222,8 @@ impl Releaser {
                     laplace::noisy_vector(exact, *noise_multiplier, bound, &mut self.noise)?;
                 (noisy, bound, std::f64::consts::SQRT_2 * scale)
             }
-            (_, Norm::L2) => return Err(other_noise(name, "Laplace", "Gaussian")),
-            (_, Norm::L1) => return Err(other_noise(name, "Gaussian", "Laplace")),
+            (planned, Norm::L2) => return Err(other_noise(name, kind(planned), "Gaussian")),
+            (planned, Norm::L1) => return Err(other_noise(name, kind(planned), "Laplace")),
         };
         self.record(event, bound, deviation, ledger)?;
         self.made[place] = true;
@@ -230,6 +231,41 @@ impl Releaser {
             values: noisy,
             deviation,
         })
+    }
+
+    /// Records the planned release `name` of names, and gives those of each table whose noisy count is above the threshold.
+    ///
+    /// # Errors
+    ///
+    /// As [`Releaser::release_vector`], for a release that is planned with a threshold; [`DpError::OutOfRange`] for more than
+    /// 2^20 names.
+    pub fn release_names(
+        &mut self,
+        name: &str,
+        names: &NameCounts,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<Vec<String>>, DpError> {
+        let (place, event) = self.due(name)?;
+        let parts = match &event {
+            Event::Composed { events } => events.as_slice(),
+            _ => &[],
+        };
+        let [
+            Event::Gaussian { noise_multiplier },
+            Event::Failure { delta },
+        ] = parts
+        else {
+            return Err(other_noise(name, kind(&event), "thresholded"));
+        };
+        let (noise_multiplier, delta) = (*noise_multiplier, *delta);
+        let counts = names.counts()?;
+        let bound = counts.l2_sensitivity()?.l2_upper();
+        let deviation = discrete::fine_deviation(MOST_NAMES, noise_multiplier, bound)?;
+        let exact = counts.before_noise();
+        let noisy = discrete::noisy_of_deviation(exact, deviation, &mut self.noise)?;
+        self.record(event, bound, deviation, ledger)?;
+        self.made[place] = true;
+        Ok(names.above(&noisy, names.threshold(deviation, delta)))
     }
 
     /// Records the planned release `name`, in which every record passes `mechanism` alone, once, with noise from
@@ -341,6 +377,15 @@ impl Releaser {
         // The key that made this noise is gone from memory before the value leaves.
         self.noise.advance();
         Ok(())
+    }
+}
+
+/// The noise of a planned release.
+fn kind(event: &Event) -> &'static str {
+    match event {
+        Event::Gaussian { .. } => "Gaussian",
+        Event::Laplace { .. } => "Laplace",
+        _ => "thresholded",
     }
 }
 

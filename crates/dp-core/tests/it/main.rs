@@ -1,6 +1,7 @@
 //! The noise, the plans and the layers of private steps.
 
 mod layers;
+mod names;
 mod noise;
 mod plan;
 mod stacks;

@@ -5,6 +5,7 @@
 //! | score | best | function |
 //! |---|---|---|
 //! | distance of single columns, of pairs, of triples | 0 | [`single_tvd`], [`pairs_tvd`], [`triples_tvd`] |
+//! | distance on slices, with numbers as numbers | 0 | [`sliced_distance`] |
 //! | ranking by boosted trees that learned from the copy | 1 | [`trees_auc`] |
 //! | ranking by logistic regression that learned from the copy | 1 | [`logistic_auc`] |
 //!
@@ -20,6 +21,7 @@ mod rank;
 mod records;
 mod scores;
 mod single;
+mod sliced;
 #[cfg(test)]
 mod tests;
 mod trees;
@@ -31,5 +33,6 @@ pub use rank::rank_auc;
 pub use records::CodedRecords;
 pub use scores::{TableScores, score_tables};
 pub use single::single_tvd;
+pub use sliced::sliced_distance;
 pub use trees::{trees_auc, trees_predicted};
 pub use triples::triples_tvd;

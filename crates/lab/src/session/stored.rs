@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{Noisy, Releaser, SensitiveVector};
+use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
 use dp_core::sampling::Draw;
 use private_queries::Query;
 
@@ -54,13 +54,44 @@ impl Session {
             Some(releaser) => releaser
                 .release_vector(name, &measured, &mut self.ledger)
                 .map_err(Failure::failed)?,
-            None if self.promises => {
-                let what = format!("{name}: the run has a plan, and nothing that releases it");
-                return Err(Failure::failed(what));
-            }
+            None if self.promises => return Err(without_releaser(name)),
             None => Noisy::without_privacy(measured),
         };
         self.keep(name, query, &noisy)
+    }
+
+    /// The names that pass the threshold of the plan's release `name`, of each table: released once, with its line in the ledger
+    /// before, and kept as `RUN/NAME.json`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::release`].
+    pub fn release_names<R: Releases>(
+        &mut self,
+        run: &mut R,
+        name: &str,
+        counts: impl FnOnce(&mut R) -> Result<NameCounts, Failure>,
+    ) -> Result<Vec<Vec<String>>, Failure> {
+        let file = format!("{name}.json");
+        let path = self.folder.file(&file);
+        if path.exists() {
+            let text = std::fs::read(&path).map_err(|e| refused(&path, &e))?;
+            let names = serde_json::from_slice(&text).map_err(|e| refused(&path, &e))?;
+            if let Some(releaser) = run.releaser() {
+                releaser.noise().advance();
+            }
+            return Ok(names);
+        }
+        let counts = counts(run)?;
+        let names = match run.releaser() {
+            Some(releaser) => releaser
+                .release_names(name, &counts, &mut self.ledger)
+                .map_err(Failure::failed)?,
+            None if self.promises => return Err(without_releaser(name)),
+            None => counts.without_privacy(),
+        };
+        self.folder.write_json(&file, &names)?;
+        Ok(names)
     }
 
     /// As [`Session::release`], of one batch that the plan samples, in a run that releases nothing else: `release` makes
@@ -168,6 +199,12 @@ fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, F
         .ok_or_else(|| refused(&path, &"it is of an earlier version"))?;
     let deviation = f64::from_le_bytes(*deviation);
     Ok(Some((Noisy { values, deviation }, made_of)))
+}
+
+fn without_releaser(name: &str) -> Failure {
+    Failure::failed(format!(
+        "{name}: the run has a plan, and nothing that releases it"
+    ))
 }
 
 fn refused(path: &Path, why: &dyn std::fmt::Display) -> Failure {

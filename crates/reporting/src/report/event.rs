@@ -17,6 +17,10 @@ fn words(event: &Value) -> Option<String> {
         "gaussian" => "Gaussian noise".into(),
         "discrete_gaussian" => "discrete Gaussian noise".into(),
         "laplace" => "Laplace noise".into(),
+        "failure" => format!(
+            "a failure of probability {}",
+            shown(event.get("delta")?.as_f64()?)
+        ),
         "non_private" => "no noise".into(),
         "sampled" => format!("{} on {}", inner("event")?, sampler(event.get("sampler")?)),
         "self_composed" => format!("{} times {}", event.get("count")?, inner("event")?),

@@ -8,6 +8,7 @@ use lab::run_folder::{RunFolder, write_file};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::marginals;
 use super::run::TableCopy;
 use crate::export::{Card, Contents, Destination, bytes, damaged};
 use crate::random::stream;
@@ -19,6 +20,7 @@ const SOURCE: &str = "table.json";
 /// Where the copy lies in the run's folder, and its files.
 const COPY: &str = "copy";
 const TABLE: &str = "table.csv";
+const MARGINALS: &str = "marginals.csv";
 /// Of the generator of values within bins; others serve the run.
 const STREAM: u64 = 72;
 
@@ -45,6 +47,7 @@ pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     };
     folder.write_json(SOURCE, &source)?;
     folder.write(SCHEMA, published(&input.text)?.as_bytes())?;
+    folder.write(MARGINALS, &marginals::csv(run)?)?;
     let codes = run.made.iter().flat_map(|code| code.to_le_bytes());
     folder.write(CODES, &codes.collect::<Vec<u8>>())?;
     Ok(())
@@ -106,6 +109,7 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         .write_csv(&place.path().join(TABLE), &codes, &mut rng)
         .map_err(Failure::failed)?;
     write_file(&place.path().join(SCHEMA), text.as_bytes())?;
+    write_file(&place.path().join(MARGINALS), &bytes(folder, MARGINALS)?)?;
     let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
     let predicted = source.label.as_ref().map_or(String::new(), |label| {
         format!("\n`{label}` is what is to be predicted.\n")
@@ -114,7 +118,8 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         what: format!("{rows} synthetic records, a private copy"),
         facts: json!({"count": rows, "columns": names, "label": source.label}),
         lead: format!(
-            "{} columns: {}. [schema.toml](schema.toml) says what they hold, and [card.json](card.json) has all of what \
+            "{} columns: {}. [schema.toml](schema.toml) says what they hold, [marginals.csv](marginals.csv) has all counts \
+             as they were released with the deviation of their noise, and [card.json](card.json) has all of what \
              follows, and more.\n{predicted}\n",
             names.len(),
             names.join(", ")
@@ -125,7 +130,7 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         python: python(&text, &names)?,
     };
     let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
-    card.write(place.path(), &[TABLE, SCHEMA], None)?;
+    card.write(place.path(), &[TABLE, SCHEMA, MARGINALS], None)?;
     place.finish()?;
     println!("exported  {rows} records to {}", to.display());
     if let Some(warning) = card.warning() {

@@ -1,11 +1,12 @@
 //! The private table, what is public of it, and the public one that the copy is judged by.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use data::adult;
 use data::split::Use;
 use data::{BiasedConfig, DataError, LoadOptions, Units, biased};
-use data::{CodeColumn, CodedTable, Schema};
+use data::{CodeColumn, CodedTable, OpenSchema, Schema};
 use lab::diagnostic::Failure;
 use lab::session::{Used, bounded, name_of_path};
 
@@ -45,6 +46,16 @@ pub(super) struct Input {
     pub used: Vec<Used>,
     /// What is public, in words.
     pub public: String,
+    /// What the schema leaves to be found, of a file that is read again by what was.
+    pub open: Option<Open>,
+}
+
+/// A table of which not all is known.
+pub(super) struct Open {
+    pub schema: OpenSchema,
+    path: PathBuf,
+    /// The places of the records that count, where there are units.
+    kept: Option<Vec<usize>>,
 }
 
 impl Input {
@@ -53,6 +64,7 @@ impl Input {
         for (flag, given) in [
             ("schema", settings.schema.is_some()),
             ("schema-from", settings.schema_from.is_some()),
+            ("private-schema", settings.private_schema.is_some()),
             ("test", settings.test.is_some()),
             ("unit", settings.unit.is_some()),
         ] {
@@ -64,20 +76,6 @@ impl Input {
             BIASED => simulated()?,
             path => own(settings, Path::new(path))?,
         };
-        if let Some(label) = &settings.label {
-            let schema = input.schema.clone().with_label(label);
-            input.schema = schema.map_err(refused)?;
-        }
-        input.label = input.schema.label();
-        input.columns = input.schema.code_columns();
-        if let Some(label) = input.label {
-            let name = &input.columns[label].name;
-            let bound = "a column beside others, which tell of it";
-            bounded("label", name, input.columns.len() > 1, bound)?;
-        }
-        if let Some(path) = &settings.test {
-            input.test = Some(input.tested(path)?);
-        }
         let all = input.records.rows;
         let alone = settings.records.is_none() || input.units.is_none();
         let bound = "left out where there are units";
@@ -85,19 +83,101 @@ impl Input {
         let records = settings.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
-        if input.records.clamped > 0 {
-            // Not on standard output, which may be shown around.
-            eprintln!(
-                "PRIVATE   {} numbers lay outside of their range, and became its nearer end: this line tells of private records",
-                input.records.clamped
-            );
+        input.settle(settings)?;
+        if let Some(path) = &settings.test {
+            input.uses(path)?;
         }
-        input.records.codes.truncate(records * input.columns.len());
-        input.records.rows = records;
         let neighbours = input.neighbours();
         let bound = "a table of at least 2 records, or units: one has no other to hide behind";
         bounded("input", &settings.input, neighbours >= 2, bound)?;
         Ok(input)
+    }
+
+    /// What follows from the schema.
+    fn settle(&mut self, settings: &Settings) -> Result<(), Failure> {
+        if let Some(label) = &settings.label {
+            let schema = self.schema.clone().with_label(label);
+            self.schema = schema.map_err(refused)?;
+        }
+        self.label = self.schema.label();
+        self.columns = self.schema.code_columns();
+        if let Some(label) = self.label {
+            let name = &self.columns[label].name;
+            let bound = "a column beside others, which tell of it";
+            let beside = self.columns.len() > 1 || self.open.is_some();
+            bounded("label", name, beside, bound)?;
+        }
+        if let Some(path) = &settings.test {
+            let table = self.schema.coded(path);
+            let table = table.map_err(|e| Failure::input(format!("--test: {e}"), ADVICE))?;
+            self.test = Some(table);
+        }
+        if self.records.clamped > 0 && self.open.is_none() {
+            // Not on standard output, which may be shown around.
+            eprintln!(
+                "PRIVATE   {} numbers lay outside of their range, and became its nearer end: this line tells of private records",
+                self.records.clamped
+            );
+        }
+        if let Some(records) = settings.records {
+            self.records.codes.truncate(records * self.columns.len());
+            self.records.rows = records;
+        }
+        Ok(())
+    }
+
+    /// Reads the private table again by another schema.
+    fn read(&mut self, open: &Open, schema: Schema) -> Result<(), Failure> {
+        let mut records = schema.coded(&open.path).map_err(refused)?;
+        if let Some(kept) = &open.kept {
+            keep(&mut records, kept);
+        }
+        (self.records, self.schema) = (records, schema);
+        Ok(())
+    }
+
+    /// Narrows the open numbers to these of their bins, and reads the table by that.
+    pub(super) fn narrow(
+        &mut self,
+        bins: &[[usize; 2]],
+        settings: &Settings,
+    ) -> Result<(), Failure> {
+        let Some(mut open) = self.open.take() else {
+            return Ok(());
+        };
+        open.schema.narrow(bins).map_err(refused)?;
+        let schema = open.schema.schema().map_err(refused)?;
+        self.read(&open, schema)?;
+        self.open = Some(open);
+        self.settle(settings)
+    }
+
+    /// How many records have each name of each open category.
+    pub(super) fn names(&self, settings: &Settings) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let Some(open) = &self.open else {
+            return Ok(Vec::new());
+        };
+        let most = settings.records.unwrap_or(usize::MAX);
+        let kept = |place: usize| match &open.kept {
+            Some(kept) => kept.binary_search(&place).is_ok(),
+            None => place < most,
+        };
+        open.schema.counted(&open.path, kept).map_err(refused)
+    }
+
+    /// Closes what is open by these names, and reads the table by that.
+    pub(super) fn close(
+        &mut self,
+        names: &[Vec<String>],
+        settings: &Settings,
+    ) -> Result<(), Failure> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        self.text = open.schema.clone().named(names).map_err(refused)?;
+        let schema = Schema::parse("the schema", &self.text).map_err(refused)?;
+        self.read(&open, schema)?;
+        self.settle(settings)
     }
 
     /// How many neighbours there are: units, or records.
@@ -124,10 +204,11 @@ impl Input {
         table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))
     }
 
-    /// The public table that `--test` names.
-    fn tested(&mut self, path: &Path) -> Result<CodedTable, Failure> {
-        let table = self.schema.coded(path);
-        let table = table.map_err(|e| Failure::input(format!("--test: {e}"), ADVICE))?;
+    /// Notes the public table that `--test` names.
+    fn uses(&mut self, path: &Path) -> Result<(), Failure> {
+        let Some(table) = &self.test else {
+            return Ok(());
+        };
         let other = self.used.iter().all(|used| used.sha256 != table.sha256);
         let bound = "another table than the private one";
         bounded("test", path.display(), other, bound)?;
@@ -136,7 +217,7 @@ impl Input {
         let used = Used::new(what, name, &table.sha256, Use::AllPublic);
         self.used.push(used);
         self.public += ", and the test records that --test names";
-        Ok(table)
+        Ok(())
     }
 }
 
@@ -159,6 +240,7 @@ fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable;
         test: Some(test),
         used: vec![used],
         public: "the schema of the table, the number of its records, and its test records".into(),
+        open: None,
     }
 }
 
@@ -236,8 +318,19 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         .as_deref()
         .unwrap_or(Path::new("the schema"));
     let name = file.display().to_string();
-    let schema = Schema::parse(&name, &text).map_err(refused)?;
-    let unconfirmed = schema.unconfirmed();
+    let open = settings
+        .private_schema
+        .map(|_| OpenSchema::parse(&name, &text));
+    let open = open.transpose().map_err(refused)?;
+    let schema = match &open {
+        Some(open) => open.schema(),
+        None => Schema::parse(&name, &text),
+    };
+    let schema = schema.map_err(refused)?;
+    let unconfirmed = match &open {
+        Some(open) => open.unconfirmed(),
+        None => schema.unconfirmed(),
+    };
     if !unconfirmed.is_empty() {
         let shown: Vec<&str> = unconfirmed.iter().take(8).map(String::as_str).collect();
         return Err(Failure::input(
@@ -251,19 +344,35 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     }
     let refused = |e: DataError| Failure::input(format!("--input: {e}"), ADVICE);
     let mut records = schema.coded(path).map_err(refused)?;
+    if let Some(open) = &open {
+        // What is wrong with a record is said before anything is released.
+        open.counted(path, |_| false).map_err(refused)?;
+    }
     let sha256 = records.sha256.clone();
-    let mut units = None;
+    let (mut units, mut kept) = (None, None);
     if let Some((column, most)) = settings.unit.as_ref().zip(settings.most_per_unit) {
         let of_records = schema.units(path, column).map_err(refused)?;
         units = Some(of_records.count());
-        bound_units(&mut records, &of_records, most);
+        let places = places_of_units(&records, &of_records, most);
+        keep(&mut records, &places);
+        kept = Some(places);
     }
     let what = if units.is_some() { "units" } else { "records" };
     let whence = match settings.schema_from {
         Some(_) => "as a public table has them",
         None => "as the schema has them",
     };
+    let found = open.as_ref().map_or(String::new(), |open| {
+        let found = open.open().concat().join(", ");
+        format!("; ranges and categories of {found} are found with noise, by a share of the budget")
+    });
+    let open = open.map(|schema| Open {
+        schema,
+        path: path.into(),
+        kept,
+    });
     Ok(Input {
+        open,
         used: vec![Used::new(
             shown.to_string(),
             name_of_path("table", path),
@@ -278,28 +387,32 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         units,
         test: None,
         public: format!(
-            "the number of {what}, and the names, types and values of the columns, {whence}"
+            "the number of {what}, and the names, types and values of the columns, {whence}{found}"
         ),
     })
 }
 
-/// Keeps so many records of each unit, at most.
-fn bound_units(records: &mut CodedTable, units: &Units, most: usize) {
+/// The places of so many records of each unit, at most.
+fn places_of_units(records: &CodedTable, units: &Units, most: usize) -> Vec<usize> {
     let width = records.columns;
-    let codes = |place: usize| &records.codes[place * width..(place + 1) * width];
     let bytes = |place: usize| {
-        codes(place)
+        records.codes[place * width..(place + 1) * width]
             .iter()
             .flat_map(|code| code.to_le_bytes())
             .collect()
     };
-    let kept = units.kept(most, bytes);
-    let codes = kept
+    units.kept(most, bytes)
+}
+
+/// Keeps the records at these places alone.
+fn keep(records: &mut CodedTable, places: &[usize]) {
+    let width = records.columns;
+    let codes = places
         .iter()
-        .flat_map(|&place| codes(place))
+        .flat_map(|&place| &records.codes[place * width..(place + 1) * width])
         .copied()
         .collect();
-    (records.codes, records.rows) = (codes, kept.len());
+    (records.codes, records.rows) = (codes, places.len());
 }
 
 /// The schema of a public table: nobody has to confirm it.

@@ -2,8 +2,10 @@
 //! mixture of products is fitted to all of them, and its samples are the copy. Every record is private.
 
 mod bins;
+mod bought;
 mod copy;
 mod input;
+mod marginals;
 mod measured;
 mod model;
 mod pictures;

@@ -3,7 +3,8 @@
 use data::CodedTable;
 use lab::diagnostic::Failure;
 use lab::evaluate::tabular::{
-    CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, trees_auc, triples_tvd,
+    CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, sliced_distance, trees_auc,
+    triples_tvd,
 };
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
@@ -19,6 +20,8 @@ use crate::synth::private_score;
 
 /// Records that classifiers learn from and are tested on, at most.
 const MOST_SCORED: usize = 100_000;
+/// Slices of the sliced distance.
+const SLICES: usize = 128;
 /// Groups of the bins of a number in distances, at most.
 const GROUPS: usize = 16;
 
@@ -49,19 +52,19 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
     };
     let judged = Judged::new(run, test);
     let alone = independent(&run.columns, run.rows(), &mut stream(run.settings.seed, 73));
-    let mut metrics = named("", &judged.scores(&run.made, &test.codes)?);
-    let prefix = "Columns alone, the baseline: ";
-    metrics.extend(named(prefix, &judged.scores(&alone, &test.codes)?));
+    let named = |whose: &str, copy: &[u16]| -> Result<Vec<Metric>, Failure> {
+        let scores = judged.scores(copy, &test.codes)?;
+        Ok(named(whose, &scores, judged.sliced(copy, &test.codes)?))
+    };
+    let mut metrics = named("", &run.made)?;
+    metrics.extend(named("Columns alone, the baseline: ", &alone)?);
     if let Some(other) = &run.compared {
-        metrics.extend(named(
-            "The compared copy: ",
-            &judged.scores(&other.codes, &test.codes)?,
-        ));
+        metrics.extend(named("The compared copy: ", &other.codes)?);
     }
     if run.ceilings {
         let private = &run.input.records.codes;
         let prefix = format!("{READS_PRIVATE}, the ceiling: ");
-        metrics.extend(named(&prefix, &judged.scores(private, &test.codes)?));
+        metrics.extend(named(&prefix, private)?);
         let own = judged.distances(&run.made, private)?;
         let name = |what: &str| {
             format!("{READS_PRIVATE}: mean total variation distance of the copy to them, {what}")
@@ -144,6 +147,15 @@ impl Judged {
         scores.map_err(Failure::failed)
     }
 
+    /// The sliced distance, on the same slices for all.
+    fn sliced(&self, copy: &[u16], real: &[u16]) -> Result<f64, Failure> {
+        let [copy, real] = [copy, real].map(|codes| few(codes, self.sizes.len()));
+        let [copy, real] = [copy, real].map(|c| CodedRecords::new(c, &self.sizes, &self.ordered));
+        let rng = &mut stream(0, 74);
+        let distance = copy.and_then(|copy| sliced_distance(&copy, &real?, SLICES, rng));
+        distance.map_err(Failure::failed)
+    }
+
     /// Distances, and what classifiers learn from the copy of a label of few classes.
     fn scores(&self, copy: &[u16], real: &[u16]) -> Result<TableScores, Failure> {
         let mut scores = self.distances(copy, real)?;
@@ -166,7 +178,7 @@ impl Judged {
 }
 
 /// The scores of a copy, or of what it is compared with.
-fn named(whose: &str, scores: &TableScores) -> Vec<Metric> {
+fn named(whose: &str, scores: &TableScores, sliced: f64) -> Vec<Metric> {
     let distance = "mean total variation distance to test records";
     let area = "area under the ROC curve on test records";
     let all = [
@@ -183,6 +195,11 @@ fn named(whose: &str, scores: &TableScores) -> Vec<Metric> {
         (
             format!("{distance}, pairs with the label"),
             scores.triples_tvd,
+            Better::Lower,
+        ),
+        (
+            "sliced Wasserstein distance to test records".to_string(),
+            Some(sliced),
             Better::Lower,
         ),
         (
@@ -214,8 +231,11 @@ fn capital(whose: &str, name: &str) -> String {
 /// Columns of which noise left nothing.
 fn warnings(run: &TableCopy) -> Vec<String> {
     let columns = run.input.columns.iter().zip(&run.bins).zip(&run.columns);
+    let ranges = run.drowned.iter().map(|name| {
+        format!("The budget left no range of '{name}': what the copy has is noise. Give its min and max in the schema, or a larger --private-schema.")
+    });
     let silent = columns.filter(|((column, bins), _)| bins.count == 1 && column.codes.len() > 1);
-    silent
+    let silent = silent
         .map(|((column, _), noisy)| {
             format!(
                 "The budget left nothing of how the column '{}' depends on others: its {} values have noise of deviation {:.0} \
@@ -225,6 +245,6 @@ fn warnings(run: &TableCopy) -> Vec<String> {
                 noisy.deviation,
                 run.records()
             )
-        })
-        .collect()
+        });
+    ranges.chain(silent).collect()
 }

@@ -1,5 +1,7 @@
 //! The run: two releases of all private records, and the copy that they make.
 
+use std::path::PathBuf;
+
 use data::CodedTable;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
@@ -21,7 +23,7 @@ use super::bins::Bins;
 use super::input::Input;
 use super::model::{Counts, Signal};
 use super::settings::{Flags, Settings};
-use super::{copy, measured, model, report};
+use super::{bought, copy, measured, model, report};
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
 use crate::synth::same_input;
@@ -44,6 +46,7 @@ pub(crate) struct TableCopy {
     pub(super) ceilings: bool,
     /// A copy that something else made.
     pub(super) compared: Option<CodedTable>,
+    compare: Option<PathBuf>,
     /// The share of the budget that the accuracy on private records gets; 0 where there is none.
     score_share: f64,
     releaser: Option<Releaser>,
@@ -58,6 +61,8 @@ pub(crate) struct TableCopy {
     pub(super) pairs: Vec<NoisyCounts>,
     /// The copy, `[rows, columns]`.
     pub(super) made: Vec<u16>,
+    /// Numbers without a range in the schema of which noise has left none either.
+    pub(super) drowned: Vec<String>,
 }
 
 impl TableCopy {
@@ -80,22 +85,25 @@ impl TableCopy {
     }
 
     /// Records of a unit that count, at most.
-    fn most(&self) -> usize {
+    pub(super) fn most(&self) -> usize {
         self.settings.most_per_unit.unwrap_or(1)
     }
 
     fn planned(
         settings: &Settings,
-        neighbours: usize,
+        input: &Input,
         score: f64,
     ) -> Result<Option<TrainingPlan>, Failure> {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
+        let neighbours = input.neighbours();
         let all = FixedSizeSampler::new(neighbours, neighbours).map_err(Failure::failed)?;
         let delta = settings.delta.unwrap_or(0.1 / neighbours as f64);
-        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
-        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all)
+        let found = settings.private_schema.unwrap_or(0.0);
+        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score - found));
+        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
+        let plan = bought::planned(plan, input, found)
             .and(COLUMNS, share(measured::COLUMNS_SHARE))
             .and(PAIRS, share(1.0 - measured::COLUMNS_SHARE));
         Ok(Some(match score {
@@ -147,7 +155,7 @@ impl TableCopy {
         same_input::check(session, "the table", &here)
     }
 
-    fn release(
+    pub(super) fn release(
         &mut self,
         name: &str,
         query: &Contingency,
@@ -157,6 +165,28 @@ impl TableCopy {
         session.release(self, name, query, |run, _| {
             query.measure(&records(run)).map_err(Failure::failed)
         })
+    }
+
+    /// What follows from the values of the columns.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let compared = self
+            .compare
+            .as_deref()
+            .map(|path| self.input.compared(path));
+        self.compared = compared.transpose()?;
+        let fits = |bins: f64| values_upper(&self.input, bins) <= MOST_VALUES;
+        let mut bins = self.signal.bins();
+        while bins > LEAST_BINS && !fits(bins) {
+            bins = (bins / 2.0).max(LEAST_BINS);
+        }
+        let bound = format!(
+            "a table of columns and values whose pairs have at most {MOST_VALUES} counts, found {}: ignore columns, or join \
+             values",
+            values_upper(&self.input, bins)
+        );
+        bounded("input", &self.settings.input, fits(bins), &bound)?;
+        self.most_bins = bins;
+        Ok(())
     }
 
     /// The groups of the values of each column.
@@ -200,7 +230,8 @@ impl Experiment for TableCopy {
     const ABOUT: &'static str = "Make a private copy of a table: a CSV file in, a CSV file out that has the counts of all pairs \
                                  of columns and may be published. Every record is private, and public is only what the \
                                  schema says.";
-    const STORED: &'static [&'static str] = &[COLUMNS, PAIRS, SCORE];
+    const STORED: &'static [&'static str] =
+        &[bought::RANGES[0], bought::RANGES[1], COLUMNS, PAIRS, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -214,39 +245,31 @@ impl Experiment for TableCopy {
             && settings.epsilon.is_some()
             && classes.is_some_and(|classes| (2..=SCORED_CLASSES).contains(&classes));
         let score_share = if scored { settings.score_share } else { 0.0 };
-        let plan = Self::planned(settings, input.neighbours(), score_share)?;
-        let compared = arguments.own.compare.as_deref();
-        let compared = compared.map(|path| input.compared(path)).transpose()?;
+        let plan = Self::planned(settings, &input, score_share)?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
         let noise = releaser
             .as_ref()
             .map_or(0.0, |r| r.plan().noise_multiplier());
-        let signal = Signal::of(input.neighbours(), noise);
-        let fits = |bins: f64| values_upper(&input, bins) <= MOST_VALUES;
-        let mut most_bins = signal.bins();
-        while most_bins > LEAST_BINS && !fits(most_bins) {
-            most_bins = (most_bins / 2.0).max(LEAST_BINS);
-        }
-        let bound = format!(
-            "a table of columns and values whose pairs have at most {MOST_VALUES} counts, found {}: ignore columns, or join \
-             values",
-            values_upper(&input, most_bins)
-        );
-        bounded("input", &settings.input, fits(most_bins), &bound)?;
-        Ok(Self {
+        let mut run = Self {
+            signal: Signal::of(input.neighbours(), noise),
             input,
             settings: settings.clone(),
             ceilings: arguments.own.ceilings,
-            compared,
+            compared: None,
+            compare: arguments.own.compare.clone(),
             score_share,
             releaser,
-            signal,
-            most_bins,
+            most_bins: LEAST_BINS,
             columns: Vec::new(),
             bins: Vec::new(),
             pairs: Vec::new(),
             made: Vec::new(),
-        })
+            drowned: Vec::new(),
+        };
+        if run.input.open.is_none() {
+            run.settle()?;
+        }
+        Ok(run)
     }
 
     fn data(&self) -> DataSummary {
@@ -291,8 +314,14 @@ impl Experiment for TableCopy {
         Ok(vec![
             format!("public    {}", self.input.public),
             format!(
-                "copy      {rows} of {} columns with {values} values, {label}; {} components",
-                columns.len(),
+                "copy      {rows} of {}, {label}; {} components",
+                match &self.input.open {
+                    None => format!("{} columns with {values} values", columns.len()),
+                    Some(open) => format!(
+                        "columns of which {} have values that are found with noise",
+                        open.schema.open().concat().len()
+                    ),
+                },
                 self.signal.fit().components
             ),
         ])
@@ -300,6 +329,10 @@ impl Experiment for TableCopy {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.same_table(session)?;
+        if self.input.open.is_some() {
+            self.drowned = self.find_open(session)?;
+            self.settle()?;
+        }
         let most = self.most();
         let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
         let query = query.of_units(most);

@@ -30,6 +30,9 @@ lab::settings! {
         score_share: f64,
     }
     optional {
+        /// The share of the budget that finds the ranges and categories which the schema leaves out.
+        #[flag(value_name = "SHARE", conflicts_with = "schema_from")]
+        private_schema: f64,
         /// What the columns hold, and which values there are, as a TOML file: public, and so asked for. `sliver schema FILE`
         /// drafts one.
         #[flag(conflicts_with = "schema_from")]
@@ -84,6 +87,8 @@ impl session::Settings for Settings {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
         within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
+        let bought = self.private_schema.unwrap_or(0.1);
+        within("private-schema", bought, 0.0, 0.5, Ends::NEITHER)?;
         let most = self.most_per_unit.unwrap_or(1);
         bounded("most-per-unit", most, most > 0, "at least 1")?;
         bounded("records", 0, self.records != Some(0), "at least 1")?;

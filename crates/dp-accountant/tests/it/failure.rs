@@ -1,0 +1,110 @@
+//! Parts of a release that may fail: their deltas add up.
+
+use dp_accountant::accounting::{
+    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, PldAccountant,
+    RdpAccountant, Runs, Sampler, Selection, replay,
+};
+use dp_accountant::ledger::Entries;
+use proptest::prelude::*;
+
+fn failing(event: &Event, delta: f64) -> Event {
+    Event::Composed {
+        events: vec![event.clone(), Event::Failure { delta }],
+    }
+}
+
+fn gaussian(noise_multiplier: f64) -> Event {
+    Event::Gaussian { noise_multiplier }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// Epsilon at delta is that of the rest at what is left of delta, and delta at epsilon is the sum, by every accountant.
+    #[test]
+    fn deltas_add_up(z in 0.5_f64..5.0, failure in 1e-9_f64..1e-4, left in 1e-9_f64..1e-4, steps in 1_u64..50) {
+        let all = gaussian(z);
+        let sampled = gaussian(z).sampled(Sampler::WithoutReplacementRate { rate: 0.1 }).repeated(steps);
+        let laplace = Event::Laplace { noise_multiplier: z };
+        let pld = PldAccountant::default();
+        let clt = GdpCltAccountant::uniform();
+        let cases: [(&dyn Accountant, &[&Event]); 4] = [
+            (&pld, &[&all, &sampled, &laplace]),
+            (&GaussianAccountant, &[&all]),
+            (&RdpAccountant, &[&all, &sampled]),
+            (&clt, &[&sampled]),
+        ];
+        for (accountant, events) in cases {
+            for event in events {
+                let both = failing(event, failure);
+                let with = accountant.epsilon(&both, failure + left).expect("epsilon");
+                let rest = accountant.epsilon(event, left).expect("epsilon");
+                prop_assert!(with >= rest * (1.0 - 1e-9), "{} {with} {rest}", accountant.name());
+                prop_assert!((with - rest).abs() < 1e-5 * rest.max(1.0), "{} {with} {rest}", accountant.name());
+                prop_assert!(accountant.epsilon(&both, 0.999 * failure).expect("epsilon").is_infinite());
+                prop_assert_eq!(accountant.epsilon(&both, 1.0).expect("epsilon"), 0.0);
+                let with = accountant.delta(&both, 1.0).expect("delta");
+                let rest = accountant.delta(event, 1.0).expect("delta");
+                let sum = (rest + failure).min(1.0);
+                prop_assert!(with >= sum && with - sum < 1e-12, "{}", accountant.name());
+                let profile = accountant.profile(&both, &[0.5, 1.0]).expect("profile");
+                prop_assert!(profile[1] >= failure && profile[0] >= profile[1], "{}", accountant.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_alone_in_groups_and_many_times() {
+    let pld = PldAccountant::default();
+    let thrice = Event::Failure { delta: 1e-6 }.repeated(3);
+    assert_eq!(pld.epsilon(&thrice, 3.001e-6).expect("epsilon"), 0.0);
+    assert!(
+        pld.epsilon(&thrice, 2.999e-6)
+            .expect("epsilon")
+            .is_infinite()
+    );
+    let worst = Event::Parallel {
+        partition: "classes".into(),
+        events: vec![
+            Event::Failure { delta: 1e-6 },
+            Event::Failure { delta: 2e-6 },
+        ],
+    };
+    let delta = pld.delta(&worst, 0.0).expect("delta");
+    assert!((2e-6..2.0001e-6).contains(&delta), "{delta}");
+    // The best of many runs, each of which may fail: no Renyi divergence is finite, and the profile has it.
+    let runs = Runs::negative_binomial(1.0, 10.0).expect("runs");
+    let best = |failure: f64| {
+        let run = failing(&gaussian(5.0), failure);
+        Selection::new(runs, vec![run], 0.0).expect("a selection")
+    };
+    assert!(
+        best(1e-7)
+            .epsilon_by_renyi(1e-5)
+            .expect("epsilon")
+            .is_infinite()
+    );
+    let [with, without] =
+        [1e-7, 0.0].map(|failure| best(failure).epsilon_by_profile(1e-5).expect("epsilon"));
+    assert!(with > without && with < 1.2 * without, "{with} {without}");
+    let line = r#"{"event": {"type": "composed", "events": [{"type": "gaussian", "noise_multiplier": 3.0}, {"type": "failure", "delta": 1e-6}]}, "count": 1, "neighbours": "replace_one"}"#;
+    let event = replay(&Entries::parse(line).expect("entries").entries).expect("an event");
+    let epsilon = GaussianAccountant.epsilon(&event, 1e-5).expect("epsilon");
+    let rest = GaussianAccountant
+        .epsilon(&gaussian(3.0), 9e-6)
+        .expect("epsilon");
+    assert!((epsilon - rest).abs() < 1e-9);
+}
+
+#[test]
+fn what_has_no_bound_is_refused() {
+    let pld = PldAccountant::default();
+    let sampled = failing(&gaussian(1.0), 1e-6).sampled(Sampler::Poisson { rate: 0.1 });
+    assert!(matches!(
+        pld.epsilon(&sampled, 1e-5),
+        Err(AccountingError::NotCovered { .. })
+    ));
+    for bad in [-1e-9, 1.5, f64::NAN] {
+        assert!(pld.epsilon(&Event::Failure { delta: bad }, 1e-5).is_err());
+    }
+}
