@@ -220,6 +220,8 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
             "copy.bin",
             "columns.svg",
             "pairs.svg",
+            "marginals.csv",
+            "copy/marginals.csv",
             "report.html",
             "copy/table.csv",
         ];
@@ -257,7 +259,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
             if shown.ends_with(".json") || shown.ends_with(".jsonl") {
                 assert_eq!(parsed(one), parsed(two), "{shown}");
             } else if shown != "copy/README.md" {
-                assert_eq!(one, two, "{shown}");
+                assert!(one == two, "{shown}");
             }
         }
     }
