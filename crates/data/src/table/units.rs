@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::Schema;
 use super::column::Role;
-use super::encode::places;
-use super::lines::Lines;
+use super::encode::{Places, places};
+use super::lines::{Lines, Records};
+use super::parquet::{ParquetRows, is_parquet};
 use crate::error::{field, fields, open};
 use crate::{DataError, Units};
 
@@ -28,23 +29,40 @@ impl Schema {
         };
         let place = place.ok_or_else(refuse)?;
         let file = path.display().to_string();
+        if is_parquet(path) {
+            let mut rows = ParquetRows::open(path, "")?;
+            let places = rows.places(self)?;
+            let at = places.of_columns[place].ok_or_else(refuse)?;
+            rows.read_only([at])?;
+            return units(&file, &mut rows, &places, (column, at));
+        }
         let text = BufReader::new(open(path)?);
         let mut lines = Lines::new(&file, self.delimiter, self.comment, text);
         let places = places(self, &file, &mut lines)?;
         let at = places.of_columns[place].ok_or_else(refuse)?;
-        let mut names: Vec<String> = Vec::new();
-        while let Some(line) = lines.next()? {
-            let found = line.fields.len();
-            if found != places.fields {
-                return Err(fields(&file, line.number, places.fields, found));
-            }
-            let name = line.fields[at];
-            if name.is_empty() {
-                let advice = "give each record a unit";
-                return Err(field(&file, line.number, column, "a unit", advice));
-            }
-            names.push(name.into());
-        }
-        Ok(Units::of_texts(names.iter().map(String::as_str)))
+        units(&file, &mut lines, &places, (column, at))
     }
+}
+
+/// The units of all records, by the name and the place of their column.
+fn units(
+    file: &str,
+    records: &mut impl Records,
+    places: &Places,
+    (column, at): (&str, usize),
+) -> Result<Units, DataError> {
+    let mut names: Vec<String> = Vec::new();
+    while let Some(line) = records.next()? {
+        let found = line.fields.len();
+        if found != places.fields {
+            return Err(fields(file, line.place, places.fields, found));
+        }
+        let name = line.fields[at];
+        if name.is_empty() {
+            let advice = "give each record a unit";
+            return Err(field(file, line.place, column, "a unit", advice));
+        }
+        names.push(name.into());
+    }
+    Ok(Units::of_texts(names.iter().map(String::as_str)))
 }
