@@ -270,6 +270,7 @@ pub fn write_file_with(
         let mut buffered = BufWriter::new(file.as_file());
         write(&mut buffered)?;
         buffered.flush()?;
+        drop(buffered);
         file.as_file().sync_all()?;
         file.persist(target)?;
         Ok(())

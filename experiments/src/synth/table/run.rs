@@ -19,7 +19,7 @@ use lab::session::{
 use private_queries::{Contingency, NoisyCounts, Query};
 use serde_json::json;
 
-use super::bins::Bins;
+use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
 use super::model::{Counts, Signal};
 use super::settings::{Flags, Settings};
@@ -185,10 +185,14 @@ pub(super) fn grouped(codes: &[u16], bins: &[Bins]) -> Vec<u16> {
 
 /// Counts of pairs, with the label and without, where numbers have so many bins; no fewer than there will be.
 fn values_upper(input: &Input, bins: f64) -> usize {
-    // A group more for what is left over.
+    // A group more for what is left over, of categories two.
     let most = |place: usize, bins: f64| {
         let column = &input.columns[place];
         let others = column.codes.len() - column.ordered;
+        let others = match input.label == Some(place) {
+            true => others,
+            false => others.min(CATEGORIES + 2),
+        };
         column.ordered.min(bins as usize + 1) + others
     };
     let classes = input.label.map_or(1, |label| most(label, BINS_OF_LABEL));
