@@ -12,7 +12,8 @@ use lab::diagnostic::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "schema")]
 pub struct Arguments {
-    /// The table: a CSV file, with commas, semicolons, tabs or bars between fields. PRIVATE, and so is the draft.
+    /// The table: a Parquet file, or a CSV file with commas, semicolons, tabs or bars between fields. PRIVATE, and so is the
+    /// draft.
     #[arg(long, required = true)]
     input: PathBuf,
     /// The column that is to be predicted from the others.
@@ -42,9 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = out.clone().unwrap_or_else(|| input.with_extension("toml"));
     let name = input.display().to_string();
     let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
-    let unreadable = |error| Failure::input(format!("{name}: {error}"), "nothing was written");
-    let bytes = std::fs::read(input).map_err(unreadable)?;
-    let draft = Schema::draft_with_label(&name, &bytes, label.as_deref()).map_err(refuse)?;
+    let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
     let schema = Schema::parse(&name, &draft).map_err(refuse)?;
     let (draft, found) = match open {
         true => (OpenSchema::of_draft(&draft), " --private-schema 0.1"),

@@ -1,4 +1,4 @@
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,10 +94,40 @@ pub(crate) fn unfit(what: &str, expected: impl Display, found: impl Display) -> 
     DataError::Request(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// A line with too few or too many fields.
-pub(crate) fn fields(file: &str, line: u64, expected: usize, found: usize) -> DataError {
+/// Where a record stands in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Of a text, from 1.
+    Line(u64),
+    /// Of a file without lines, from 1.
+    Record(u64),
+}
+
+impl From<u64> for Place {
+    fn from(line: u64) -> Self {
+        Self::Line(line)
+    }
+}
+
+impl Display for Place {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(formatter, "line {number}"),
+            Self::Record(number) => write!(formatter, "record {number}"),
+        }
+    }
+}
+
+/// A record with too few or too many fields.
+pub(crate) fn fields(
+    file: &str,
+    place: impl Into<Place>,
+    expected: usize,
+    found: usize,
+) -> DataError {
+    let place = place.into();
     DataError::Record(format!(
-        "{file}, line {line}: {found} fields, expected {expected}; repair or remove the line"
+        "{file}, {place}: {found} fields, expected {expected}; repair or remove it"
     ))
 }
 
@@ -105,19 +135,21 @@ pub(crate) fn fields(file: &str, line: u64, expected: usize, found: usize) -> Da
 /// message.
 pub(crate) fn field(
     file: &str,
-    line: u64,
+    place: impl Into<Place>,
     column: impl Display,
     expected: impl Display,
     advice: &str,
 ) -> DataError {
+    let place = place.into();
     DataError::Record(format!(
-        "{file}, line {line}, column {column}: expected {expected}; {advice}"
+        "{file}, {place}, column {column}: expected {expected}; {advice}"
     ))
 }
 
-pub(crate) fn not_text(file: &str, line: u64) -> DataError {
+pub(crate) fn not_text(file: &str, place: impl Into<Place>) -> DataError {
+    let place = place.into();
     DataError::File(format!(
-        "{file}, line {line}: not text in UTF-8; convert the file"
+        "{file}, {place}: not text in UTF-8; convert the file"
     ))
 }
 

@@ -89,11 +89,11 @@ impl LabelledFeatures {
         let (mut values, mut labels) = (Vec::new(), Vec::new());
         let mut lines = Lines::new(file, b',', None, text);
         while let Some(line) = lines.next()? {
-            let (number, found) = (line.number, line.fields.len());
+            let (place, found) = (line.place, line.fields.len());
             if found != width + 1 {
-                return Err(fields(file, number, width + 1, found));
+                return Err(fields(file, place, width + 1, found));
             }
-            let bad = |column, expected: &str| field(file, number, column, expected, ADVICE);
+            let bad = |column, expected: &str| field(file, place, column, expected, ADVICE);
             for (column, text) in (1..).zip(&line.fields) {
                 if column > width {
                     let label = text.parse().ok().and_then(|v| class(v, classes));

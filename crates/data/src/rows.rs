@@ -105,13 +105,13 @@ impl Rows {
                 width = texts.len();
             }
             if texts.len() != width {
-                return Err(fields(file, line.number, width, texts.len()));
+                return Err(fields(file, line.place, width, texts.len()));
             }
             for (column, number) in (1..).zip(numbers()) {
                 let number = number.filter(|number| number.is_finite());
                 values.push(number.ok_or_else(|| {
                     let (column, advice) = (i32::to_string(&column), "repair or remove the line");
-                    field(file, line.number, column, "a finite number", advice)
+                    field(file, line.place, column, "a finite number", advice)
                 })?);
             }
         }

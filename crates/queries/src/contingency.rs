@@ -7,11 +7,16 @@
 //! with noise of deviation `z sqrt(2) / w_t` on each count, `z` being the noise multiplier: as if each table had been
 //! released by itself with its share of `1/z^2`.
 
+use std::mem;
+
 use dp_core::mechanism::{Noisy, SensitiveVector};
 use rayon::prelude::*;
 
 use crate::query::{QueryError, check_noisy, whole};
 use crate::{Query, ROUNDING};
+
+/// Records that are counted at once: their codes stay near the processor while all tables take them.
+const BLOCK: usize = 1 << 16;
 
 /// Counts of the cells of tables over subsets of columns, in one release.
 ///
@@ -116,9 +121,43 @@ impl Contingency {
         columns.iter().map(|&column| self.sizes[column]).product()
     }
 
-    /// Counts of one table, of columns of codes.
-    fn counted(&self, columns: &[usize], codes: &[Vec<u16>]) -> Vec<u32> {
-        let mut counts = vec![0; self.cells(columns)];
+    /// Exact counts of all tables, one after the other: of records that are public, as those of a copy.
+    ///
+    /// # Errors
+    /// No whole records, or a value that its column has not.
+    pub fn counts(&self, records: &[u16]) -> Result<Vec<u32>, QueryError> {
+        let width = self.sizes.len();
+        whole("records of a table", records.len(), width)?;
+        let mut counts = vec![0; self.len()];
+        let mut rest = &mut counts[..];
+        let own = |(columns, _): &(Vec<usize>, f64)| {
+            let (own, after) = mem::take(&mut rest).split_at_mut(self.cells(columns));
+            rest = after;
+            own
+        };
+        let mut tables: Vec<&mut [u32]> = self.tables.iter().map(own).collect();
+        let mut codes: Vec<Vec<u16>> = vec![Vec::new(); width];
+        for block in records.chunks(BLOCK * width) {
+            let columns = codes.par_iter_mut().zip(&self.sizes).enumerate();
+            columns.try_for_each(|(j, (codes, &count))| {
+                codes.clear();
+                codes.extend(block.iter().skip(j).step_by(width));
+                match codes.iter().all(|&code| usize::from(code) < count) {
+                    true => Ok(()),
+                    false => Err(QueryError::NotThere {
+                        what: "value of a column",
+                        count,
+                    }),
+                }
+            })?;
+            let each = tables.par_iter_mut().zip(&self.tables);
+            each.for_each(|(counts, (columns, _))| self.count(columns, &codes, counts));
+        }
+        Ok(counts)
+    }
+
+    /// Adds to the counts of one table what columns of codes have.
+    fn count(&self, columns: &[usize], codes: &[Vec<u16>], counts: &mut [u32]) {
         let records = codes.first().map_or(0, Vec::len);
         match *columns {
             [one] => {
@@ -144,7 +183,6 @@ impl Contingency {
                 (0..records).for_each(|record| counts[cell(record)] += 1);
             }
         }
-        counts
     }
 }
 
@@ -162,31 +200,16 @@ impl Query for Contingency {
     }
 
     fn measure(&self, records: &[u16]) -> Result<SensitiveVector, QueryError> {
-        let width = self.sizes.len();
-        whole("records of a table", records.len(), width)?;
-        let column = |(j, &count): (usize, &usize)| {
-            let codes: Vec<u16> = records.iter().skip(j).step_by(width).copied().collect();
-            match codes.iter().all(|&code| usize::from(code) < count) {
-                true => Ok(codes),
-                false => Err(QueryError::NotThere {
-                    what: "value of a column",
-                    count,
-                }),
-            }
+        let weight = |(columns, weight): &(Vec<usize>, f64)| {
+            std::iter::repeat_n(*weight, self.cells(columns))
         };
-        let codes: Result<Vec<Vec<u16>>, QueryError> =
-            self.sizes.par_iter().enumerate().map(column).collect();
-        let codes = codes?;
-        let weighted = |(columns, weight): &(Vec<usize>, f64)| {
-            let counts = self.counted(columns, &codes).into_iter();
-            counts
-                .map(|count| f64::from(count) * weight)
-                .collect::<Vec<f64>>()
-        };
-        let values: Vec<Vec<f64>> = self.tables.par_iter().map(weighted).collect();
+        let weights = self.tables.iter().flat_map(weight);
+        let counts = self.counts(records)?.into_iter().zip(weights);
+        let values = counts.map(|(count, weight)| f64::from(count) * weight);
+        let values: Vec<f64> = values.collect();
         let squares: f64 = self.tables.iter().map(|(_, weight)| weight * weight).sum();
         let upper = (2.0 * squares).sqrt() * (1.0 + ROUNDING) * self.most as f64;
-        Ok(SensitiveVector::l2(values.concat(), upper))
+        Ok(SensitiveVector::l2(values, upper))
     }
 
     fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyCounts>, QueryError> {

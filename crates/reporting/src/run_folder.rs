@@ -1,7 +1,7 @@
 //! `runs/<experiment>/<name>/`: what a run leaves behind.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -248,14 +248,29 @@ impl RunFolder {
 ///
 /// [`Failure::Failed`] names the file and the cause.
 pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_file_with(target, |file| file.write_all(bytes))
+}
+
+/// As [`write_file`], of what is written piece by piece.
+///
+/// # Errors
+///
+/// As [`write_file`].
+pub fn write_file_with(
+    target: &Path,
+    write: impl FnOnce(&mut BufWriter<&fs::File>) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let attempt = || -> std::io::Result<()> {
+    let attempt = move || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut file = readable().tempfile_in(folder)?;
-        file.write_all(bytes)?;
+        let file = readable().tempfile_in(folder)?;
+        let mut buffered = BufWriter::new(file.as_file());
+        write(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
         file.as_file().sync_all()?;
         file.persist(target)?;
         Ok(())

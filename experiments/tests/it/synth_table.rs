@@ -1,8 +1,12 @@
-//! `synth` of a table as a person runs it: a CSV file in, a private copy out, and everything that can be wrong.
+//! `synth` of a table as a person runs it: a CSV or Parquet file in, a private copy out, and everything that can be wrong.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use data::Schema;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 
 use crate::program::{folder, json, refuses, sliver, text};
 use crate::synth::{
@@ -484,6 +488,70 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         .expect("the binary starts");
     let said = text(&bare.stderr).replace(['\n', '│'], " ");
     assert!(said.contains("sliver schema"), "{said}");
+}
+
+/// A Parquet file gives the copy that a CSV file of the same records does, in its own form.
+#[test]
+fn a_parquet_file_becomes_one() {
+    let (home, out) = folder();
+    let (csv, schema) = people(home.path(), 600);
+    let known = Schema::read(&schema).expect("a schema");
+    let table = home.path().join("people.parquet");
+    let codes = known.coded(&csv).expect("records").codes;
+    known
+        .write(&table, &codes, &mut ChaCha20Rng::seed_from_u64(1))
+        .expect("written");
+    let flags = "--epsilon 2 --rows 300 --insecure-noise-seed 3";
+    run(&mut command(&table, &schema, &out, flags));
+    let other = home.path().join("csv");
+    run(&mut command(&csv, &schema, &other, flags));
+    let copies = [out.join("copy/table.parquet"), other.join("copy/table.csv")];
+    let [copy, same] = copies
+        .each_ref()
+        .map(|path| known.coded(path).expect("records"));
+    assert!(copy.rows == 300 && copy.codes == same.codes);
+
+    // It is a public test, a copy to compare with, and a public table of the same form.
+    let judged = home.path().join("judged");
+    let copy = copies[0].display();
+    let flags = format!(
+        "--no-privacy --rows 100 --test {copy} --compare {}",
+        copies[1].display()
+    );
+    let printed = text(&run(&mut command(&table, &schema, &judged, &flags)).stdout);
+    assert!(
+        printed.contains("300 test records") && printed.contains("The compared copy"),
+        "{printed}"
+    );
+    let draft = home.path().join("draft.toml");
+    run(sliver("schema")
+        .arg(&copies[0])
+        .args(["--label", "ill", "--out"])
+        .arg(&draft));
+    let mut of_public = sliver("synth");
+    of_public.arg(&table).arg("--schema-from").arg(&copies[0]);
+    of_public
+        .args(["--no-privacy", "--rows", "50", "--out"])
+        .arg(home.path().join("from"));
+    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    let value = "table.shape, list(table.columns), table['age'].dtype.kind, table['weight'].dtype.kind, \
+                 set(table['ill']) <= {'yes', 'no'}, bool(table['weight'].isna().any())";
+    let expected = "((300, 4), ['age', 'ward', 'weight', 'ill'], 'i', 'f', True, True)";
+    python_reads(&out, "pyarrow", value, expected);
+
+    // Cut off: nothing is written.
+    let bytes = fs::read(&table).expect("a table");
+    fs::write(&table, &bytes[..bytes.len() / 2]).expect("written");
+    let none = home.path().join("none");
+    let refused = command(&table, &schema, &none, "")
+        .output()
+        .expect("the binary starts");
+    let said = text(&refused.stderr).replace(['\n', '│'], " ");
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("expected a Parquet file") && !none.exists(),
+        "{said}"
+    );
 }
 
 #[test]

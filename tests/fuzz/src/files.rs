@@ -129,7 +129,7 @@ pub(super) const PARSERS: &[Parser] = &[
             let schema = Schema::parse("schema", SCHEMA).expect("a schema");
             let _ = schema.decode("file", bytes);
             // A file is read by its draft.
-            if let Ok(draft) = Schema::draft("file", bytes) {
+            if let Ok(draft) = Schema::draft("file", bytes, None) {
                 let schema = Schema::parse("draft", &draft).expect("a schema");
                 let _ = schema.coded_bytes("file", bytes);
             }

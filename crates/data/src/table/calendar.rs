@@ -1,7 +1,7 @@
 //! Days and minutes as whole numbers: of the Gregorian calendar, from 1970-01-01, for the years 1 to 9999.
 
 /// Minutes of a day.
-const DAY: i64 = 24 * 60;
+pub(super) const DAY: i64 = 24 * 60;
 
 /// The day of a date `YYYY-MM-DD`.
 pub(super) fn day(text: &str) -> Option<i64> {
@@ -25,6 +25,12 @@ pub(super) fn minute(text: &str) -> Option<i64> {
     let valid = valid && !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     (valid && hour < 24 && minute < 60).then_some(())?;
     Some(day(date)? * DAY + hour * 60 + minute)
+}
+
+/// The day of a date and time at its start: how many programs write dates.
+pub(super) fn midnight(text: &str) -> Option<i64> {
+    let minute = minute(text)?;
+    (minute.rem_euclid(DAY) == 0).then(|| minute.div_euclid(DAY))
 }
 
 pub(super) fn day_text(day: i64) -> String {

@@ -1,18 +1,20 @@
 //! Tables as codes: what a private copy is made of.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::slice;
 
 use sha2::{Digest, Sha256};
 
 use super::column::{Column, Role};
 use super::encode::{Places, one_field, places};
 use super::field::Field;
-use super::lines::Lines;
+use super::lines::{Lines, Records};
+use super::parquet::{ParquetRows, is_parquet};
 use super::{Missing, Schema};
 use crate::DataError;
-use crate::error::{empty, fields, open};
+use crate::error::{empty, fields, io as failed, open};
 use crate::hex::hex;
 
 /// A column of a table of codes. All of it is public: it is the schema's.
@@ -42,6 +44,14 @@ pub struct CodedTable {
     pub clamped: u64,
     /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
     pub sha256: String,
+}
+
+impl CodedTable {
+    /// The same of a file with this sum.
+    fn of(self, hash: Sha256) -> Self {
+        let sha256 = hex(hash.finalize());
+        Self { sha256, ..self }
+    }
 }
 
 impl Schema {
@@ -119,12 +129,30 @@ impl Schema {
         Ok(self)
     }
 
-    /// Reads a file as codes.
+    /// Reads a file as codes, record by record: a Parquet file where its name ends in `.parquet`, where a null is the first
+    /// word for a missing value, and a CSV file otherwise.
     ///
     /// # Errors
     /// As [`Schema::coded_bytes`]; [`DataError::Io`].
     pub fn coded(&self, path: &Path) -> Result<CodedTable, DataError> {
-        self.coded_text(&path.display().to_string(), BufReader::new(open(path)?))
+        let file = path.display().to_string();
+        if !is_parquet(path) {
+            return self.coded_text(&file, open(path)?);
+        }
+        self.check_copy()?;
+        let absent = self.missing.first().map_or("", String::as_str);
+        let mut rows = ParquetRows::open(path, absent)?;
+        let places = rows.places(self)?;
+        let kept = self.columns.iter().zip(&places.of_columns);
+        let kept = kept.filter(|(column, _)| column.role != Role::Ignored);
+        rows.read_only(kept.filter_map(|(_, place)| *place))?;
+        let table = self.codes(&file, &mut rows, places)?;
+        let mut hashed = Hashed {
+            text: open(path)?,
+            hash: Sha256::new(),
+        };
+        io::copy(&mut hashed, &mut io::sink()).map_err(failed(path, "read the file"))?;
+        Ok(table.of(hashed.hash))
     }
 
     /// Reads the bytes of a file as codes; `file` is the name to use in errors. A file without the columns that the schema
@@ -139,23 +167,34 @@ impl Schema {
         self.coded_text(file, bytes)
     }
 
-    fn coded_text(&self, file: &str, text: impl BufRead) -> Result<CodedTable, DataError> {
+    fn coded_text(&self, file: &str, text: impl Read) -> Result<CodedTable, DataError> {
         self.check_copy()?;
         let text = BufReader::new(Hashed {
             text,
             hash: Sha256::new(),
         });
         let mut lines = Lines::new(file, self.delimiter, self.comment, text);
-        let mut places = places(self, file, &mut lines)?;
+        let places = places(self, file, &mut lines)?;
+        let table = self.codes(file, &mut lines, places)?;
+        Ok(table.of(lines.text().get_ref().hash.clone()))
+    }
+
+    /// The codes of all records, without the sum of their file.
+    fn codes(
+        &self,
+        file: &str,
+        records: &mut impl Records,
+        mut places: Places,
+    ) -> Result<CodedTable, DataError> {
         let coders: Vec<(&Column, Coder<'_>)> = self
             .coded_columns()
             .map(|column| (column, Coder::new(column)))
             .collect();
         let columns = coders.len();
         let (mut codes, mut rows, mut clamped) = (Vec::new(), 0, 0);
-        while let Some(line) = lines.next()? {
+        while let Some(line) = records.next()? {
             let found = line.fields.len();
-            if rows == 0 && !self.header {
+            if rows == 0 && !places.named {
                 if found == 1 && self.columns.len() > 1 && columns > 1 {
                     return Err(one_field(self, file, &line));
                 }
@@ -164,7 +203,7 @@ impl Schema {
                 }
             }
             if found != places.fields {
-                return Err(fields(file, line.number, places.fields, found));
+                return Err(fields(file, line.place, places.fields, found));
             }
             let kept = self.columns.iter().zip(&places.of_columns);
             let kept = kept.filter(|(column, _)| column.role != Role::Ignored);
@@ -172,7 +211,7 @@ impl Schema {
             {
                 let field = Field {
                     file,
-                    line: line.number,
+                    place: line.place,
                     column: &column.name,
                     value: line.fields[place],
                 };
@@ -198,7 +237,7 @@ impl Schema {
             columns,
             rows,
             clamped,
-            sha256: hex(lines.text().get_ref().hash.clone().finalize()),
+            sha256: String::new(),
         })
     }
 
@@ -211,7 +250,11 @@ impl Schema {
             (fields > place).then_some(place)
         };
         let of_columns = self.columns.iter().map(place).collect();
-        Places { of_columns, fields }
+        Places {
+            of_columns,
+            fields,
+            named: false,
+        }
     }
 
     /// Refuses a schema that is none of a copy.
@@ -247,8 +290,7 @@ impl Schema {
         }
         match &column.role {
             Role::Number(number) | Role::Response(number) => {
-                let special = number.special.get(code.checked_sub(number.bins.len())?)?;
-                Some(&special.text)
+                number.special(code).map(|special| &*special.text)
             }
             role => word(role, code).map(String::as_str),
         }
@@ -257,12 +299,18 @@ impl Schema {
 
 /// A category as it is spelled first.
 fn word(role: &Role, code: usize) -> Option<&String> {
-    match role {
-        Role::Categorical { levels, .. } => levels.get(code),
-        Role::Boolean(spellings) => spellings.get(code)?.first(),
-        Role::Classes(classes) => classes.get(code)?.first(),
+    spellings(role, code).first()
+}
+
+/// How a category may be spelled.
+pub(super) fn spellings(role: &Role, code: usize) -> &[String] {
+    let texts = match role {
+        Role::Categorical { levels, .. } => levels.get(code).map(slice::from_ref),
+        Role::Boolean(spellings) => spellings.get(code).map(Vec::as_slice),
+        Role::Classes(classes) => classes.get(code).map(Vec::as_slice),
         Role::Number(_) | Role::Response(_) | Role::Ignored => None,
-    }
+    };
+    texts.unwrap_or_default()
 }
 
 /// What finds the codes of a column: categories may be many.

@@ -76,7 +76,7 @@ impl Column {
 }
 
 /// Checks a schema; the error says what is wrong and what to do.
-pub(super) fn check(name: &str, raw: RawSchema) -> Result<Schema, String> {
+pub(super) fn check(name: &str, mut raw: RawSchema) -> Result<Schema, String> {
     let delimiter = byte("delimiter", raw.delimiter.as_deref().unwrap_or(","))?;
     let comment = raw
         .comment
@@ -85,6 +85,12 @@ pub(super) fn check(name: &str, raw: RawSchema) -> Result<Schema, String> {
         .transpose()?;
     if comment == Some(delimiter) {
         return Err("'comment' and 'delimiter' are the same: change one".into());
+    }
+    let level =
+        |column: &toml::Table| column.get("missing").and_then(toml::Value::as_str) == Some("level");
+    // What is missing has to be written somehow.
+    if raw.missing.is_empty() && raw.column.iter().any(level) {
+        raw.missing.push(String::new());
     }
     texts("missing", &raw.missing)?;
 

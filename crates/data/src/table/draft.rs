@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 use super::Schema;
-use super::calendar::{day, day_text, minute, minute_text};
-use super::lines::Lines;
+use super::calendar::{DAY, day, midnight, minute, minute_text};
+use super::lines::{Lines, Records};
 use super::number::MAX_BINS;
+use super::parquet::{ParquetRows, is_parquet};
 use crate::DataError;
-use crate::error::{empty, fields};
+use crate::error::{empty, fields, open};
 
 /// The most categories of a column that is no text.
 const MAX_LEVELS: usize = 100;
@@ -29,41 +32,32 @@ const YES_AND_NO: [[&str; 2]; 5] = [
 impl Schema {
     /// The text of a draft from the content of a CSV file: delimiter, names of columns, kinds, categories where there are at
     /// most 100, ranges widened to round numbers, whole years and the words that stand for missing values. Text is left
-    /// out. `name` is the name to use in errors and in the draft.
+    /// out. `name` is the name to use in errors and in the draft, `label` the column that a copy is to predict.
     ///
     /// **Private**: it has seen the records. Each column says `public = false` until someone has confirmed it.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record; [`DataError::Record`] for a line of another number of fields than the
+    /// [`DataError::Request`] without a record, and for a label that is not there, or has neither two categories nor
+    /// numbers; [`DataError::Record`] for a line of another number of fields than the
     /// first; [`DataError::File`] for what is no text, and for columns without a name or with the same.
-    pub fn draft(name: &str, bytes: &[u8]) -> Result<String, DataError> {
-        Self::draft_with_label(name, bytes, None)
+    pub fn draft(name: &str, bytes: &[u8], label: Option<&str>) -> Result<String, DataError> {
+        Guessed::of_text(name, || Ok(bytes))?.draft(name, label)
     }
 
-    /// As [`Schema::draft`], with the column that a copy is to predict.
+    /// As [`Schema::draft`], of a file that is read record by record: Parquet or CSV, as [`Schema::coded`].
     ///
     /// # Errors
-    /// As [`Schema::draft`]; [`DataError::Request`] for a label that is not there, or has neither two categories nor
-    /// numbers.
-    pub fn draft_with_label(
-        name: &str,
-        bytes: &[u8],
-        label: Option<&str>,
-    ) -> Result<String, DataError> {
-        let guessed = Guessed::read(name, bytes)?;
-        Ok(format!(
-            "{}{}",
-            head(name),
-            guessed.text(name, label, false)?
-        ))
+    /// As [`Schema::draft`]; [`DataError::Io`].
+    pub fn draft_of(path: &Path, label: Option<&str>) -> Result<String, DataError> {
+        Guessed::of_file(path)?.draft(&path.display().to_string(), label)
     }
 
-    /// The text of the schema of a public file, by the rules of [`Schema::draft`], confirmed: it tells of no private record.
+    /// The text of the schema of a public file, by the rules of [`Schema::draft_of`], confirmed: it tells of no private record.
     ///
     /// # Errors
-    /// As [`Schema::draft`].
-    pub fn of_public(name: &str, bytes: &[u8]) -> Result<String, DataError> {
-        Guessed::read(name, bytes)?.text(name, None, true)
+    /// As [`Schema::draft_of`].
+    pub fn of_public(path: &Path) -> Result<String, DataError> {
+        Guessed::of_file(path)?.text(&path.display().to_string(), None, true)
     }
 }
 
@@ -94,6 +88,8 @@ struct Guessed {
 
 /// What a column seems to hold.
 struct Guess {
+    /// Whether its values are none that can be read, as lists.
+    unread: bool,
     /// Values that are not missing.
     values: u64,
     missing: bool,
@@ -105,7 +101,7 @@ struct Guess {
     time: bool,
     /// The least and the largest number.
     range: [f64; 2],
-    /// The least and the largest day or minute.
+    /// The least and the largest minute.
     period: [i64; 2],
     /// Digits behind the point.
     decimals: usize,
@@ -113,51 +109,88 @@ struct Guess {
 }
 
 impl Guessed {
-    fn read(file: &str, bytes: &[u8]) -> Result<Self, DataError> {
-        let delimiter = delimiter(file, bytes)?;
-        let mut lines = Lines::new(file, delimiter, None, bytes);
+    fn of_file(path: &Path) -> Result<Self, DataError> {
+        let file = path.display().to_string();
+        if !is_parquet(path) {
+            return Self::of_text(&file, || Ok(BufReader::new(open(path)?)));
+        }
+        let mut rows = ParquetRows::open(path, "")?;
+        let mut guessed = Self::new(b',', true, checked(&file, rows.names().to_vec())?);
+        for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
+            guess.unread = !rows.is_read(place);
+        }
+        guessed.read(&file, &mut rows, 0)
+    }
+
+    /// Of a text that is read more than once: first for its delimiter.
+    fn of_text<R: BufRead>(
+        file: &str,
+        text: impl Fn() -> Result<R, DataError>,
+    ) -> Result<Self, DataError> {
+        let delimiter = delimiter(file, &text)?;
+        let mut lines = Lines::new(file, delimiter, None, text()?);
         let Some(first) = lines.next()? else {
             return Err(empty(file, "record"));
         };
         let names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
         let header = !names.iter().any(|text| Guess::of(text).is_number_or_date());
-        let mut missing = BTreeSet::new();
-        let mut guesses: Vec<Guess> = names.iter().map(|_| Guess::new()).collect();
-        let mut records = 0;
-        let mut add = |fields: &[&str]| {
-            for (guess, &field) in guesses.iter_mut().zip(fields) {
-                if is_absent(field) {
-                    guess.missing = true;
-                    missing.insert(field.to_string());
-                } else {
-                    guess.add(field);
-                }
-            }
-            records += 1;
-        };
-        if !header {
-            add(&first.fields);
+        if header {
+            return Self::new(delimiter, header, checked(file, names)?).read(file, &mut lines, 0);
         }
-        let width = names.len();
-        while let Some(line) = lines.next()? {
-            if line.fields.len() != width {
-                return Err(fields(file, line.number, width, line.fields.len()));
-            }
-            add(&line.fields);
-        }
-        if records == 0 {
-            return Err(empty(file, "record"));
-        }
-        let names = match header {
-            true => checked(file, names)?,
-            false => (1..=width).map(|place| format!("column{place}")).collect(),
-        };
-        Ok(Self {
+        let numbered = (1..=names.len()).map(|place| format!("column{place}"));
+        let mut guessed = Self::new(delimiter, header, numbered.collect());
+        guessed.add(&first.fields);
+        guessed.read(file, &mut lines, 1)
+    }
+
+    fn new(delimiter: u8, header: bool, names: Vec<String>) -> Self {
+        Self {
             delimiter,
             header,
-            missing,
-            columns: names.into_iter().zip(guesses).collect(),
-        })
+            missing: BTreeSet::new(),
+            columns: names.into_iter().map(|name| (name, Guess::new())).collect(),
+        }
+    }
+
+    /// Takes all records, behind so many that it has.
+    fn read(
+        mut self,
+        file: &str,
+        lines: &mut impl Records,
+        mut records: u64,
+    ) -> Result<Self, DataError> {
+        let width = self.columns.len();
+        while let Some(line) = lines.next()? {
+            if line.fields.len() != width {
+                return Err(fields(file, line.place, width, line.fields.len()));
+            }
+            self.add(&line.fields);
+            records += 1;
+        }
+        match records {
+            0 => Err(empty(file, "record")),
+            _ => Ok(self),
+        }
+    }
+
+    fn add(&mut self, fields: &[&str]) {
+        for ((_, guess), &field) in self.columns.iter_mut().zip(fields) {
+            if guess.unread {
+                continue;
+            }
+            if is_absent(field) {
+                guess.missing = true;
+                if !self.missing.contains(field) {
+                    self.missing.insert(field.into());
+                }
+            } else {
+                guess.add(field);
+            }
+        }
+    }
+
+    fn draft(&self, file: &str, label: Option<&str>) -> Result<String, DataError> {
+        Ok(format!("{}{}", head(file), self.text(file, label, false)?))
     }
 
     fn text(&self, file: &str, label: Option<&str>, public: bool) -> Result<String, DataError> {
@@ -198,10 +231,13 @@ impl Guessed {
 }
 
 /// The delimiter that parts the first lines into the most fields, and each into as many.
-fn delimiter(file: &str, bytes: &[u8]) -> Result<u8, DataError> {
+fn delimiter<R: BufRead>(
+    file: &str,
+    text: &impl Fn() -> Result<R, DataError>,
+) -> Result<u8, DataError> {
     let mut best = (false, 1, b',');
     for delimiter in *b",;\t|" {
-        let mut lines = Lines::new(file, delimiter, None, bytes);
+        let mut lines = Lines::new(file, delimiter, None, text()?);
         let mut widths = Vec::new();
         while widths.len() < FIRST_LINES
             && let Some(line) = lines.next()?
@@ -243,6 +279,7 @@ fn is_absent(text: &str) -> bool {
 impl Guess {
     fn new() -> Self {
         Self {
+            unread: false,
             values: 0,
             missing: false,
             levels: BTreeSet::new(),
@@ -282,10 +319,11 @@ impl Guess {
                 self.zeros += u64::from(value == 0.0);
             }
         }
-        let days = self.date.then(|| day(text)).flatten();
+        let days = self.date.then(|| day(text).or_else(|| midnight(text)));
         let minutes = self.time.then(|| minute(text)).flatten();
+        let days = days.flatten();
         (self.date, self.time) = (days.is_some(), minutes.is_some());
-        if let Some(count) = days.or(minutes) {
+        if let Some(count) = minutes.or(days.map(|day| day * DAY)) {
             let [low, high] = self.period;
             self.period = [low.min(count), high.max(count)];
         }
@@ -293,6 +331,9 @@ impl Guess {
 
     /// Its kind, and what that needs.
     fn column(&self) -> String {
+        if self.unread {
+            return "kind = \"ignore\" # neither numbers, dates, texts nor truth values\n".into();
+        }
         if self.values == 0 {
             return "kind = \"ignore\" # nothing but missing values\n".into();
         }
@@ -317,13 +358,11 @@ impl Guess {
             return text + "outside = \"clamp\"\n";
         }
         if self.date || self.time {
-            let year = |count, text: fn(i64) -> String| text(count)[..4].to_string();
-            let (kind, text, ends): (_, fn(i64) -> String, _) = match self.date {
-                true => ("date", day_text, ["", ""]),
-                false => ("datetime", minute_text, ["T00:00", "T23:59"]),
+            let (kind, [start, end]) = match self.date {
+                true => ("date", ["", ""]),
+                false => ("datetime", ["T00:00", "T23:59"]),
             };
-            let [low, high] = self.period.map(|count| year(count, text));
-            let [start, end] = ends;
+            let [low, high] = self.period.map(|count| minute_text(count)[..4].to_string());
             return format!(
                 "kind = \"{kind}\"\nmin = \"{low}-01-01{start}\"\nmax = \"{high}-12-31{end}\"\noutside = \"clamp\"\n"
             );

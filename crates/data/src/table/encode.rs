@@ -37,6 +37,8 @@ pub(super) struct Places {
     pub of_columns: Vec<Option<usize>>,
     /// The fields of a line.
     pub fields: usize,
+    /// Whether the file names its columns.
+    pub named: bool,
 }
 
 /// The places of the schema's columns; reads the line of their names where there is one.
@@ -50,32 +52,42 @@ pub(super) fn places(
         return Ok(Places {
             of_columns: (0..fields).map(Some).collect(),
             fields,
+            named: false,
         });
     }
     match lines.next()? {
-        Some(line) => header(schema, file, &line),
+        Some(line) if line.fields.len() == 1 && schema.columns.len() > 1 => {
+            Err(one_field(schema, file, &line))
+        }
+        Some(line) => {
+            let at = format!("{file}, {}", line.place);
+            let advice = ", or say header = false if this line is a record";
+            named(schema, &at, &line.fields, advice)
+        }
         None => Err(empty(file, "record")),
     }
 }
 
-/// The place of each column of the schema among the names in a line.
-fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Places, DataError> {
-    let refuse =
-        |problem: String| DataError::File(format!("{file}, line {}: {problem}", line.number));
-    if line.fields.len() == 1 && schema.columns.len() > 1 {
-        return Err(one_field(schema, file, line));
-    }
+/// The place of each column of the schema among names that stand `at` a place; what there may be to do `or` else about one
+/// that is not known.
+pub(super) fn named(
+    schema: &Schema,
+    at: &str,
+    names: &[&str],
+    or: &str,
+) -> Result<Places, DataError> {
+    let refuse = |problem: String| DataError::File(format!("{at}: {problem}"));
     // Its name is left out: where the header is missing, it is a field of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
-    if let Some(place) = line.fields.iter().position(|name| !known(name)) {
+    if let Some(place) = names.iter().position(|name| !known(name)) {
         return Err(refuse(format!(
             "field {} names no column of the schema: add it there, with kind = \"ignore\" if it is not \
-             needed, or say header = false if this line is a record",
+             needed{or}",
             place + 1
         )));
     }
     let place = |column: &Column| {
-        let mut places = (0..line.fields.len()).filter(|&i| line.fields[i] == column.name);
+        let mut places = (0..names.len()).filter(|&i| names[i] == column.name);
         match (places.next(), places.next()) {
             (Some(place), None) => Ok(Some(place)),
             // A copy is without it.
@@ -93,16 +105,17 @@ fn header(schema: &Schema, file: &str, line: &Line<'_>) -> Result<Places, DataEr
     let of_columns: Result<_, _> = schema.columns.iter().map(place).collect();
     Ok(Places {
         of_columns: of_columns?,
-        fields: line.fields.len(),
+        fields: names.len(),
+        named: true,
     })
 }
 
 /// A line that its delimiter does not part.
 pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
     DataError::File(format!(
-        "{file}, line {}: 1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as \
+        "{file}, {}: 1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as \
          delimiter = \";\", or repair the line",
-        line.number,
+        line.place,
         schema.columns.len(),
         char::from(schema.delimiter),
     ))
@@ -141,7 +154,7 @@ impl<'a> Rows<'a> {
     pub(super) fn read(&mut self, line: &Line<'_>, places: &Places) -> Result<bool, DataError> {
         let found = line.fields.len();
         if found != places.fields {
-            return Err(fields(self.file, line.number, places.fields, found));
+            return Err(fields(self.file, line.place, places.fields, found));
         }
         let start = self.features.len();
         let (mut class, mut response, mut group, mut keep) = (None, None, None, true);
@@ -157,7 +170,7 @@ impl<'a> Rows<'a> {
             };
             let field = Field {
                 file: self.file,
-                line: line.number,
+                place: line.place,
                 column: &column.name,
                 value: line.fields[place],
             };

@@ -1,12 +1,12 @@
 use super::Outside;
 use super::number::{Coded, Number};
 use crate::DataError;
-use crate::error::field;
+use crate::error::{Place, field};
 
 /// A value and where it stands.
 pub(super) struct Field<'a> {
     pub file: &'a str,
-    pub line: u64,
+    pub place: Place,
     pub column: &'a str,
     pub value: &'a str,
 }
@@ -31,13 +31,13 @@ impl Field<'_> {
         number
             .unit
             .parse(self.value)
-            .ok_or_else(|| self.refuse(number.expected(), "repair or remove the line"))
+            .ok_or_else(|| self.refuse(number.expected(), "repair or remove it"))
     }
 
     fn outside(&self, number: &Number) -> DataError {
         self.refuse(
             number.expected(),
-            "repair or remove the line, or say outside = \"clamp\" in the schema",
+            "repair or remove it, or say outside = \"clamp\" in the schema",
         )
     }
 
@@ -46,7 +46,7 @@ impl Field<'_> {
         place.ok_or_else(|| {
             self.refuse(
                 one_of(levels),
-                "repair or remove the line, or add the level to the schema",
+                "repair or remove it, or add the level to the schema",
             )
         })
     }
@@ -56,7 +56,7 @@ impl Field<'_> {
         classes.iter().position(has).ok_or_else(|| {
             self.refuse(
                 one_of(&classes.concat()),
-                "repair or remove the line, or add the class or its spelling to the schema",
+                "repair or remove it, or add the class or its spelling to the schema",
             )
         })
     }
@@ -72,7 +72,7 @@ impl Field<'_> {
             Err(self.refuse(
                 format!("{} (group 0) or {} (group 1)", one_of(zero), one_of(one)),
                 "a sensitive column has two groups: add the value to 'zero' or 'one' in the schema, \
-                 or remove the line",
+                 or remove the record",
             ))
         }
     }
@@ -80,7 +80,7 @@ impl Field<'_> {
     pub(super) fn missing(&self) -> DataError {
         self.refuse(
             "a value".into(),
-            "repair or remove the line, or say missing = \"drop\" (or, for a feature, \"level\") in \
+            "repair or remove it, or say missing = \"drop\" (or, for a feature, \"level\") in \
              the schema",
         )
     }
@@ -89,7 +89,7 @@ impl Field<'_> {
     pub(super) fn missing_in_copy(&self) -> DataError {
         self.refuse(
             "a value".into(),
-            "repair or remove the line, or say missing = \"level\" in the schema",
+            "repair or remove it, or say missing = \"level\" in the schema",
         )
     }
 
@@ -99,13 +99,13 @@ impl Field<'_> {
         spellings.iter().position(has).ok_or_else(|| {
             self.refuse(
                 one_of(&spellings.concat()),
-                "repair or remove the line, or add the spelling to 'zero' or 'one' in the schema",
+                "repair or remove it, or add the spelling to 'zero' or 'one' in the schema",
             )
         })
     }
 
     fn refuse(&self, expected: String, advice: &str) -> DataError {
-        field(self.file, self.line, self.column, expected, advice)
+        field(self.file, self.place, self.column, expected, advice)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::DataError;
-use crate::error::{io, not_text};
+use crate::error::{Place, io, not_text};
 
 /// The most bytes from the start of a record to that of the next: 64 MiB. A quote that is never closed ends here.
 const MAX_RECORD: usize = 64 << 20;
@@ -16,12 +16,24 @@ pub(crate) struct Lines<R> {
     record: ByteRecord,
 }
 
-/// The fields of a line, without the white space around them.
+/// The fields of a record, without the white space around them.
 pub(crate) struct Line<'a> {
-    pub number: u64,
+    pub place: Place,
     /// Whether the text ends within it, or right behind it.
     pub broken_off: bool,
     pub fields: Vec<&'a str>,
+}
+
+/// What has records one after the other, as texts.
+pub(crate) trait Records {
+    /// The next record, `None` at the end.
+    fn next(&mut self) -> Result<Option<Line<'_>>, DataError>;
+}
+
+impl<R: BufRead> Records for Lines<R> {
+    fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
+        self.next()
+    }
 }
 
 impl<R: BufRead> Lines<R> {
@@ -91,7 +103,7 @@ impl<R: BufRead> Lines<R> {
         let fields: Result<Vec<&str>, _> = self.record.iter().map(str::from_utf8).collect();
         let fields = fields.map_err(|_| not_text(&self.file, number))?;
         Ok(Some(Line {
-            number,
+            place: number.into(),
             broken_off: !matches!(text.last, b'\n' | b'\r'),
             fields: fields.into_iter().map(str::trim).collect(),
         }))

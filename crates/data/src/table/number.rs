@@ -5,7 +5,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::calendar::{day, day_text, minute, minute_text};
+use super::calendar::{day, day_text, midnight, minute, minute_text};
 use super::raw::Scale;
 use super::{Outside, column::values};
 
@@ -83,7 +83,7 @@ impl Unit {
                     .ok()
                     .filter(|x: &f64| x.is_finite() && x.fract() == 0.0),
             },
-            Self::Day => day(text).map(|day| day as f64),
+            Self::Day => day(text).or_else(|| midnight(text)).map(|day| day as f64),
             Self::Minute => minute(text).map(|minute| minute as f64),
         }
     }
@@ -193,9 +193,11 @@ impl Number {
                 }
             ));
         }
+        // However the number is written: some programs read it as missing too.
         let written = |text: &String| {
-            let count = unit.floor(unit.parse(text)?);
-            (unit.text(count) == *text).then_some(count)
+            let value = unit.parse(text)?;
+            let count = unit.floor(value);
+            (unit.at(count) == value).then_some(count)
         };
         let is_special = special.iter().filter_map(|special| {
             let count = unit.floor(special.value);
@@ -266,11 +268,29 @@ impl Number {
 
     /// The text of a number of a bin, all of them equally likely.
     pub(super) fn draw(&self, bin: &Bin, rng: &mut impl Rng) -> String {
+        self.unit.text(self.count(bin, rng))
+    }
+
+    /// The number of a code, as its text is read; of a bin as [`Number::draw`].
+    pub(super) fn value(&self, code: usize, rng: &mut impl Rng) -> Option<f64> {
+        match self.bins.get(code) {
+            Some(bin) => Some(self.unit.at(self.count(bin, rng))),
+            None => self.special(code).map(|special| special.value),
+        }
+    }
+
+    /// What is special of a code behind those of the bins.
+    pub(super) fn special(&self, code: usize) -> Option<&Special> {
+        self.special.get(code.checked_sub(self.bins.len())?)
+    }
+
+    /// Units of a number of a bin.
+    fn count(&self, bin: &Bin, rng: &mut impl Rng) -> i64 {
         let mut count = bin.start + rng.random_range(0..bin.values);
         for &hole in within(&self.holes, bin.start, bin.end) {
             count += i64::from(hole <= count);
         }
-        self.unit.text(count)
+        count
     }
 
     /// The public name of a bin.

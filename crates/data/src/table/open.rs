@@ -202,7 +202,8 @@ impl OpenSchema {
         };
         let levels: Vec<bool> = self.categories.iter().map(level).collect();
         let schema = self.schema()?;
-        let found = schema.each_ignored(path, &names, |record, fields| {
+        let absent = schema.missing.first().map_or("", String::as_str);
+        let found = schema.each_ignored(path, &names, absent, |record, fields| {
             for ((counts, field), level) in counts.iter_mut().zip(fields).zip(&levels) {
                 if schema.missing.iter().any(|word| word == field.value) {
                     if !level {
@@ -432,8 +433,7 @@ one = ["yes"]
     #[test]
     fn a_draft_without_what_was_seen_is_open() {
         let csv = "age,town,ill\n17,Bern,no\n400,Zug,yes\n33,Ulm,no\n";
-        let draft =
-            Schema::draft_with_label("table", csv.as_bytes(), Some("ill")).expect("a draft");
+        let draft = Schema::draft("table", csv.as_bytes(), Some("ill")).expect("a draft");
         assert!(draft.contains("Ulm") && draft.contains("max"), "{draft}");
         let text = OpenSchema::of_draft(&draft);
         assert!(!text.contains("Ulm") && !text.contains("max"), "{text}");

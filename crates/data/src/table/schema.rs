@@ -46,7 +46,7 @@ pub enum Outside {
 /// delimiter = ","        # what separates fields; this is the default
 /// header = true          # whether the first line names the columns; the default
 /// comment = "|"          # lines that start so are passed over; by default none
-/// missing = ["?"]        # what stands for a missing value; by default nothing does
+/// missing = ["?"]        # what stands for a missing value; by default nothing does, or "" where a column says "level"
 ///
 /// [[column]]
 /// name = "age"

@@ -73,7 +73,7 @@ impl RecordStream for CsvStream {
                 let expected = "a line break behind it, found the end of the file";
                 let advice =
                     "the file may be cut off: get it again, or end its last line with a line break";
-                return Err(field(&self.file, line.number, "the last", expected, advice));
+                return Err(field(&self.file, line.place, "the last", expected, advice));
             }
             match rows.read(&line, &self.places)? {
                 true => {

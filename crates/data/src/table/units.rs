@@ -4,10 +4,11 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::Schema;
-use super::column::Role;
-use super::encode::places;
+use super::column::{Column, Role};
+use super::encode::{Places, places};
 use super::field::Field;
-use super::lines::Lines;
+use super::lines::{Lines, Records};
+use super::parquet::{ParquetRows, is_parquet};
 use crate::error::{field, fields, open};
 use crate::{DataError, Units};
 
@@ -25,17 +26,18 @@ impl Schema {
                 self.name
             ))
         };
-        if !self.ignores(column) {
+        let ignored = |known: &Column| known.name == column && known.role == Role::Ignored;
+        if !self.columns.iter().any(ignored) {
             return Err(refuse());
         }
         let mut names: Vec<String> = Vec::new();
-        let found = self.each_ignored(path, &[column.to_string()], |_, fields| {
+        let found = self.each_ignored(path, &[column.to_string()], "", |_, fields| {
             let [unit] = fields else {
                 return Ok(());
             };
             if unit.value.is_empty() {
                 let advice = "give each record a unit";
-                return Err(field(unit.file, unit.line, column, "a unit", advice));
+                return Err(field(unit.file, unit.place, column, "a unit", advice));
             }
             names.push(unit.value.into());
             Ok(())
@@ -46,46 +48,66 @@ impl Schema {
         }
     }
 
-    fn ignores(&self, column: &str) -> bool {
-        let ignored =
-            |known: &super::column::Column| known.name == column && known.role == Role::Ignored;
-        self.columns.iter().any(ignored)
-    }
-
-    /// Gives the fields of these columns of each record, with its place, to `each`; false where the file has not all of them.
-    pub(super) fn each_ignored<'names>(
+    /// Gives the fields of these columns of each record, with its number from 0, to `each`; false where the file has not all of
+    /// them. A null is `absent`.
+    pub(super) fn each_ignored(
         &self,
         path: &Path,
-        names: &'names [String],
-        mut each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
+        names: &[String],
+        absent: &str,
+        each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
     ) -> Result<bool, DataError> {
         let file = path.display().to_string();
+        let at = |places: &Places| -> Option<Vec<usize>> {
+            let place = |name: &String| {
+                let place = self.columns.iter().position(|known| known.name == *name)?;
+                places.of_columns[place]
+            };
+            names.iter().map(place).collect()
+        };
+        if is_parquet(path) {
+            let mut rows = ParquetRows::open(path, absent)?;
+            let places = rows.places(self)?;
+            let Some(at) = at(&places) else {
+                return Ok(false);
+            };
+            rows.read_only(at.iter().copied())?;
+            return fields_of(&file, &mut rows, &places, names, &at, each);
+        }
         let text = BufReader::new(open(path)?);
         let mut lines = Lines::new(&file, self.delimiter, self.comment, text);
         let places = places(self, &file, &mut lines)?;
-        let place = |name: &String| {
-            let place = self.columns.iter().position(|known| known.name == *name)?;
-            places.of_columns[place]
-        };
-        let Some(at) = names.iter().map(place).collect::<Option<Vec<usize>>>() else {
-            return Ok(false);
-        };
-        let mut record = 0;
-        while let Some(line) = lines.next()? {
-            let found = line.fields.len();
-            if found != places.fields {
-                return Err(fields(&file, line.number, places.fields, found));
-            }
-            let of = |(at, name): (&usize, &'names String)| Field {
-                file: &file,
-                line: line.number,
-                column: name,
-                value: line.fields[*at],
-            };
-            let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
-            each(record, &fields)?;
-            record += 1;
+        match at(&places) {
+            Some(at) => fields_of(&file, &mut lines, &places, names, &at, each),
+            None => Ok(false),
         }
-        Ok(true)
     }
+}
+
+/// Gives the fields at these places of each record to `each`.
+fn fields_of(
+    file: &str,
+    records: &mut impl Records,
+    places: &Places,
+    names: &[String],
+    at: &[usize],
+    mut each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
+) -> Result<bool, DataError> {
+    let mut record = 0;
+    while let Some(line) = records.next()? {
+        let found = line.fields.len();
+        if found != places.fields {
+            return Err(fields(file, line.place, places.fields, found));
+        }
+        let of = |(&at, name)| Field {
+            file,
+            place: line.place,
+            column: String::as_str(name),
+            value: line.fields[at],
+        };
+        let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
+        each(record, &fields)?;
+        record += 1;
+    }
+    Ok(true)
 }

@@ -2,15 +2,31 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rand::Rng;
+use tempfile::NamedTempFile;
 
 use super::Schema;
 use super::column::{Column, Role};
+use super::parquet::{ParquetWriter, is_parquet};
 use crate::DataError;
 use crate::atomic::{sync_folder, temporary};
-use crate::error::{io as failed, unfit};
+use crate::error::{empty, io as failed, unfit};
+
+/// A table that is written some records at a time, and appears whole when it is finished or not at all.
+pub struct TableWriter<'a> {
+    schema: &'a Schema,
+    columns: Vec<&'a Column>,
+    path: PathBuf,
+    form: Form<'a>,
+    records: usize,
+}
+
+enum Form<'a> {
+    Text(csv::Writer<BufWriter<NamedTempFile>>),
+    Parquet(Box<ParquetWriter<'a, NamedTempFile>>),
+}
 
 impl Schema {
     /// A value of a code of the column at `column` of [`Schema::code_columns`]: a category as it is spelled first, the first
@@ -22,79 +38,54 @@ impl Schema {
         text.map(Cow::into_owned).unwrap_or_default()
     }
 
-    /// Writes records of codes, shape `[n, D]` in row-major order, as a CSV file that appears whole or not at all, in the
-    /// place of what has its name: the schema's delimiter, its names of columns where it has a header, the values of
-    /// [`Schema::value`].
+    /// Writes records of codes, shape `[n, D]` in row-major order, as a file: [`Schema::writer`].
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record, for a number of codes that is no multiple of D, and for a code that is not
-    /// there; [`DataError::Io`].
-    pub fn write_csv(
-        &self,
-        path: &Path,
-        codes: &[u16],
-        rng: &mut impl Rng,
-    ) -> Result<(), DataError> {
+    /// As [`TableWriter`].
+    pub fn write(&self, path: &Path, codes: &[u16], rng: &mut impl Rng) -> Result<(), DataError> {
+        let mut table = self.writer(path)?;
+        table.write(codes, rng)?;
+        table.finish()
+    }
+
+    /// Begins a file that takes the place of what has its name. Where that ends in `.parquet` it is a Parquet file: integers,
+    /// days, minutes and truth values are stored as what they are, other numbers in 64 bits, categories that are all whole
+    /// numbers as these, and missing values as nulls. Else it is a CSV file: the schema's delimiter, its names of columns where
+    /// it has a header, the values of [`Schema::value`].
+    ///
+    /// # Errors
+    /// [`DataError::Request`] for a schema that is none of a copy; [`DataError::Io`].
+    pub fn writer(&self, path: &Path) -> Result<TableWriter<'_>, DataError> {
         self.check_copy()?;
-        self.check_codes(codes)?;
-        let folder = match path.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-            folder => folder.unwrap_or(path),
-        };
+        let folder = folder(path);
         let part = temporary(folder, ".copy-").map_err(failed(folder, "write in the folder"))?;
-        let mut text = BufWriter::new(part);
-        let written = self.write_text(&mut text, codes, rng);
-        let sealed = written.and_then(|()| {
-            let part = text.into_inner().map_err(io::IntoInnerError::into_error)?;
-            part.as_file().sync_all()?;
-            part.persist(path)?;
-            sync_folder(folder)
-        });
-        sealed.map_err(failed(path, "write the file"))
-    }
-
-    /// Refuses what are no codes of records.
-    fn check_codes(&self, codes: &[u16]) -> Result<(), DataError> {
-        let mosts: Vec<usize> = self
-            .coded_columns()
-            .map(|column| column.codes() + usize::from(self.has_missing_level(column)))
-            .collect();
-        if codes.is_empty() || !codes.len().is_multiple_of(mosts.len()) {
-            let expected = format!("a multiple of {} columns, at least 1 record", mosts.len());
-            return Err(unfit("number of codes", expected, codes.len()));
-        }
-        for (place, &code) in codes.iter().enumerate() {
-            let column = place % mosts.len();
-            if usize::from(code) >= mosts[column] {
-                let what = format!("code of column {}", column + 1);
-                return Err(unfit(&what, format!("below {}", mosts[column]), code));
-            }
-        }
-        Ok(())
-    }
-
-    fn write_text(
-        &self,
-        text: &mut impl Write,
-        codes: &[u16],
-        rng: &mut impl Rng,
-    ) -> io::Result<()> {
         let columns: Vec<&Column> = self.coded_columns().collect();
+        let form = match is_parquet(path) {
+            true => ParquetWriter::new(self, part).map(|form| Form::Parquet(Box::new(form))),
+            false => self.lines(&columns, part).map(Form::Text),
+        };
+        Ok(TableWriter {
+            schema: self,
+            columns,
+            path: path.into(),
+            form: form.map_err(failed(path, "write the file"))?,
+            records: 0,
+        })
+    }
+
+    fn lines(
+        &self,
+        columns: &[&Column],
+        part: NamedTempFile,
+    ) -> io::Result<csv::Writer<BufWriter<NamedTempFile>>> {
         let mut lines = csv::WriterBuilder::new()
             .delimiter(self.delimiter)
             .comment(self.comment)
-            .from_writer(text);
+            .from_writer(BufWriter::new(part));
         if self.header {
             lines.write_record(columns.iter().map(|column| &column.name))?;
         }
-        for record in codes.chunks_exact(columns.len()) {
-            for (column, &code) in columns.iter().zip(record) {
-                let value = self.text(column, code.into(), rng).unwrap_or_default();
-                lines.write_field(value.as_bytes())?;
-            }
-            lines.write_record(None::<&[u8]>)?;
-        }
-        lines.flush()
+        Ok(lines)
     }
 
     fn text<'a>(
@@ -109,5 +100,81 @@ impl Schema {
             return Some(number.draw(bin, rng).into());
         }
         self.fixed(column, code).map(Cow::Borrowed)
+    }
+}
+
+impl TableWriter<'_> {
+    /// Adds records of codes, shape `[n, D]` in row-major order; those of a Parquet file stand together.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] for a number of codes that is no multiple of D, and for a code that is not there;
+    /// [`DataError::Io`].
+    pub fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> Result<(), DataError> {
+        self.check(codes)?;
+        self.records += codes.len() / self.columns.len();
+        let written = match &mut self.form {
+            Form::Parquet(form) => form.write(codes, rng),
+            Form::Text(lines) => codes
+                .chunks_exact(self.columns.len())
+                .try_for_each(|record| {
+                    for (column, &code) in self.columns.iter().zip(record) {
+                        let value = self.schema.text(column, code.into(), rng);
+                        lines.write_field(value.unwrap_or_default().as_bytes())?;
+                    }
+                    Ok(lines.write_record(None::<&[u8]>)?)
+                }),
+        };
+        written.map_err(failed(&self.path, "write the file"))
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] without a record; [`DataError::Io`].
+    pub fn finish(self) -> Result<(), DataError> {
+        let Self { path, form, .. } = self;
+        if self.records == 0 {
+            return Err(empty("the table to write", "record"));
+        }
+        let part = match form {
+            Form::Parquet(form) => form.finish(),
+            Form::Text(mut lines) => lines.flush().and_then(|()| {
+                let text = lines.into_inner().map_err(|error| error.into_error())?;
+                text.into_inner().map_err(io::IntoInnerError::into_error)
+            }),
+        };
+        let sealed = part.and_then(|mut part| {
+            part.flush()?;
+            part.as_file().sync_all()?;
+            part.persist(&path)?;
+            sync_folder(folder(&path))
+        });
+        sealed.map_err(failed(&path, "write the file"))
+    }
+
+    /// Refuses what are no codes of records.
+    fn check(&self, codes: &[u16]) -> Result<(), DataError> {
+        let missing = |column: &Column| usize::from(self.schema.has_missing_level(column));
+        let most = |column: &&Column| column.codes() + missing(column);
+        let mosts: Vec<usize> = self.columns.iter().map(most).collect();
+        if !codes.len().is_multiple_of(mosts.len()) {
+            let expected = format!("a multiple of {} columns", mosts.len());
+            return Err(unfit("number of codes", expected, codes.len()));
+        }
+        for (place, &code) in codes.iter().enumerate() {
+            let column = place % mosts.len();
+            if usize::from(code) >= mosts[column] {
+                let what = format!("code of column {}", column + 1);
+                return Err(unfit(&what, format!("below {}", mosts[column]), code));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder.unwrap_or(path),
     }
 }

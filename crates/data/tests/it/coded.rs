@@ -172,7 +172,7 @@ fn a_copy_is_written_and_read() {
         "comment = \"1\"\n",
     ] {
         let schema = Schema::parse("toy.toml", &format!("{start}{SCHEMA}")).unwrap();
-        schema.write_csv(&path, &codes, &mut rng()).unwrap();
+        schema.write(&path, &codes, &mut rng()).unwrap();
         assert_eq!(schema.coded(&path).unwrap().codes, codes, "{start}");
     }
     let text = std::fs::read_to_string(&path).unwrap();
@@ -183,11 +183,11 @@ fn a_copy_is_written_and_read() {
     assert!(text.contains("\"a, b\"") && text.contains(",?,"), "{text}");
     for (codes, words) in [
         (&codes[..6], "a multiple of 7 columns"),
-        (&[], "at least 1 record"),
+        (&[], "is empty"),
         (&[0, 0, 0, 0, 0, 3, 0], "code of column 6: expected below 3"),
     ] {
         let other = folder.path().join("other.csv");
-        let error = schema().write_csv(&other, codes, &mut rng()).unwrap_err();
+        let error = schema().write(&other, codes, &mut rng()).unwrap_err();
         says(&error, &[words]);
         assert!(!other.exists());
     }
@@ -566,11 +566,13 @@ proptest! {
             .flat_map(|row| columns.iter().map(move |column| (row % column.codes.len()) as u16))
             .collect();
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("copy.csv");
-        schema.write_csv(&path, &codes, &mut rng).unwrap();
-        let read = schema.coded(&path).unwrap();
-        prop_assert_eq!(&read.codes, &codes, "{}\n{}", text, std::fs::read_to_string(&path).unwrap());
-        prop_assert_eq!(read.clamped, 0);
+        for name in ["copy.csv", "copy.parquet"] {
+            let path = folder.path().join(name);
+            schema.write(&path, &codes, &mut rng).unwrap();
+            let read = schema.coded(&path).unwrap();
+            prop_assert_eq!(&read.codes, &codes, "{}\n{}", text, String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+            prop_assert_eq!(read.clamped, 0);
+        }
         for (place, column) in columns.iter().enumerate() {
             prop_assert!(column.ordered <= 256 && column.widths.len() == column.ordered);
             prop_assert!(column.widths.iter().all(|&width| width > 0.0));

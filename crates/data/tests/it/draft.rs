@@ -26,7 +26,7 @@ fn people() -> String {
 
 #[test]
 fn a_draft_says_what_a_file_holds() {
-    let text = Schema::draft("people.csv", people().as_bytes()).unwrap();
+    let text = Schema::draft("people.csv", people().as_bytes(), None).unwrap();
     says(
         &text,
         &["IT HAS SEEN THE RECORDS", "public = true", "people.csv"],
@@ -54,7 +54,18 @@ fn a_draft_says_what_a_file_holds() {
         .coded_bytes("people.csv", people().as_bytes())
         .unwrap();
     assert_eq!((table.rows, table.columns, table.clamped), (120, 9, 0));
-    let confirmed = Schema::of_public("people.csv", people().as_bytes()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("people.csv");
+    std::fs::write(&path, people()).unwrap();
+    assert_eq!(
+        Schema::draft_of(&path, None)
+            .unwrap()
+            .split_once('\n')
+            .unwrap()
+            .1,
+        text.split_once('\n').unwrap().1
+    );
+    let confirmed = Schema::of_public(&path).unwrap();
     let confirmed = Schema::parse("people.csv", &confirmed).unwrap();
     assert!(confirmed.unconfirmed().is_empty());
     assert_eq!(confirmed.code_columns(), schema.code_columns());
@@ -62,7 +73,7 @@ fn a_draft_says_what_a_file_holds() {
 
 #[test]
 fn a_draft_has_the_label_that_was_asked_for() {
-    let draft = |label| Schema::draft_with_label("people.csv", people().as_bytes(), Some(label));
+    let draft = |label| Schema::draft("people.csv", people().as_bytes(), Some(label));
     for (label, block) in [
         (
             "well",
@@ -98,7 +109,7 @@ fn a_draft_has_the_label_that_was_asked_for() {
         error.contains("label 'income'") && !error.contains("zip"),
         "{error}"
     );
-    let numbered = Schema::draft_with_label("f", b"y,x\n10,a\n9,b\n1,c\n", Some("y")).unwrap();
+    let numbered = Schema::draft("f", b"y,x\n10,a\n9,b\n1,c\n", Some("y")).unwrap();
     assert!(
         numbered.contains("classes = [[\"1\"], [\"9\"], [\"10\"]]"),
         "{numbered}"
@@ -107,12 +118,12 @@ fn a_draft_has_the_label_that_was_asked_for() {
 
 #[test]
 fn files_are_recognised_or_refused() {
-    let bare = Schema::draft("f", b"1,a\n2,b\n").unwrap();
+    let bare = Schema::draft("f", b"1,a\n2,b\n", None).unwrap();
     assert!(
         bare.contains("header = false") && bare.contains("name = \"column2\""),
         "{bare}"
     );
-    let tabs = Schema::draft("f", b"\xef\xbb\xbfx\ty\r\n1,5\t2,5\r\n").unwrap();
+    let tabs = Schema::draft("f", b"\xef\xbb\xbfx\ty\r\n1,5\t2,5\r\n", None).unwrap();
     assert!(
         tabs.contains("delimiter = \"\\t\"") && tabs.contains("name = \"x\""),
         "{tabs}"
@@ -125,7 +136,7 @@ fn files_are_recognised_or_refused() {
         (b"a,a\n1,2\n", "field 2 is the name of another column"),
         (b"a,b\n1,\xe9\n", "line 2: not text in UTF-8"),
     ] {
-        let error = Schema::draft("f.csv", bytes).unwrap_err();
+        let error = Schema::draft("f.csv", bytes, None).unwrap_err();
         says(&error, &["f.csv", words]);
         assert!(!matches!(error, DataError::Io { .. }));
     }
@@ -136,10 +147,10 @@ fn adult_is_read_by_its_draft() {
     let Some(folder) = data_folder() else {
         return;
     };
-    let bytes = std::fs::read(folder.join("adult/adult.data")).unwrap();
-    let schema = Schema::of_public("adult.data", &bytes).unwrap();
+    let path = folder.join("adult/adult.data");
+    let schema = Schema::of_public(&path).unwrap();
     let schema = Schema::parse("adult.data", &schema).unwrap();
-    let table = schema.coded_bytes("adult.data", &bytes).unwrap();
+    let table = schema.coded(&path).unwrap();
     assert_eq!((table.rows, table.columns, table.clamped), (32_561, 15, 0));
     let sizes: Vec<usize> = schema
         .code_columns()
@@ -168,7 +179,7 @@ proptest! {
         for (a, b, c, d) in &rows {
             text += &format!("{a},{b},{c},{}\n", quote(d));
         }
-        let Ok(draft) = Schema::draft("f", text.as_bytes()) else {
+        let Ok(draft) = Schema::draft("f", text.as_bytes(), None) else {
             return Err(TestCaseError::fail(text));
         };
         let schema = Schema::parse("f", &draft);

@@ -15,6 +15,7 @@ mod glyphs;
 mod idx;
 mod images;
 mod npy;
+mod parquet;
 mod pictures;
 mod privatised;
 mod published;

@@ -7,6 +7,9 @@ use super::rank::rank_auc;
 use super::records::{CodedRecords, check_comparable, check_label};
 use crate::EvaluateError;
 
+/// Records that are asked at once.
+const BLOCK: usize = 1 << 14;
+
 /// Learns from `train` and ranks `test` by what `scores` gives: from features and whether each record is of the class,
 /// a score for each record of the second features.
 ///
@@ -41,32 +44,41 @@ pub(super) fn auc(
 }
 
 /// The class of each record of `asked` whose scorer gives most; with two classes, class 1 where its own gives more than 0.
-pub(super) fn predicted(
+///
+/// `learn` makes a scorer of features and whether each record is of the class. Records are asked a block at a time.
+pub(super) fn predicted<S: Fn(&Features) -> Vec<f64> + Send + Sync>(
     train: &CodedRecords<'_>,
     asked: &CodedRecords<'_>,
     label: usize,
-    scores: impl Fn(&Features, &[bool], &Features) -> Vec<f64> + Sync,
+    learn: impl Fn(&Features, &[bool]) -> S + Sync,
 ) -> Result<Vec<u16>, EvaluateError> {
     check_comparable(train, asked)?;
     check_label(train, label)?;
     let labels = train.column(label);
-    let (known, asked) = (Features::of(train, label), Features::of(asked, label));
-    let of_class = |class: u16| {
+    let known = Features::of(train, label);
+    let two = train.sizes[label] == 2;
+    let classes: Vec<u16> = match two {
+        true => vec![1],
+        false => (0..train.sizes[label]).map(|class| class as u16).collect(),
+    };
+    let learned = classes.par_iter().map(|&class| {
         let own: Vec<bool> = labels.iter().map(|&l| l == class).collect();
-        scores(&known, &own, &asked)
+        learn(&known, &own)
+    });
+    let scorers: Vec<S> = learned.collect();
+    let block = |codes| {
+        let asked = Features::of(&CodedRecords { codes, ..*asked }, label);
+        let scores: Vec<Vec<f64>> = scorers.iter().map(|scorer| scorer(&asked)).collect();
+        let best = |record: usize| {
+            if two {
+                return u16::from(scores[0][record] > 0.0);
+            }
+            let scores = classes.iter().zip(&scores).map(|(&c, s)| (c, s[record]));
+            let best = scores.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+            best.map_or(0, |(class, _)| class)
+        };
+        (0..asked.records()).map(best).collect::<Vec<u16>>()
     };
-    if train.sizes[label] == 2 {
-        let above = of_class(1).into_iter().map(|score| u16::from(score > 0.0));
-        return Ok(above.collect());
-    }
-    let classes: Vec<u16> = (0..train.sizes[label]).map(|class| class as u16).collect();
-    let all: Vec<Vec<f64>> = classes.par_iter().map(|&class| of_class(class)).collect();
-    let best = |record: usize| {
-        let scores = classes
-            .iter()
-            .map(|&class| (class, all[usize::from(class)][record]));
-        let best = scores.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        best.map_or(0, |(class, _)| class)
-    };
-    Ok((0..all.first().map_or(0, Vec::len)).map(best).collect())
+    let blocks = asked.codes.par_chunks(BLOCK * asked.columns());
+    Ok(blocks.flat_map_iter(block).collect())
 }

@@ -12,6 +12,9 @@ const HEARD: f64 = 4.0;
 /// A value with fewer deviations than this is rare, and stands together with the others that are.
 const RARE: f64 = 2.0;
 
+/// Categories of a column that stand alone, at most: those of most records; the others stand together.
+pub(super) const CATEGORIES: usize = 256;
+
 /// The groups of the values of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bins {
@@ -27,16 +30,16 @@ impl Bins {
     /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
     /// has one in `most` of their records, and more than noise. Other values are kept, but for rare ones.
     pub(super) fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        Self::joining(noisy, ordered, most, RARE * noisy.deviation)
+        Self::joining(noisy, ordered, most, RARE * noisy.deviation, CATEGORIES)
     }
 
     /// The same of a label, whose classes are all kept: pairs with it are counted for each of them.
     pub(super) fn of_label(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        Self::joining(noisy, ordered, most, 0.0)
+        Self::joining(noisy, ordered, most, 0.0, usize::MAX)
     }
 
-    /// A value of fewer records than `rare` is rare.
-    fn joining(noisy: &NoisyCounts, ordered: usize, most: f64, rare: f64) -> Self {
+    /// A value of fewer records than `rare` is rare; of the others no more than `alone` are groups of their own.
+    fn joining(noisy: &NoisyCounts, ordered: usize, most: f64, rare: f64, alone: usize) -> Self {
         let cut: Vec<f64> = noisy.counts.iter().map(|count| count.max(0.0)).collect();
         let mut groups = vec![0; cut.len()];
         let all: f64 = cut[..ordered].iter().sum();
@@ -54,11 +57,16 @@ impl Bins {
         }
         group += u16::from(ordered > 0);
         let is_rare = |&place: &usize| cut[place] < rare;
-        let (rare, heard): (Vec<usize>, Vec<usize>) = (ordered..cut.len()).partition(is_rare);
+        let (rare, mut heard): (Vec<usize>, Vec<usize>) = (ordered..cut.len()).partition(is_rare);
+        heard.sort_by(|&a, &b| cut[b].total_cmp(&cut[a]));
+        let others = heard.split_off(alone.min(heard.len()));
+        heard.sort_unstable();
         for &place in &heard {
             groups[place] = group;
             group += 1;
         }
+        others.iter().for_each(|&place| groups[place] = group);
+        group += u16::from(!others.is_empty());
         let mut counts = smooth(&noisy.counts[..ordered], noisy.deviation);
         counts.iter_mut().for_each(|count| *count = count.max(0.0));
         counts.extend(&cut[ordered..]);
@@ -167,6 +175,30 @@ mod tests {
             Bins::of(&self::noisy(&[-3.0, 5.0, 1.0]), 0, 10.0).groups,
             [0; 3]
         );
+    }
+
+    /// Of more categories than are counted in pairs those of most records are; the others follow their own counts.
+    #[test]
+    fn many_categories_stand_together() {
+        let counts: Vec<f64> = (0..5000)
+            .map(|place| {
+                if place < 400 {
+                    1000.0 + f64::from(place)
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        let bins = Bins::of(&noisy(&counts), 0, 10.0);
+        assert_eq!(bins.count, CATEGORIES + 2);
+        let (others, rare) = (bins.group(0), bins.group(400));
+        assert!(others != rare && (0..144).all(|place| bins.group(place) == others));
+        assert!((400..5000).all(|place| bins.group(place) == rare));
+        let mut alone: Vec<u16> = (144..400).map(|place| bins.group(place)).collect();
+        alone.dedup();
+        assert!(alone.len() == CATEGORIES && !alone.contains(&others));
+        assert_eq!(bins.counts[..144], counts[..144]);
+        assert_eq!(Bins::of_label(&noisy(&counts), 0, 10.0).count, 5000);
     }
 
     #[test]

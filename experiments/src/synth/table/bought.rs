@@ -1,5 +1,7 @@
 //! Ranges and categories that the schema leaves open, found by a share of the budget.
 
+use std::borrow::Cow;
+
 use dp_core::mechanism::NameCounts;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
@@ -60,8 +62,12 @@ impl TableCopy {
             let tables = places.iter().map(|&place| (vec![place], share));
             let query = Contingency::new(sizes, tables).map_err(Failure::failed)?;
             let query = query.of_units(self.most());
-            let noisy =
-                self.release(name, &query, |run| run.input.records.codes.clone(), session)?;
+            let noisy = self.release(
+                name,
+                &query,
+                |run| Cow::Borrowed(&run.input.records.codes),
+                session,
+            )?;
             let mut bins = Vec::new();
             for ((noisy, &place), number) in noisy.iter().zip(&places).zip(&numbers) {
                 let (range, silent) = heard(noisy, ordered[place]);

@@ -1,10 +1,14 @@
 //! The copy as a file, with its schema, its card and its page.
 
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+
 use data::table::Schema;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
-use lab::run_folder::{RunFolder, write_file};
+use lab::run_folder::{RunFolder, write_file, write_file_with};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -21,6 +25,9 @@ const SOURCE: &str = "table.json";
 const COPY: &str = "copy";
 const TABLE: &str = "table.csv";
 const MARGINALS: &str = "marginals.csv";
+const PARQUET: &str = "table.parquet";
+/// Records that are written at once.
+const BLOCK: usize = 1 << 17;
 /// Of the generator of values within bins; others serve the run.
 const STREAM: u64 = 72;
 
@@ -28,6 +35,8 @@ const STREAM: u64 = 72;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
+    /// The name of its file, which says in what form it is.
+    table: String,
     label: Option<String>,
     public_knowledge: String,
     scores_are_of: String,
@@ -37,6 +46,10 @@ struct Source {
 pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     let input = &run.input;
     let source = Source {
+        table: match Path::new(&run.settings.input).extension() {
+            Some(ending) if ending.eq_ignore_ascii_case("parquet") => PARQUET.into(),
+            _ => TABLE.into(),
+        },
         label: input.label.map(|place| input.columns[place].name.clone()),
         public_knowledge: format!("Public: {}.", input.public),
         scores_are_of: match input.test {
@@ -48,9 +61,10 @@ pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     folder.write_json(SOURCE, &source)?;
     folder.write(SCHEMA, published(&input.text)?.as_bytes())?;
     folder.write(MARGINALS, &marginals::csv(run)?)?;
-    let codes = run.made.iter().flat_map(|code| code.to_le_bytes());
-    folder.write(CODES, &codes.collect::<Vec<u8>>())?;
-    Ok(())
+    write_file_with(&folder.file(CODES), |file| {
+        let mut codes = run.made.iter();
+        codes.try_for_each(|code| file.write_all(&code.to_le_bytes()))
+    })
 }
 
 /// A schema without what is in no copy: comments, which tell of where it came from, and columns that are ignored.
@@ -63,8 +77,13 @@ fn published(schema: &str) -> Result<String, Failure> {
     toml::to_string(&table).map_err(Failure::failed)
 }
 
-/// How pandas reads a table of these columns.
-fn python(schema: &str, columns: &[&str]) -> Result<String, Failure> {
+/// How pandas reads a file of these columns.
+fn python(file: &str, schema: &str, columns: &[&str]) -> Result<String, Failure> {
+    if file == PARQUET {
+        return Ok(format!(
+            "import pandas as pd\n\ntable = pd.read_parquet(\"export/{PARQUET}\")\n"
+        ));
+    }
     let table: toml::Table = toml::from_str(schema).map_err(Failure::failed)?;
     let mut arguments = String::new();
     if let Some(delimiter) = table.get("delimiter").filter(|d| d.as_str() != Some(",")) {
@@ -93,21 +112,36 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
     let source: Source = serde_json::from_slice(&bytes(folder, SOURCE)?)
         .map_err(|e| damaged(&folder.file(SOURCE), &e))?;
     let schema = Schema::parse(SCHEMA, &text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
-    let stored = bytes(folder, CODES)?;
-    let pairs = stored.as_chunks::<2>().0.iter();
-    let codes: Vec<u16> = pairs.map(|&pair| u16::from_le_bytes(pair)).collect();
+    let stored = folder.file(CODES);
+    let length = fs::metadata(&stored).map_err(|e| damaged(&stored, &e))?;
+    let codes = length.len() as usize / 2;
     let columns = schema.code_columns();
     let record = RunRecord::read(folder.path())?;
     let seed = record
         .run
         .as_ref()
         .and_then(|run| run.settings.get("seed")?.as_u64());
-    let rows = codes.len() / columns.len();
-    let place = Destination::new(&to, false, (codes.len() * 16) as u64)?;
+    let rows = codes / columns.len();
+    let place = Destination::new(&to, false, (codes * 16) as u64)?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
-    schema
-        .write_csv(&place.path().join(TABLE), &codes, &mut rng)
+    let table = &*source.table;
+    let mut file = schema
+        .writer(&place.path().join(table))
         .map_err(Failure::failed)?;
+    let mut stored = File::open(&stored).map_err(Failure::failed)?;
+    loop {
+        let mut bytes = Vec::new();
+        let mut block = Read::take(&mut stored, (BLOCK * columns.len() * 2) as u64);
+        let read = block.read_to_end(&mut bytes);
+        if read.map_err(Failure::failed)? == 0 {
+            break;
+        }
+        interrupt.check("the copy was written")?;
+        let pairs = bytes.as_chunks::<2>().0.iter();
+        let codes: Vec<u16> = pairs.map(|&pair| u16::from_le_bytes(pair)).collect();
+        file.write(&codes, &mut rng).map_err(Failure::failed)?;
+    }
+    file.finish().map_err(Failure::failed)?;
     write_file(&place.path().join(SCHEMA), text.as_bytes())?;
     write_file(&place.path().join(MARGINALS), &bytes(folder, MARGINALS)?)?;
     let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
@@ -127,10 +161,10 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
         public_knowledge: source.public_knowledge,
         scores_are_of: source.scores_are_of,
         kept_back: &["input", "schema", "schema-from", "test", "unit"],
-        python: python(&text, &names)?,
+        python: python(table, &text, &names)?,
     };
     let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
-    card.write(place.path(), &[TABLE, SCHEMA, MARGINALS], None)?;
+    card.write(place.path(), &[table, SCHEMA, MARGINALS], None)?;
     place.finish()?;
     println!("exported  {rows} records to {}", to.display());
     if let Some(warning) = card.warning() {

@@ -17,7 +17,7 @@ use crate::random::stream;
 const ADULT: &str = "adult";
 const BIASED: &str = "biased";
 /// Files that are tables.
-const TABLES: [&str; 2] = ["csv", "tsv"];
+const TABLES: [&str; 3] = ["csv", "tsv", "parquet"];
 /// Records of the simulated bias, and of its test.
 const SIMULATED: [usize; 2] = [30_000, 10_000];
 
@@ -418,12 +418,10 @@ fn keep(records: &mut CodedTable, places: &[usize]) {
 /// The schema of a public table: nobody has to confirm it.
 fn of_public(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
-    let refused = |e: &dyn std::fmt::Display| {
+    Schema::of_public(path).map_err(|e| {
         Failure::input(
             format!("--schema-from {shown}: {e}"),
             "name a public table of the same form",
         )
-    };
-    let bytes = std::fs::read(path).map_err(|e| refused(&e))?;
-    Schema::of_public(&shown.to_string(), &bytes).map_err(|e| refused(&e))
+    })
 }

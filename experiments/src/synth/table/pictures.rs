@@ -3,11 +3,14 @@
 use lab::diagnostic::Failure;
 use lab::figures::{Bars, bars, heat};
 use lab::session::Picture;
+use private_queries::{Contingency, Query};
 
-use super::run::TableCopy;
+use super::run::{TableCopy, grouped};
 
 /// Bars of a column, at most: neighbours are drawn together.
 const BARS: usize = 32;
+/// Records that are counted at once.
+const BLOCK: usize = 1 << 20;
 /// Columns that are drawn, at most.
 const COLUMNS: usize = 40;
 
@@ -26,7 +29,7 @@ pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
     let mut pictures: Vec<Picture> = vec![("columns.svg", caption, drawn.bytes)];
     if width > 1 {
         let names: Vec<String> = run.input.columns.iter().map(|c| c.name.clone()).collect();
-        let counted = Pairs::new(run);
+        let counted = Pairs::new(run)?;
         let below = |i: usize, j: usize| counted.dependence(i, j);
         let above = |i: usize, j: usize| counted.misfit(i, j);
         let drawn = heat(&names, [&below, &above], [1.0, 3.0])?;
@@ -71,31 +74,37 @@ fn of(run: &TableCopy, column: usize) -> Bars {
 /// Pairs of groups, in the copy and as they were released.
 struct Pairs<'a> {
     run: &'a TableCopy,
-    /// The groups of each column of the copy.
-    groups: Vec<Vec<u16>>,
+    /// Counts of the copy of each pair, `[first, second]`, those of the second column behind those of the ones before.
+    counts: Vec<Vec<f64>>,
 }
 
 impl<'a> Pairs<'a> {
-    fn new(run: &'a TableCopy) -> Self {
-        let width = run.bins.len();
-        let of = |column: usize| {
-            let codes = run.made.iter().skip(column).step_by(width);
-            codes.map(|&code| run.bins[column].group(code)).collect()
-        };
-        Self {
-            run,
-            groups: (0..width).map(of).collect(),
+    fn new(run: &'a TableCopy) -> Result<Self, Failure> {
+        let sizes: Vec<usize> = run.bins.iter().map(|bins| bins.count).collect();
+        let pairs =
+            (0..sizes.len()).flat_map(|second| (0..second).map(move |first| [first, second]));
+        let pairs: Vec<[usize; 2]> = pairs.collect();
+        let tables = pairs.iter().map(|pair| (pair.to_vec(), 1.0));
+        let query = Contingency::new(&sizes[..], tables).map_err(Failure::failed)?;
+        let mut all = vec![0.0; query.len()];
+        for block in run.made.chunks(BLOCK * sizes.len()) {
+            let counts = query.counts(&grouped(block, &run.bins));
+            let counts = counts.map_err(Failure::failed)?;
+            all.iter_mut()
+                .zip(counts)
+                .for_each(|(sum, count)| *sum += f64::from(count));
         }
+        let mut rest = all.into_iter();
+        let own = |&[first, second]: &[usize; 2]| -> Vec<f64> {
+            rest.by_ref().take(sizes[first] * sizes[second]).collect()
+        };
+        let counts = pairs.iter().map(own).collect();
+        Ok(Self { run, counts })
     }
 
     /// Counts of a pair in the copy, `[first, second]`.
-    fn counts(&self, first: usize, second: usize) -> Vec<f64> {
-        let [wide, _] = [second, first].map(|column| self.run.bins[column].count);
-        let mut counts = vec![0.0; self.run.bins[first].count * wide];
-        for (&a, &b) in self.groups[first].iter().zip(&self.groups[second]) {
-            counts[usize::from(a) * wide + usize::from(b)] += 1.0;
-        }
-        counts
+    fn counts(&self, first: usize, second: usize) -> &[f64] {
+        &self.counts[second * (second - 1) / 2 + first]
     }
 
     /// Cramer's V, `sqrt(chi^2 / (n min(r - 1, c - 1)))`.
@@ -131,7 +140,7 @@ impl<'a> Pairs<'a> {
             return 0.0;
         };
         let scale = self.run.records() as f64 / self.run.rows() as f64;
-        let pairs = self.counts(j, i).into_iter().zip(&noisy.counts);
+        let pairs = self.counts(j, i).iter().zip(&noisy.counts);
         let squares: f64 = pairs
             .map(|(copied, noisy)| (scale * copied - noisy).powi(2))
             .sum();

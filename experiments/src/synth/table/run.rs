@@ -1,5 +1,6 @@
 //! The run: two releases of all private records, and the copy that they make.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use data::CodedTable;
@@ -19,7 +20,7 @@ use lab::session::{
 use private_queries::{Contingency, NoisyCounts, Query};
 use serde_json::json;
 
-use super::bins::Bins;
+use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
 use super::model::{Counts, Signal};
 use super::settings::{Flags, Settings};
@@ -159,7 +160,7 @@ impl TableCopy {
         &mut self,
         name: &str,
         query: &Contingency,
-        records: impl FnOnce(&Self) -> Vec<u16>,
+        records: impl FnOnce(&Self) -> Cow<'_, [u16]>,
         session: &mut Session,
     ) -> Result<Vec<NoisyCounts>, Failure> {
         session.release(self, name, query, |run, _| {
@@ -201,12 +202,26 @@ impl TableCopy {
     }
 }
 
+/// Records by the groups of their values.
+pub(super) fn grouped(codes: &[u16], bins: &[Bins]) -> Vec<u16> {
+    let mut groups = codes.to_vec();
+    for record in groups.chunks_exact_mut(bins.len()) {
+        let values = record.iter_mut().zip(bins);
+        values.for_each(|(code, bins)| *code = bins.group(*code));
+    }
+    groups
+}
+
 /// Counts of pairs, with the label and without, where numbers have so many bins; no fewer than there will be.
 fn values_upper(input: &Input, bins: f64) -> usize {
-    // A group more for what is left over.
+    // A group more for what is left over, of categories two.
     let most = |place: usize, bins: f64| {
         let column = &input.columns[place];
         let others = column.codes.len() - column.ordered;
+        let others = match input.label == Some(place) {
+            true => others,
+            false => others.min(CATEGORIES + 2),
+        };
         column.ordered.min(bins as usize + 1) + others
     };
     let classes = input.label.map_or(1, |label| most(label, BINS_OF_LABEL));
@@ -227,8 +242,8 @@ impl Releases for TableCopy {
 impl Experiment for TableCopy {
     const NAME: &'static str = "synth";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", "table"));
-    const ABOUT: &'static str = "Make a private copy of a table: a CSV file in, a CSV file out that has the counts of all pairs \
-                                 of columns and may be published. Every record is private, and public is only what the \
+    const ABOUT: &'static str = "Make a private copy of a table: a CSV or Parquet file in, one like it out that has the counts \
+                                 of all pairs of columns and may be published. Every record is private, and public is only what the \
                                  schema says.";
     const STORED: &'static [&'static str] =
         &[bought::RANGES[0], bought::RANGES[1], COLUMNS, PAIRS, SCORE];
@@ -336,17 +351,21 @@ impl Experiment for TableCopy {
         let most = self.most();
         let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
         let query = query.of_units(most);
-        let codes = |run: &Self| run.input.records.codes.clone();
-        self.columns = self.release(COLUMNS, &query, codes, session)?;
+        self.columns = self.release(
+            COLUMNS,
+            &query,
+            |run| Cow::Borrowed(&run.input.records.codes),
+            session,
+        )?;
         self.bins = self.joined();
         let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
         let query = query.of_units(most);
-        let groups = |run: &Self| {
-            let codes = run.input.records.codes.chunks_exact(run.bins.len());
-            let codes = codes.flat_map(|record| record.iter().zip(&run.bins));
-            codes.map(|(&code, bins)| bins.group(code)).collect()
-        };
-        self.pairs = self.release(PAIRS, &query, groups, session)?;
+        self.pairs = self.release(
+            PAIRS,
+            &query,
+            |run| Cow::Owned(grouped(&run.input.records.codes, &run.bins)),
+            session,
+        )?;
         let counts = Counts {
             columns: &self.columns,
             pairs: &self.pairs,
@@ -365,9 +384,13 @@ impl Experiment for TableCopy {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let codes = self.input.records.codes.iter();
-        let bytes: Vec<u8> = codes.flat_map(|code| code.to_le_bytes()).collect();
-        Ok(Fingerprint::of(&bytes))
+        // Of the sums of blocks: there may be many records.
+        let sum = |block: &[u16]| {
+            let bytes = block.iter().flat_map(|code| code.to_le_bytes());
+            hex(&bytes.collect::<Vec<u8>>())
+        };
+        let sums: String = self.input.records.codes.chunks(1 << 20).map(sum).collect();
+        Ok(Fingerprint::of(sums.as_bytes()))
     }
 
     fn afterwards(

@@ -23,7 +23,7 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private table: a CSV file, whose form --schema says; or adult, or `biased`, which needs no file.
+        /// The private table: a CSV or Parquet file, whose form --schema says; or adult, or `biased`, which needs no file.
         input: String,
         /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private records, of trees that learned from
         /// the copy, where there are no public test records; 0 for none.
@@ -38,7 +38,7 @@ lab::settings! {
         #[flag(conflicts_with = "schema_from")]
         schema: PathBuf,
         /// A public table of the same form that says it instead.
-        #[flag(value_name = "CSV")]
+        #[flag(value_name = "FILE")]
         schema_from: PathBuf,
         /// The column that is to be predicted (default: the schema's): pairs of other columns are counted with each of its
         /// values.
@@ -61,7 +61,7 @@ lab::settings! {
         #[arg(long)]
         ceilings: bool,
         /// A copy of the same form that something else made: it is scored beside this one, on public test records.
-        #[arg(long, value_name = "COPY.csv")]
+        #[arg(long, value_name = "COPY")]
         compare: Option<PathBuf>,
     }
 }

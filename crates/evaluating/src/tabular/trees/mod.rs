@@ -58,7 +58,8 @@ pub fn trees_predicted(
     asked: &CodedRecords<'_>,
     label: usize,
 ) -> Result<Vec<u16>, EvaluateError> {
-    one_against_rest::predicted(train, asked, label, |known, of_class, asked| {
-        boost::Ensemble::fit(known, of_class).scores(asked)
+    one_against_rest::predicted(train, asked, label, |known, of_class| {
+        let trees = boost::Ensemble::fit(known, of_class);
+        move |asked: &_| trees.scores(asked)
     })
 }

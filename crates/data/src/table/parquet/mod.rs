@@ -1,0 +1,16 @@
+//! Tables in Parquet files: their values are the texts that a CSV file would have in their place.
+
+mod read;
+mod texts;
+mod write;
+
+use std::path::Path;
+
+pub(super) use read::ParquetRows;
+pub(super) use write::ParquetWriter;
+
+/// Whether the name of a file is that of a Parquet file.
+pub(super) fn is_parquet(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
+}

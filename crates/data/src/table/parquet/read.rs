@@ -1,0 +1,185 @@
+use std::fs::File;
+use std::path::Path;
+
+use parquet::basic::Compression;
+use parquet::column::reader::ColumnReader;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::super::encode::{Places, named};
+use super::super::lines::{Line, Records};
+use super::texts::{Kind, Texts};
+use crate::DataError;
+use crate::error::{Place, open};
+use crate::table::Schema;
+
+/// Records that are read at once.
+const BLOCK: usize = 4096;
+
+/// The records of a Parquet file as texts; no more of the file than a page of each column and a few records are kept.
+pub(in super::super) struct ParquetRows {
+    file: String,
+    reader: SerializedFileReader<File>,
+    /// What stands for a null.
+    absent: String,
+    names: Vec<String>,
+    /// The place of each column among those that hold values, and what these are: none for lists and the like.
+    kinds: Vec<Option<(usize, Kind)>>,
+    /// Places of the columns that are read.
+    read: Vec<usize>,
+    /// Of the group of records that is being read: its columns, and how many records are left in it.
+    columns: Vec<ColumnReader>,
+    left: usize,
+    /// The next group.
+    group: usize,
+    /// The records of a block by their columns, how many these are, and the next one.
+    block: Vec<Texts>,
+    length: usize,
+    next: usize,
+    record: u64,
+}
+
+impl ParquetRows {
+    /// Opens a file, and reads the names of its columns; all that can be read will be.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
+    pub(in super::super) fn open(path: &Path, absent: &str) -> Result<Self, DataError> {
+        let file = path.display().to_string();
+        let reader = SerializedFileReader::new(open(path)?).map_err(|_| damaged(&file))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let fields = schema.root_schema().get_fields();
+        let names: Vec<String> = fields.iter().map(|field| field.name().into()).collect();
+        let mut kinds = vec![None; names.len()];
+        for leaf in 0..schema.num_columns() {
+            let field = schema.get_column_root_idx(leaf);
+            if fields[field].is_primitive() {
+                kinds[field] = Kind::of(&schema.column(leaf)).map(|kind| (leaf, kind));
+            }
+        }
+        let readable = (0..names.len()).filter(|&place| kinds[place].is_some());
+        Ok(Self {
+            read: readable.collect(),
+            block: names.iter().map(|_| Texts::default()).collect(),
+            file,
+            reader,
+            absent: absent.into(),
+            names,
+            kinds,
+            columns: Vec::new(),
+            left: 0,
+            group: 0,
+            length: 0,
+            next: 0,
+            record: 0,
+        })
+    }
+
+    /// The names of the columns.
+    pub(in super::super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether a column holds what can be read.
+    pub(in super::super) fn is_read(&self, place: usize) -> bool {
+        self.read.contains(&place)
+    }
+
+    /// Where the columns of a schema are.
+    pub(in super::super) fn places(&self, schema: &Schema) -> Result<Places, DataError> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        named(schema, &self.file, &names, "")
+    }
+
+    /// Leaves all other columns empty.
+    ///
+    /// # Errors
+    /// [`DataError::File`] for one that cannot be read.
+    pub(in super::super) fn read_only(
+        &mut self,
+        places: impl IntoIterator<Item = usize>,
+    ) -> Result<(), DataError> {
+        self.read = places.into_iter().collect();
+        match self.read.iter().find(|&&place| self.kinds[place].is_none()) {
+            None => Ok(()),
+            Some(&place) => Err(DataError::File(format!(
+                "{}: column '{}' holds neither numbers, dates, texts nor truth values: convert it, or say kind = \"ignore\" \
+                 in the schema",
+                self.file, self.names[place]
+            ))),
+        }
+    }
+
+    /// Reads the next block; `false` at the end.
+    fn fill(&mut self) -> Result<bool, DataError> {
+        let broken = || damaged(&self.file);
+        while self.left == 0 {
+            let metadata = self.reader.metadata();
+            if self.group == metadata.num_row_groups() {
+                return Ok(false);
+            }
+            let rows = metadata.row_group(self.group).num_rows();
+            self.left = usize::try_from(rows).map_err(|_| broken())?;
+            let group = self.reader.get_row_group(self.group);
+            let group = group.map_err(|_| broken())?;
+            self.columns.clear();
+            for (leaf, _) in self.leaves() {
+                check_codec(&self.file, group.metadata().column(leaf).compression())?;
+                let column = group.get_column_reader(leaf);
+                self.columns.push(column.map_err(|_| broken())?);
+            }
+            self.group += 1;
+        }
+        self.length = self.left.min(BLOCK);
+        let leaves = self.leaves();
+        let columns = self.columns.iter_mut().zip(&leaves).zip(&self.read);
+        for ((column, &(_, kind)), &place) in columns {
+            let texts = &mut self.block[place];
+            texts.clear();
+            let read = texts.read(column, kind, self.length, &self.absent);
+            read.ok_or_else(|| damaged(&self.file))?;
+        }
+        (self.left, self.next) = (self.left - self.length, 0);
+        Ok(true)
+    }
+
+    /// Of the columns that are read.
+    fn leaves(&self) -> Vec<(usize, Kind)> {
+        let read = self.read.iter();
+        read.filter_map(|&place| self.kinds[place]).collect()
+    }
+}
+
+impl Records for ParquetRows {
+    fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
+        if self.next == self.length && !self.fill()? {
+            return Ok(None);
+        }
+        let at = self.next;
+        self.next += 1;
+        self.record += 1;
+        Ok(Some(Line {
+            place: Place::Record(self.record),
+            broken_off: false,
+            fields: self.block.iter().map(|texts| texts.get(at)).collect(),
+        }))
+    }
+}
+
+/// What the reader says of a damaged file may quote a value.
+fn damaged(file: &str) -> DataError {
+    DataError::File(format!(
+        "{file}: expected a Parquet file, found another one, or one that is cut off or damaged: get it again"
+    ))
+}
+
+fn check_codec(file: &str, codec: Compression) -> Result<(), DataError> {
+    match codec {
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::ZSTD(_) => Ok(()),
+        other => Err(DataError::File(format!(
+            "{file}: compressed by {other}: expected snappy, gzip, zstd or nothing; write it anew"
+        ))),
+    }
+}

@@ -1,0 +1,201 @@
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use rand::Rng;
+
+use super::super::Schema;
+use super::super::coded::spellings;
+use super::super::column::{Column, Role};
+use super::super::number::Unit;
+
+/// The most records of a group.
+const GROUP: usize = 1 << 17;
+const TRUTHS: [&str; 2] = ["false", "true"];
+/// Microseconds of a minute.
+const MINUTE: i64 = 60_000_000;
+
+/// Writes codes as a Parquet file.
+pub(in super::super) struct ParquetWriter<'a, W: Write + Send> {
+    columns: Vec<Stored<'a>>,
+    file: SerializedFileWriter<W>,
+}
+
+/// How a column is stored.
+struct Stored<'a> {
+    column: &'a Column,
+    kind: Kind,
+    /// Whether it may be missing.
+    nullable: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Real,
+    Whole,
+    Day,
+    Minute,
+    Truth,
+    Text,
+}
+
+impl Kind {
+    /// Categories are truth values or whole numbers where they are all spelled as these.
+    fn of(column: &Column) -> Self {
+        let all = |is: &dyn Fn(&[String]) -> bool| {
+            (0..column.codes()).all(|code| is(spellings(&column.role, code)))
+        };
+        match &column.role {
+            Role::Number(number) | Role::Response(number) => match number.unit {
+                Unit::Decimal(_) => Self::Real,
+                Unit::One => Self::Whole,
+                Unit::Day => Self::Day,
+                Unit::Minute => Self::Minute,
+            },
+            _ if all(&|texts| texts.iter().any(|text| TRUTHS.contains(&&**text))) => Self::Truth,
+            _ if all(&|texts| texts.first().is_some_and(|text| whole(text).is_some())) => {
+                Self::Whole
+            }
+            _ => Self::Text,
+        }
+    }
+
+    fn stored(self) -> (Physical, Option<LogicalType>) {
+        match self {
+            Self::Real => (Physical::DOUBLE, None),
+            Self::Whole => (Physical::INT64, None),
+            Self::Day => (Physical::INT32, Some(LogicalType::Date)),
+            Self::Minute => {
+                let local = LogicalType::timestamp(false, TimeUnit::MICROS);
+                (Physical::INT64, Some(local))
+            }
+            Self::Truth => (Physical::BOOLEAN, None),
+            Self::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        }
+    }
+}
+
+impl Stored<'_> {
+    fn field(&self) -> Result<Arc<Type>, ParquetError> {
+        let (physical, logical) = self.kind.stored();
+        let repetition = match self.nullable {
+            true => Repetition::OPTIONAL,
+            false => Repetition::REQUIRED,
+        };
+        let field = Type::primitive_type_builder(&self.column.name, physical);
+        let field = field.with_repetition(repetition);
+        Ok(Arc::new(field.with_logical_type(logical).build()?))
+    }
+
+    /// A number of a code, in its unit.
+    fn number(&self, code: usize, rng: &mut impl Rng) -> Option<f64> {
+        match &self.column.role {
+            Role::Number(number) | Role::Response(number) => number.value(code, rng),
+            _ => None,
+        }
+    }
+
+    fn write(
+        &self,
+        codes: impl Iterator<Item = usize>,
+        to: &mut SerializedColumnWriter<'_>,
+        rng: &mut impl Rng,
+    ) -> Result<(), ParquetError> {
+        let spelled = |code| spellings(&self.column.role, code);
+        let word = |code| spelled(code).first();
+        match self.kind {
+            Kind::Real => self.put::<DoubleType>(to, codes.map(|code| self.number(code, rng))),
+            Kind::Whole => {
+                let of_word = |code| word(code).and_then(|text| whole(text));
+                let value = |code| of_word(code).or(self.number(code, rng).map(|v| v as i64));
+                self.put::<Int64Type>(to, codes.map(value))
+            }
+            Kind::Day => {
+                let value = |code| self.number(code, rng).map(|day| day as i32);
+                self.put::<Int32Type>(to, codes.map(value))
+            }
+            Kind::Minute => {
+                let value = |code| self.number(code, rng).map(|time| time as i64 * MINUTE);
+                self.put::<Int64Type>(to, codes.map(value))
+            }
+            Kind::Truth => {
+                let is_true = |texts: &[String]| texts.iter().any(|text| text == TRUTHS[1]);
+                let value = |code| word(code).map(|_| is_true(spelled(code)));
+                self.put::<BoolType>(to, codes.map(value))
+            }
+            Kind::Text => {
+                let value = |code| word(code).map(|text| text.as_bytes().to_vec().into());
+                self.put::<ByteArrayType>(to, codes.map(value))
+            }
+        }
+    }
+
+    fn put<T: DataType>(
+        &self,
+        to: &mut SerializedColumnWriter<'_>,
+        values: impl Iterator<Item = Option<T::T>>,
+    ) -> Result<(), ParquetError> {
+        let (mut levels, mut known) = (Vec::new(), Vec::new());
+        for value in values {
+            levels.push(i16::from(value.is_some()));
+            known.extend(value);
+        }
+        let levels = self.nullable.then_some(&levels[..]);
+        to.typed::<T>()
+            .write_batch(&known, levels, None)
+            .map(|_| ())
+    }
+}
+
+impl<'a, W: Write + Send> ParquetWriter<'a, W> {
+    pub(in super::super) fn new(schema: &'a Schema, to: W) -> io::Result<Self> {
+        let stored = |column| Stored {
+            column,
+            kind: Kind::of(column),
+            nullable: schema.has_missing_level(column),
+        };
+        let columns: Vec<Stored<'a>> = schema.coded_columns().map(stored).collect();
+        let fields: Result<_, _> = columns.iter().map(Stored::field).collect();
+        let of_file = Type::group_type_builder("table")
+            .with_fields(fields?)
+            .build()?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        let properties = Arc::new(properties.build());
+        let file = SerializedFileWriter::new(to, Arc::new(of_file), properties)?;
+        Ok(Self { columns, file })
+    }
+
+    /// Adds records, `[n, D]` in rows.
+    pub(in super::super) fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> io::Result<()> {
+        let width = self.columns.len();
+        for block in codes.chunks(GROUP * width) {
+            let mut group = self.file.next_row_group()?;
+            for (place, column) in self.columns.iter().enumerate() {
+                let codes = block.iter().skip(place).step_by(width);
+                let mut to = group
+                    .next_column()?
+                    .ok_or_else(|| io::Error::other("no column"))?;
+                column.write(codes.map(|&code| code.into()), &mut to, rng)?;
+                to.close()?;
+            }
+            group.close()?;
+        }
+        Ok(())
+    }
+
+    /// What it was written to.
+    pub(in super::super) fn finish(self) -> io::Result<W> {
+        Ok(self.file.into_inner()?)
+    }
+}
+
+/// A whole number that is spelled as it is written.
+fn whole(text: &str) -> Option<i64> {
+    let value: i64 = text.parse().ok()?;
+    (value.to_string() == text).then_some(value)
+}

@@ -1,0 +1,280 @@
+//! Tables in Parquet files: those of pyarrow are read as CSV files of the same values are, and what cannot be read is refused
+//! without what it holds.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use data::{DataError, Schema};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use test_support::says;
+
+/// The values of `types.parquet`, but for a list and bytes.
+const CSV: &str = "\
+whole,small,unsigned,real,single,text,word,truth,day,milli,micro,nano,money,large,nothing
+1,7,4000000000,0.1,0.1,\"a, b\",red,true,1999-12-31,2020-01-01T10:30,2020-01-01T00:00,2020-01-01T23:59,-0.05,12345678901234567890.123,
+-2,,0,,-2.5,,red,false,0001-01-01,,,,1234.50,-1.000,
+,-8,,5,,é,,,,1969-12-31T23:59,2020-01-02T00:00,2020-01-02T00:00,,,
+";
+
+/// What `reference.py` beside it wrote with pyarrow: two groups of records, snappy, dictionaries, a null in every column.
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+#[test]
+fn files_of_pyarrow_are_read_as_csv() {
+    let csv = Schema::draft("f", CSV.as_bytes(), None).unwrap();
+    let draft = Schema::draft_of(&golden("types.parquet"), None).unwrap();
+    for kind in [
+        "name = \"micro\"\nkind = \"date\"",
+        "name = \"nano\"\nkind = \"datetime\"",
+        "name = \"truth\"\nkind = \"boolean\"\nzero = [\"false\"]\none = [\"true\"]",
+        "name = \"list\"\nkind = \"ignore\" # neither numbers",
+        "name = \"bytes\"\nkind = \"ignore\" # neither numbers",
+    ] {
+        assert!(draft.contains(kind), "{kind}\nin\n{draft}");
+    }
+    let blocks = |text: &str| -> Vec<String> {
+        let unread = |block: &&str| !block.contains("# neither");
+        let blocks = text.split("\n\n").filter(unread).skip(1);
+        blocks.map(str::to_string).collect()
+    };
+    assert_eq!(blocks(&draft), blocks(&csv));
+
+    // Whatever the words for missing values are, a null is the first one; by default it is the empty text.
+    for missing in ["missing = [\"\"]\n", "missing = [\"?\", \"\"]\n", ""] {
+        let text = draft.replace("missing = [\"\"]\n", missing);
+        let text = text.replace(
+            "kind = \"ignore\" # nothing but",
+            "kind = \"categorical\"\nlevels = [\"x\"]\nmissing = \"level\"\n# ",
+        );
+        let schema = Schema::parse("types.toml", &text).unwrap();
+        let read = schema.coded(&golden("types.parquet")).unwrap();
+        let csv = schema.coded_bytes("f", CSV.as_bytes()).unwrap();
+        assert_eq!((read.rows, read.columns, read.clamped), (3, 15, 0));
+        assert_eq!(read.codes, csv.codes);
+        // Every column has its null.
+        for (place, column) in schema.code_columns().iter().enumerate() {
+            let mut codes = read.codes.iter().skip(place).step_by(15);
+            let last = column.codes.len() - 1;
+            assert!(
+                codes.any(|&code| usize::from(code) == last),
+                "{}",
+                column.name
+            );
+        }
+    }
+    let old = Schema::parse(
+        "t",
+        "missing = [\"?\"]\n[[column]]\nname = \"whole\"\nkind = \"integer\"\nmin = -9\nmax = 9\nmissing = \"level\"\n[[column]]\nname = \"micro\"\nkind = \"ignore\"",
+    );
+    let old = old.unwrap().coded(&golden("int96.parquet")).unwrap();
+    assert_eq!((old.codes, old.sha256.len()), (vec![10, 7, 19], 64));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let column = |name: &str, what: &str| format!("[[column]]\nname = \"{name}\"\n{what}\n");
+    let coded = |text: String, file: &Path| {
+        // A column alone is not to be empty.
+        Schema::parse("t.toml", &format!("missing = [\"?\"]\n{text}"))?.coded(file)
+    };
+    let whole = column("whole", "kind = \"integer\"\nmin = -9\nmax = 9\n");
+    let level = whole.clone() + "missing = \"level\"\n";
+    let ignored = column("micro", "kind = \"ignore\"");
+    let int96 = golden("int96.parquet");
+    for (text, file, words) in [
+        (level.clone(), golden("lz4.parquet"), "compressed by LZ4"),
+        (level.clone(), golden("empty.parquet"), "is empty"),
+        (
+            level.clone(),
+            int96.clone(),
+            "field 2 names no column of the schema",
+        ),
+        (
+            format!(
+                "{level}{ignored}{}",
+                column("more", "kind = \"integer\"\nmin = 0\nmax = 1")
+            ),
+            int96.clone(),
+            "column 'more' of the schema is missing",
+        ),
+        (
+            format!("{whole}{ignored}"),
+            int96.clone(),
+            "record 3, column whole: expected a value",
+        ),
+        (
+            format!("{level}{ignored}").replace("-9", "0"),
+            int96.clone(),
+            "record 2, column whole: expected a number from 0 to 9",
+        ),
+    ] {
+        let error = coded(text, &file).unwrap_err();
+        says(&error, &["parquet", words]);
+        assert!(!matches!(error, DataError::Io { .. }), "{error}");
+    }
+    let lists = fs::read_to_string(golden("reference.py")).unwrap();
+    let names = lists
+        .lines()
+        .filter_map(|line| line.trim().split_once("\": pa.array"));
+    let all: String = names
+        .map(|(name, _)| column(&name[1..], "kind = \"ignore\""))
+        .collect();
+    for name in ["list", "bytes"] {
+        let one = column(name, "kind = \"ignore\"");
+        assert!(all.contains(&one));
+        let text = all.replace(
+            &one,
+            &column(name, "kind = \"categorical\"\nlevels = [\"a\"]"),
+        );
+        let error = coded(text, &golden("types.parquet")).unwrap_err();
+        says(&error, &[&format!("column '{name}' holds neither numbers")]);
+    }
+
+    // Cut off anywhere, another file, none.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.parquet");
+    let bytes = fs::read(&int96).unwrap();
+    let text = format!("{level}{ignored}");
+    for part in [
+        &bytes[..0],
+        &bytes[..4],
+        &bytes[..bytes.len() - 1],
+        &bytes[9..],
+        b"whole,micro\n1,\n",
+    ] {
+        fs::write(&path, part).unwrap();
+        says(
+            &coded(text.clone(), &path).unwrap_err(),
+            &["expected a Parquet file"],
+        );
+        says(
+            &Schema::draft_of(&path, None).unwrap_err(),
+            &["expected a Parquet file"],
+        );
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(coded(text, &path), Err(DataError::Io { .. })));
+}
+
+const PEOPLE: &str = r#"
+missing = ["?"]
+[[column]]
+name = "unit"
+kind = "categorical"
+levels = ["1", "20", "-3"]
+[[column]]
+name = "flag"
+kind = "boolean"
+zero = ["False", "false"]
+one = ["True", "true"]
+missing = "level"
+[[column]]
+name = "zip"
+kind = "categorical"
+levels = ["01", "2"]
+[[column]]
+name = "age"
+kind = "integer"
+min = 0
+max = 9
+missing = "level"
+[[column]]
+name = "size"
+kind = "numeric"
+min = 0
+max = 1
+special = [-7]
+[[column]]
+name = "day"
+kind = "date"
+min = 2020-01-01
+max = 2020-01-03
+[[column]]
+name = "time"
+kind = "datetime"
+min = 2020-01-01T00:00
+max = 2020-01-01T00:59
+"#;
+
+/// A copy has columns of the types that its kinds are, and of its units none is lost.
+#[test]
+fn columns_of_a_copy_have_their_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.PARQUET");
+    let schema = Schema::parse("people.toml", PEOPLE).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    // A second block has a group of its own.
+    let codes = [
+        [0, 2, 1, 10, 0, 2, 59],
+        [1, 0, 0, 3, 0, 0, 0],
+        [0, 1, 0, 0, 200, 1, 1],
+    ];
+    let mut table = schema.writer(&path).unwrap();
+    table.write(&codes[..2].concat(), &mut rng).unwrap();
+    table.write(&codes[2], &mut rng).unwrap();
+    assert!(!path.exists());
+    table.finish().unwrap();
+    assert_eq!(schema.coded(&path).unwrap().codes, codes.concat());
+    let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let columns = file.metadata().file_metadata().schema_descr().columns();
+    let types: Vec<String> = columns
+        .iter()
+        .map(|column| format!("{} {}", column.physical_type(), column.max_def_level()))
+        .collect();
+    assert_eq!(
+        types,
+        [
+            "INT64 0",
+            "BOOLEAN 1",
+            "BYTE_ARRAY 0",
+            "INT64 1",
+            "DOUBLE 0",
+            "INT32 0",
+            "INT64 0"
+        ]
+    );
+    assert_eq!(file.metadata().num_row_groups(), 2);
+
+    let ignored = "kind = \"ignore\"\n[[column]]\nname = \"flag\"";
+    let of_units = PEOPLE.replacen(
+        "kind = \"categorical\"\nlevels = [\"1\", \"20\", \"-3\"]\n[[column]]\nname = \"flag\"",
+        ignored,
+        1,
+    );
+    let units = Schema::parse("t", &of_units).unwrap();
+    assert_eq!(units.coded(&path).unwrap().columns, 6);
+    let units = units.units(&path, "unit").unwrap();
+    assert_eq!((units.count(), units.records()), (2, 3));
+    let none = PEOPLE.replace(
+        "kind = \"integer\"\nmin = 0\nmax = 9\nmissing = \"level\"",
+        "kind = \"ignore\"",
+    );
+    let error = Schema::parse("t", &none)
+        .unwrap()
+        .units(&path, "age")
+        .unwrap_err();
+    says(&error, &["record 1, column age: expected a unit"]);
+}
+
+proptest! {
+    /// A damaged file is refused, or read as another one.
+    #[test]
+    fn any_damage_gives_an_answer(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.parquet");
+        let mut bytes = fs::read(golden("types.parquet")).unwrap();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        fs::write(&path, bytes).unwrap();
+        let _ = Schema::draft_of(&path, None);
+    }
+}
