@@ -75,5 +75,7 @@ pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
 pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
-pub use table::{CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, Outside, Schema};
+pub use table::{
+    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, Outside, Rules, Schema,
+};
 pub use units::Units;

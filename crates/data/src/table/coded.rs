@@ -256,7 +256,7 @@ impl Schema {
 }
 
 /// A category as it is spelled first.
-fn word(role: &Role, code: usize) -> Option<&String> {
+pub(super) fn word(role: &Role, code: usize) -> Option<&String> {
     match role {
         Role::Categorical { levels, .. } => levels.get(code),
         Role::Boolean(spellings) => spellings.get(code)?.first(),
@@ -266,10 +266,10 @@ fn word(role: &Role, code: usize) -> Option<&String> {
 }
 
 /// What finds the codes of a column: categories may be many.
-struct Coder<'a>(HashMap<&'a str, usize>);
+pub(super) struct Coder<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Coder<'a> {
-    fn new(column: &'a Column) -> Self {
+    pub(super) fn new(column: &'a Column) -> Self {
         let spelled = |lists: &'a [Vec<String>]| {
             let lists = lists.iter().enumerate();
             lists
@@ -284,6 +284,11 @@ impl<'a> Coder<'a> {
             Role::Classes(classes) => spelled(classes),
             Role::Number(_) | Role::Response(_) | Role::Ignored => HashMap::new(),
         })
+    }
+
+    /// The code of a category as it is spelled.
+    pub(super) fn category(&self, text: &str) -> Option<usize> {
+        self.0.get(text).copied()
     }
 
     /// The code of a field, and whether it was clamped.

@@ -11,6 +11,7 @@ pub(crate) mod lines;
 mod number;
 mod raw;
 mod records;
+mod rules;
 mod schema;
 mod stream;
 mod units;
@@ -18,5 +19,6 @@ mod write;
 
 pub use coded::{CodeColumn, CodedTable};
 pub use grouped::{GroupedTable, Labels};
+pub use rules::{Rule, Rules};
 pub use schema::{CsvTable, Missing, Outside, Schema};
 pub use stream::CsvStream;

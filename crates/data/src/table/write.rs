@@ -15,7 +15,7 @@ use crate::error::{io as failed, unfit};
 impl Schema {
     /// A value of a code of the column at `column` of [`Schema::code_columns`]: a category as it is spelled first, the first
     /// word for a missing value that is not empty, a special value, or a number of the bin, all of its values equally likely.
-    /// Read again, it has the same code. The empty text for a column or a code that is not there.
+    /// Read again, it has the same code. It keeps no rules between columns. The empty text for a column or a code that is not there.
     pub fn value(&self, column: usize, code: u16, rng: &mut impl Rng) -> String {
         let column = self.coded_columns().nth(column);
         let text = column.and_then(|column| self.text(column, code.into(), rng));
@@ -24,11 +24,11 @@ impl Schema {
 
     /// Writes records of codes, shape `[n, D]` in row-major order, as a CSV file that appears whole or not at all, in the
     /// place of what has its name: the schema's delimiter, its names of columns where it has a header, the values of
-    /// [`Schema::value`].
+    /// [`Schema::value`]. Where the schema has rules, values keep them too.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record, for a number of codes that is no multiple of D, and for a code that is not
-    /// there; [`DataError::Io`].
+    /// [`DataError::Request`] without a record, for a number of codes that is no multiple of D, for a code that is not
+    /// there, and for codes of which no values keep the rules; [`DataError::Io`].
     pub fn write_csv(
         &self,
         path: &Path,
@@ -70,6 +70,15 @@ impl Schema {
                 return Err(unfit(&what, format!("below {}", mosts[column]), code));
             }
         }
+        let mut records = codes.chunks_exact(mosts.len());
+        if let Some(place) = records.position(|record| !self.rules.keep(record)) {
+            let what = format!("record {}", place + 1);
+            return Err(unfit(
+                &what,
+                "one that keeps the rules",
+                "one that breaks them",
+            ));
+        }
         Ok(())
     }
 
@@ -88,8 +97,13 @@ impl Schema {
             lines.write_record(columns.iter().map(|column| &column.name))?;
         }
         for record in codes.chunks_exact(columns.len()) {
-            for (column, &code) in columns.iter().zip(record) {
-                let value = self.text(column, code.into(), rng).unwrap_or_default();
+            // Numbers under a rule come together, and first.
+            let ruled = self.rules.sample(record, rng);
+            for (place, (column, &code)) in columns.iter().zip(record).enumerate() {
+                let value = match ruled.iter().find(|(ruled, _)| *ruled == place) {
+                    Some((_, text)) => Cow::Borrowed(&**text),
+                    None => self.text(column, code.into(), rng).unwrap_or_default(),
+                };
                 lines.write_field(value.as_bytes())?;
             }
             lines.write_record(None::<&[u8]>)?;
@@ -106,7 +120,8 @@ impl Schema {
         if let Role::Number(number) | Role::Response(number) = &column.role
             && let Some(bin) = number.bins.get(code)
         {
-            return Some(number.draw(bin, rng).into());
+            let count = number.sample(bin.start, bin.end, rng);
+            return Some(number.unit.text(count).into());
         }
         self.fixed(column, code).map(Cow::Borrowed)
     }
