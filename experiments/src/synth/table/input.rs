@@ -94,6 +94,14 @@ impl Input {
         }
         input.records.codes.truncate(records * input.columns.len());
         input.records.rows = records;
+        let rules = input.schema.rules();
+        let all = input.records.codes.chunks_exact(input.columns.len());
+        let broken = all.filter(|record| !rules.keep(record)).count();
+        if broken > 0 {
+            eprintln!(
+                "PRIVATE   {broken} records break a rule between columns, and count as others do: this line tells of private records"
+            );
+        }
         let neighbours = input.neighbours();
         let bound = "a table of at least 2 records, or units: one has no other to hide behind";
         bounded("input", &settings.input, neighbours >= 2, bound)?;
