@@ -76,6 +76,7 @@ pub use progress::{Progress, ProgressFn};
 pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{
-    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Schema,
+    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Rules,
+    Schema, TableWriter,
 };
 pub use units::Units;

@@ -583,6 +583,97 @@ fn python_reads_copies_as_their_pages_say() {
     }
 }
 
+const STAYS: &str = r#"
+[[column]]
+name = "admitted"
+kind = "date"
+min = 2020-01-01
+max = 2020-12-31
+public = true
+
+[[column]]
+name = "age"
+kind = "integer"
+min = 0
+max = 99
+public = true
+
+[[column]]
+name = "discharged"
+kind = "date"
+min = 2020-01-01
+max = 2021-06-30
+public = true
+
+[[column]]
+name = "married"
+kind = "label"
+classes = [["no"], ["yes"]]
+public = true
+"#;
+
+const RULES: &str = r#"
+[[rule]]
+at_most = ["admitted", "discharged"]
+
+[[rule]]
+when = { column = "age", max = 15 }
+then = { column = "married", values = ["no"] }
+"#;
+
+/// Stays of up to nine days, children who are not married, and one record that breaks both rules.
+#[test]
+fn a_copy_keeps_the_rules_of_its_schema() {
+    let (home, out) = folder();
+    let (table, schema) = (
+        home.path().join("stays.csv"),
+        home.path().join("stays.toml"),
+    );
+    let mut csv = String::from("admitted,age,discharged,married\n2020-05-01,3,2020-04-30,yes\n");
+    for i in 0..600 {
+        let (month, day, age) = (i % 12 + 1, i * 7 % 19 + 1, i * 37 % 90);
+        let married = if age > 15 && i % 3 > 0 { "yes" } else { "no" };
+        let discharged = day + i % 10;
+        csv +=
+            &format!("2020-{month:02}-{day:02},{age},2020-{month:02}-{discharged:02},{married}\n");
+    }
+    fs::write(&table, csv).expect("written");
+    // Texts of dates compare as dates do.
+    let breaks = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let age: usize = fields[1].parse().expect("an age");
+        [fields[0] > fields[2], age <= 15 && fields[3] == "yes"]
+    };
+    let made = |out: &Path, rules: &str| {
+        fs::write(&schema, format!("{STAYS}{rules}")).expect("written");
+        let output = run(&mut command(
+            &table,
+            &schema,
+            out,
+            "--epsilon 1 --rows 2000",
+        ));
+        let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a table");
+        let broken: Vec<[bool; 2]> = copy.lines().skip(1).map(breaks).collect();
+        assert_eq!(broken.len(), 2000);
+        (
+            text(&output.stderr),
+            [0, 1].map(|rule| broken.iter().filter(|broken| broken[rule]).count()),
+        )
+    };
+    let (said, broken) = made(&out, RULES);
+    assert_eq!(broken, [0, 0]);
+    assert!(said.contains("PRIVATE   1 records break a rule"), "{said}");
+    // The copy is of its own schema, rules and all.
+    let own = data::Schema::read(&out.join("copy/schema.toml")).expect("a schema");
+    let copy = own.coded(&out.join("copy/table.csv")).expect("codes");
+    assert_eq!(own.rules().pairs().len(), 2);
+    assert!(copy.codes.chunks(4).all(|record| own.rules().keep(record)));
+    // Without rules the noise has it otherwise.
+    let (said, broken) = made(&home.path().join("free"), "");
+    assert!(broken.iter().all(|&broken| broken > 20), "{broken:?}");
+    assert!(!said.contains("PRIVATE"), "{said}");
+}
+
 /// Two thousand records of each table by name; the label of Adult is learned from the copy.
 #[test]
 fn tables_by_name_are_copied() {

@@ -298,7 +298,7 @@ impl Schema {
 }
 
 /// A category as it is spelled first.
-fn word(role: &Role, code: usize) -> Option<&String> {
+pub(super) fn word(role: &Role, code: usize) -> Option<&String> {
     spellings(role, code).first()
 }
 
@@ -314,10 +314,10 @@ pub(super) fn spellings(role: &Role, code: usize) -> &[String] {
 }
 
 /// What finds the codes of a column: categories may be many.
-struct Coder<'a>(HashMap<&'a str, usize>);
+pub(super) struct Coder<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Coder<'a> {
-    fn new(column: &'a Column) -> Self {
+    pub(super) fn new(column: &'a Column) -> Self {
         let spelled = |lists: &'a [Vec<String>]| {
             let lists = lists.iter().enumerate();
             lists
@@ -332,6 +332,11 @@ impl<'a> Coder<'a> {
             Role::Classes(classes) => spelled(classes),
             Role::Number(_) | Role::Response(_) | Role::Ignored => HashMap::new(),
         })
+    }
+
+    /// The code of a category as it is spelled.
+    pub(super) fn category(&self, text: &str) -> Option<usize> {
+        self.0.get(text).copied()
     }
 
     /// The code of a field, and whether it was clamped.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::calendar::{day, minute};
 use super::number::{Asked, Number, Unit};
 use super::raw::{RawColumn, RawNumber, RawSchema};
-use super::{GroupedTable, Missing, Schema};
+use super::{GroupedTable, Missing, Schema, rules};
 
 /// The most codes of a column: they are numbers of 16 bits.
 const MAX_CODES: usize = u16::MAX as usize;
@@ -152,6 +152,7 @@ pub(super) fn check(name: &str, mut raw: RawSchema) -> Result<Schema, String> {
     if columns.is_empty() {
         return Err("0 columns: expected at least 1; add a [[column]]".into());
     }
+    let rules = rules::check(&columns, &raw.rule)?;
     Ok(Schema {
         name: name.into(),
         delimiter,
@@ -159,6 +160,7 @@ pub(super) fn check(name: &str, mut raw: RawSchema) -> Result<Schema, String> {
         comment,
         missing: raw.missing,
         columns,
+        rules,
         sensitive: sensitive.first().copied(),
         label: labels.first().copied(),
     })
@@ -288,7 +290,7 @@ fn number<T>(
     Ok((Role::Number(Number::new(asked, absent)?), raw.missing))
 }
 
-fn unreadable(field: &str, text: &str, unit: Unit) -> String {
+pub(super) fn unreadable(field: &str, text: &str, unit: Unit) -> String {
     format!("'{text}' in '{field}': expected {}", unit.expected())
 }
 

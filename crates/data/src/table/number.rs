@@ -107,7 +107,7 @@ impl Unit {
     }
 
     /// The number of so many units, as what it is written as is read.
-    fn at(self, count: i64) -> f64 {
+    pub(super) fn at(self, count: i64) -> f64 {
         match self {
             Self::Decimal(decimals @ 0..=22) => count as f64 / 10_f64.powi(decimals),
             // Here a power of ten is none of the numbers of `f64`, but whatever text is read is rounded once.
@@ -146,6 +146,12 @@ impl Unit {
         } else {
             near
         }
+    }
+
+    /// How many units are `value`, where it is so many.
+    fn whole(self, value: f64) -> Option<i64> {
+        let count = self.floor(value);
+        (self.at(count) == value).then_some(count)
     }
 
     fn width(self) -> f64 {
@@ -199,10 +205,9 @@ impl Number {
             let count = unit.floor(value);
             (unit.at(count) == value).then_some(count)
         };
-        let is_special = special.iter().filter_map(|special| {
-            let count = unit.floor(special.value);
-            (unit.at(count) == special.value).then_some(count)
-        });
+        let is_special = special
+            .iter()
+            .filter_map(|special| unit.whole(special.value));
         let holes = is_special.chain(absent.iter().filter_map(written));
         let mut holes: Vec<i64> = holes.filter(|hole| (first..=last).contains(hole)).collect();
         holes.sort_unstable();
@@ -266,15 +271,10 @@ impl Number {
         })
     }
 
-    /// The text of a number of a bin, all of them equally likely.
-    pub(super) fn draw(&self, bin: &Bin, rng: &mut impl Rng) -> String {
-        self.unit.text(self.count(bin, rng))
-    }
-
-    /// The number of a code, as its text is read; of a bin as [`Number::draw`].
+    /// The number of a code, as its text is read; of a bin any of its numbers, all of them equally likely.
     pub(super) fn value(&self, code: usize, rng: &mut impl Rng) -> Option<f64> {
         match self.bins.get(code) {
-            Some(bin) => Some(self.unit.at(self.count(bin, rng))),
+            Some(bin) => Some(self.unit.at(self.sample(bin.start, bin.end, rng))),
             None => self.special(code).map(|special| special.value),
         }
     }
@@ -284,13 +284,77 @@ impl Number {
         self.special.get(code.checked_sub(self.bins.len())?)
     }
 
-    /// Units of a number of a bin.
-    fn count(&self, bin: &Bin, rng: &mut impl Rng) -> i64 {
-        let mut count = bin.start + rng.random_range(0..bin.values);
-        for &hole in within(&self.holes, bin.start, bin.end) {
+    /// A whole number from `start` to before `end` that is no hole, of which there is one: all of them are equally likely.
+    pub(super) fn sample(&self, start: i64, end: i64, rng: &mut impl Rng) -> i64 {
+        let holes = within(&self.holes, start, end);
+        let mut count = start + rng.random_range(0..end - start - holes.len() as i64);
+        for &hole in holes {
             count += i64::from(hole <= count);
         }
         count
+    }
+
+    /// The least and the largest whole number of a code. `None` for a special value out of range, which says something else
+    /// than a number, and for a code that is none of a number.
+    pub(super) fn ends(&self, code: usize) -> Option<[i64; 2]> {
+        if let Some(bin) = self.bins.get(code) {
+            let mut first = bin.start;
+            for &hole in within(&self.holes, bin.start, bin.end) {
+                first += i64::from(hole == first);
+            }
+            return Some([first, self.last(bin, bin.end)?]);
+        }
+        let value = self.special(code)?.value;
+        let inside = (self.min..=self.max).contains(&value);
+        inside.then(|| [self.unit.floor(value); 2])
+    }
+
+    /// A special value in range that is no whole number of units.
+    pub(super) fn finer(&self) -> Option<&str> {
+        let is_finer = |special: &&Special| {
+            let inside = (self.min..=self.max).contains(&special.value);
+            inside && self.unit.whole(special.value).is_none()
+        };
+        Some(&self.special.iter().find(is_finer)?.text)
+    }
+
+    /// The largest whole number of a code that is at most `most`; `None` where there is none.
+    pub(super) fn cap(&self, code: usize, most: i64) -> Option<i64> {
+        match self.bins.get(code) {
+            Some(bin) => self.last(bin, most),
+            None => self
+                .ends(code)
+                .and_then(|[first, last]| (first <= most).then_some(last)),
+        }
+    }
+
+    fn last(&self, bin: &Bin, most: i64) -> Option<i64> {
+        let mut last = most.min(bin.end - 1);
+        for &hole in within(&self.holes, bin.start, bin.end).iter().rev() {
+            last -= i64::from(hole == last);
+        }
+        (last >= bin.start).then_some(last)
+    }
+
+    /// For each code, whether any of its values is one from `low` to `high`, and whether all are; `None` where
+    /// [`Number::ends`] is.
+    pub(super) fn between(&self, low: f64, high: f64) -> Vec<Option<[bool; 2]>> {
+        let (low, high) = (low.max(self.min), high.min(self.max));
+        let none = low > high;
+        let of = |code: usize| {
+            let [first, last] = self.ends(code)?;
+            if none {
+                return Some([false; 2]);
+            }
+            if code >= self.bins.len() {
+                let value = self.special[code - self.bins.len()].value;
+                return Some([(low..=high).contains(&value); 2]);
+            }
+            let (low, high) = (self.unit.ceil(low), self.unit.floor(high));
+            let any = self.cap(code, high).is_some_and(|last| last >= low);
+            Some([any, low <= first && last <= high])
+        };
+        (0..self.bins.len() + self.special.len()).map(of).collect()
     }
 
     /// The public name of a bin.
@@ -311,6 +375,7 @@ impl Number {
 }
 
 impl Unit {
+    /// The least units that are no less than `value`.
     fn ceil(self, value: f64) -> i64 {
         let floor = self.floor(value);
         floor + i64::from(self.at(floor) < value)
@@ -403,12 +468,11 @@ impl Asked {
             if place > 0 && edges[place - 1] >= edge {
                 return Err(format!("{shown} in 'edges': expected ascending ones"));
             }
-            let start = unit.floor(edge);
-            if unit.at(start) != edge {
-                return Err(format!(
+            let start = unit.whole(edge).ok_or_else(|| {
+                format!(
                     "{shown} in 'edges' has more decimals than the column: say more in 'decimals'"
-                ));
-            }
+                )
+            })?;
             // The ends of the range are edges anyway, and the last one starts no bin.
             if edge != self.min && edge != self.max {
                 starts.push(start);

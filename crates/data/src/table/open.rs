@@ -96,10 +96,38 @@ impl OpenSchema {
                 "'{OTHER}' in 'missing' is what rare categories become: give them another word, or say which they are"
             )));
         }
+        let names = open.open().concat();
+        for rule in open
+            .table
+            .get("rule")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let of = |field: &str| rule.get(field).and_then(|part| part.get("column"));
+            let both = rule.get("at_most").and_then(Value::as_array);
+            let mut columns = both
+                .into_iter()
+                .flatten()
+                .chain(of("when"))
+                .chain(of("then"));
+            let is_open = |column: &&Value| names.iter().any(|name| column.as_str() == Some(name));
+            if let Some(column) = columns.find(is_open) {
+                return Err(refuse(format!(
+                    "a rule of column {column}, whose values are to be found: say them, or remove the rule"
+                )));
+            }
+        }
         // Whatever else is wrong with it is said before anything is released.
-        open.schema()?;
-        open.clone()
-            .named(&vec![Vec::new(); open.categories.len()])?;
+        let mut table = open.table.clone();
+        for (place, column) in columns_mut(&mut table).enumerate() {
+            if open.numbers.contains(&place) {
+                grid(column);
+            } else if open.categories.contains(&place) {
+                fill(column, &[]);
+            }
+        }
+        Schema::parse(&open.name, &self::text(&open.name, &table)?)?;
         Ok(open)
     }
 
@@ -145,6 +173,8 @@ impl OpenSchema {
     /// As [`Schema::parse`].
     pub fn schema(&self) -> Result<Schema, DataError> {
         let mut table = self.table.clone();
+        // Rules are of copies, and of columns that may be ignored here.
+        table.remove("rule");
         for (place, column) in columns_mut(&mut table).enumerate() {
             if self.categories.contains(&place) {
                 column.retain(|field, _| field == "name");
@@ -237,10 +267,7 @@ impl OpenSchema {
     pub fn named(mut self, levels: &[Vec<String>]) -> Result<String, DataError> {
         let mut all: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
         for (&place, levels) in self.categories.iter().zip(levels) {
-            let levels = levels.iter().cloned().map(Value::String);
-            all[place].insert("levels".into(), levels.collect::<Vec<_>>().into());
-            let other = all[place].entry("other");
-            other.or_insert_with(|| OTHER.into());
+            fill(all[place], levels);
         }
         let written = text(&self.name, &self.table)?;
         if self.sought || self.numbers.is_empty() {
@@ -315,6 +342,13 @@ fn grid(column: &mut toml::Table) {
     }
     column.remove("scale");
     column.insert("edges".into(), edges.into());
+}
+
+/// Gives a column of categories its levels.
+fn fill(column: &mut toml::Table, levels: &[String]) {
+    let levels = levels.iter().cloned().map(Value::String);
+    column.insert("levels".into(), levels.collect::<Vec<_>>().into());
+    column.entry("other").or_insert_with(|| OTHER.into());
 }
 
 /// From the first value of a bin to the last one of another.
@@ -458,6 +492,9 @@ one = ["yes"]
         assert!(refused(label).contains("expected either 'classes'"));
         let other = "missing = [\"other\"]\n[[column]]\nname = \"a\"\nkind = \"categorical\"\n";
         assert!(refused(other).contains("what rare categories become"));
+        let ruled = TEXT.to_string()
+            + "\n[[rule]]\nwhen = { column = \"ill\", values = [\"yes\"] }\nthen = { column = \"town\", values = [\"Bern\"] }\n";
+        assert!(refused(&ruled).contains("a rule of column \"town\""));
         let mut open = OpenSchema::parse("open", TEXT).expect("open");
         assert!(open.narrow(&[[0, 1]]).is_err());
         assert!(open.narrow(&[[0, 9999]; 3]).is_err());

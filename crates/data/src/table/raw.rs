@@ -13,6 +13,27 @@ pub(super) struct RawSchema {
     pub missing: Vec<String>,
     #[serde(default)]
     pub column: Vec<toml::Table>,
+    #[serde(default)]
+    pub rule: Vec<RawRule>,
+}
+
+/// A rule between columns as it is written: `at_most`, or `when` and `then`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRule {
+    pub at_most: Option<[String; 2]>,
+    pub when: Option<RawCondition>,
+    pub then: Option<RawCondition>,
+}
+
+/// What a column may have to be: a number between bounds, or one of some values.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCondition {
+    pub column: String,
+    pub min: Option<toml::Value>,
+    pub max: Option<toml::Value>,
+    pub values: Option<Vec<String>>,
 }
 
 /// A column as it is written, but for what any column has: which fields it has depends on its kind.

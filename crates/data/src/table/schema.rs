@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::column::{Column, Role, check};
 use super::raw::RawSchema;
-use super::{GroupedTable, encode};
+use super::{GroupedTable, Rules, encode};
 use crate::DataError;
 use crate::error::{io, read};
 use crate::split::is_test_row;
@@ -111,6 +111,13 @@ pub enum Outside {
 /// levels = ["Bern"]
 /// other = "elsewhere"    # what a value that is not listed becomes; without it, it is refused
 /// feature = false        # a column of a copy that is no feature of a grouped table
+///
+/// [[rule]]
+/// at_most = ["first_job", "last_job"]   # of each record of a copy the first is at most the second
+///
+/// [[rule]]
+/// when = { column = "age", max = 15 }   # numbers: min, max, or both; categories: values
+/// then = { column = "married", values = ["no"] }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
@@ -120,6 +127,7 @@ pub struct Schema {
     pub(super) comment: Option<u8>,
     pub(super) missing: Vec<String>,
     pub(super) columns: Vec<Column>,
+    pub(super) rules: Rules,
     /// The place of the sensitive one, which has the values of both groups.
     pub(super) sensitive: Option<usize>,
     /// The place of what a copy is to predict.
@@ -225,6 +233,11 @@ impl Schema {
             column.missing = rule;
         }
         self
+    }
+
+    /// What holds between columns of each record of a copy.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// The sensitive column, if there is one.

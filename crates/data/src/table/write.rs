@@ -31,7 +31,7 @@ enum Form<'a> {
 impl Schema {
     /// A value of a code of the column at `column` of [`Schema::code_columns`]: a category as it is spelled first, the first
     /// word for a missing value that is not empty, a special value, or a number of the bin, all of its values equally likely.
-    /// Read again, it has the same code. The empty text for a column or a code that is not there.
+    /// Read again, it has the same code. It keeps no rules between columns. The empty text for a column or a code that is not there.
     pub fn value(&self, column: usize, code: u16, rng: &mut impl Rng) -> String {
         let column = self.coded_columns().nth(column);
         let text = column.and_then(|column| self.text(column, code.into(), rng));
@@ -51,7 +51,7 @@ impl Schema {
     /// Begins a file that takes the place of what has its name. Where that ends in `.parquet` it is a Parquet file: integers,
     /// days, minutes and truth values are stored as what they are, other numbers in 64 bits, categories that are all whole
     /// numbers as these, and missing values as nulls. Else it is a CSV file: the schema's delimiter, its names of columns where
-    /// it has a header, the values of [`Schema::value`].
+    /// it has a header, the values of [`Schema::value`]. Where the schema has rules, values keep them too.
     ///
     /// # Errors
     /// [`DataError::Request`] for a schema that is none of a copy; [`DataError::Io`].
@@ -97,7 +97,8 @@ impl Schema {
         if let Role::Number(number) | Role::Response(number) = &column.role
             && let Some(bin) = number.bins.get(code)
         {
-            return Some(number.draw(bin, rng).into());
+            let count = number.sample(bin.start, bin.end, rng);
+            return Some(number.unit.text(count).into());
         }
         self.fixed(column, code).map(Cow::Borrowed)
     }
@@ -107,8 +108,8 @@ impl TableWriter<'_> {
     /// Adds records of codes, shape `[n, D]` in row-major order; those of a Parquet file stand together.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a number of codes that is no multiple of D, and for a code that is not there;
-    /// [`DataError::Io`].
+    /// [`DataError::Request`] for a number of codes that is no multiple of D, for a code that is not there, and for codes of
+    /// which no values keep the rules; [`DataError::Io`].
     pub fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> Result<(), DataError> {
         self.check(codes)?;
         self.records += codes.len() / self.columns.len();
@@ -117,8 +118,13 @@ impl TableWriter<'_> {
             Form::Text(lines) => codes
                 .chunks_exact(self.columns.len())
                 .try_for_each(|record| {
-                    for (column, &code) in self.columns.iter().zip(record) {
-                        let value = self.schema.text(column, code.into(), rng);
+                    // Numbers under a rule come together, and first.
+                    let ruled = self.schema.rules.sample(record, rng);
+                    for (place, (column, &code)) in self.columns.iter().zip(record).enumerate() {
+                        let value = match ruled.iter().find(|(ruled, _)| *ruled == place) {
+                            Some((_, ruled)) => Some(ruled.text().into()),
+                            None => self.schema.text(column, code.into(), rng),
+                        };
                         lines.write_field(value.unwrap_or_default().as_bytes())?;
                     }
                     Ok(lines.write_record(None::<&[u8]>)?)
@@ -167,6 +173,12 @@ impl TableWriter<'_> {
                 let what = format!("code of column {}", column + 1);
                 return Err(unfit(&what, format!("below {}", mosts[column]), code));
             }
+        }
+        let mut records = codes.chunks_exact(mosts.len());
+        if let Some(place) = records.position(|record| !self.schema.rules.keep(record)) {
+            let what = format!("record {}", place + 1);
+            let (expected, found) = ("one that keeps the rules", "one that breaks them");
+            return Err(unfit(&what, expected, found));
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod privatised;
 mod published;
 mod reshape;
 mod rows;
+mod rules;
 mod schema;
 mod split;
 mod stream;

@@ -89,6 +89,11 @@ impl Bins {
         self.groups[usize::from(value)]
     }
 
+    /// How many values there are.
+    pub(super) fn values(&self) -> u16 {
+        self.groups.len() as u16
+    }
+
     /// The noisy counts of the groups.
     pub(super) fn joined(&self, noisy: &NoisyCounts) -> NoisyCounts {
         let (mut counts, mut joined) = (vec![0.0; self.count], vec![0; self.count]);

@@ -10,6 +10,7 @@ mod measured;
 mod model;
 mod pictures;
 mod report;
+mod rules;
 mod run;
 mod settings;
 mod smooth;

@@ -1,5 +1,6 @@
 //! Records of a mixture of products that is fitted to noisy counts.
 
+use data::Rules;
 use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
@@ -8,6 +9,7 @@ use private_queries::products::{Fit, STEPS, fit};
 use rand_chacha::ChaCha20Rng;
 
 use super::bins::Bins;
+use super::rules;
 
 /// Records and budget together, of which there is 1 where 30 000 records have epsilon 1 at delta 1e-5: `n / (8000 z)`. All that
 /// depends on how much noisy counts say is a function of it.
@@ -50,6 +52,8 @@ pub(super) struct Counts<'a> {
     pub bins: &'a [Bins],
     /// The place of the label.
     pub label: Option<usize>,
+    /// What the schema says of pairs of values.
+    pub rules: &'a Rules,
 }
 
 /// So many records, `[n, columns]` in rows of values, of the mixture that noisy counts of `of` records are fitted by.
@@ -65,7 +69,8 @@ pub(super) fn sampled(
     let sizes: Vec<usize> = bins.iter().map(|bins| bins.count).collect();
     let alone = bins.iter().zip(counts.columns);
     let alone = alone.map(|(bins, noisy)| bins.joined(noisy));
-    let tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
+    let mut tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
+    rules::zero(&mut tables, bins, counts.rules);
     let how = signal.fit();
     let progress = Progress::new(STEPS as u64);
     progress.message("fitting".into());
@@ -74,9 +79,15 @@ pub(super) fn sampled(
         interrupt.check("the mixture was fitted")
     })?;
     progress.finish();
-    let mut rows = mixture.sample(records, rng);
-    spread(&mut rows, bins, rng);
-    Ok(rows)
+    let groups = |records, rng: &mut ChaCha20Rng| mixture.sample(records, rng);
+    let values = |rows: &mut [u16], rng: &mut ChaCha20Rng| spread(rows, bins, rng);
+    if counts.rules.pairs().is_empty() {
+        let mut rows = groups(records, rng);
+        values(&mut rows, rng);
+        return Ok(rows);
+    }
+    let keep = |record: &[u16]| counts.rules.keep(record);
+    rules::kept(records, bins.len(), groups, values, keep, rng, interrupt)
 }
 
 /// Records whose columns are independent of each other: what noisy counts of columns alone say.

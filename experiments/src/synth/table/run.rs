@@ -371,6 +371,7 @@ impl Experiment for TableCopy {
             pairs: &self.pairs,
             bins: &self.bins,
             label: self.input.label,
+            rules: self.input.schema.rules(),
         };
         self.made = model::sampled(
             &counts,

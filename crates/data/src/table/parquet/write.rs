@@ -13,6 +13,7 @@ use super::super::Schema;
 use super::super::coded::spellings;
 use super::super::column::{Column, Role};
 use super::super::number::Unit;
+use super::super::rules::{Ruled, Rules};
 
 /// The most records of a group.
 const GROUP: usize = 1 << 17;
@@ -22,9 +23,13 @@ const MINUTE: i64 = 60_000_000;
 
 /// Writes codes as a Parquet file.
 pub(in super::super) struct ParquetWriter<'a, W: Write + Send> {
+    rules: &'a Rules,
     columns: Vec<Stored<'a>>,
     file: SerializedFileWriter<W>,
 }
+
+/// A code, and the number that a rule has for it.
+type Coded = (usize, Option<f64>);
 
 /// How a column is stored.
 struct Stored<'a> {
@@ -92,9 +97,10 @@ impl Stored<'_> {
         Ok(Arc::new(field.with_logical_type(logical).build()?))
     }
 
-    /// A number of a code, in its unit.
-    fn number(&self, code: usize, rng: &mut impl Rng) -> Option<f64> {
+    /// A number of a code, in its unit: as a rule has it, where one does.
+    fn number(&self, (code, ruled): Coded, rng: &mut impl Rng) -> Option<f64> {
         match &self.column.role {
+            _ if ruled.is_some() => ruled,
             Role::Number(number) | Role::Response(number) => number.value(code, rng),
             _ => None,
         }
@@ -102,11 +108,11 @@ impl Stored<'_> {
 
     fn write(
         &self,
-        codes: impl Iterator<Item = usize>,
+        codes: impl Iterator<Item = Coded>,
         to: &mut SerializedColumnWriter<'_>,
         rng: &mut impl Rng,
     ) -> Result<(), ParquetError> {
-        let spelled = |code| spellings(&self.column.role, code);
+        let spelled = |(code, _): Coded| spellings(&self.column.role, code);
         let word = |code| spelled(code).first();
         match self.kind {
             Kind::Real => self.put::<DoubleType>(to, codes.map(|code| self.number(code, rng))),
@@ -167,20 +173,33 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
         let file = SerializedFileWriter::new(to, Arc::new(of_file), properties)?;
-        Ok(Self { columns, file })
+        Ok(Self {
+            rules: schema.rules(),
+            columns,
+            file,
+        })
     }
 
     /// Adds records, `[n, D]` in rows.
     pub(in super::super) fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> io::Result<()> {
         let width = self.columns.len();
         for block in codes.chunks(GROUP * width) {
+            // Numbers under a rule come together, and first.
+            let ruled = block
+                .chunks_exact(width)
+                .map(|record| self.rules.sample(record, rng));
+            let ruled: Vec<Vec<(usize, Ruled)>> = ruled.collect();
             let mut group = self.file.next_row_group()?;
             for (place, column) in self.columns.iter().enumerate() {
                 let codes = block.iter().skip(place).step_by(width);
+                let codes = codes.zip(&ruled).map(|(&code, ruled)| {
+                    let own = ruled.iter().find(|(column, _)| *column == place);
+                    (usize::from(code), own.map(|(_, own)| own.value()))
+                });
                 let mut to = group
                     .next_column()?
                     .ok_or_else(|| io::Error::other("no column"))?;
-                column.write(codes.map(|&code| code.into()), &mut to, rng)?;
+                column.write(codes, &mut to, rng)?;
                 to.close()?;
             }
             group.close()?;
