@@ -354,7 +354,7 @@ impl Experiment for TableCopy {
         self.columns = self.release(
             COLUMNS,
             &query,
-            |run| Cow::Borrowed(&run.input.records.codes),
+            |run| Cow::Borrowed(&run.input.records.codes[..]),
             session,
         )?;
         self.bins = self.joined();
