@@ -5,17 +5,26 @@ use private_queries::{Contingency, QueryError};
 use super::bins::Bins;
 
 /// The share of the budget (of `1/z^2`) that the columns alone get; the rest goes to pairs.
-pub(super) const COLUMNS_SHARE: f64 = 0.1;
+pub(super) const COLUMNS_SHARE: f64 = 0.2;
 /// Of that rest, the share of pairs with the label.
 const LABELLED: f64 = 2.0 / 3.0;
-/// Within each of both, shares grow with this power of a table's effective cells.
+/// Within columns, pairs, and pairs with the label, shares grow with this power of a table's cells.
 const POWER: f64 = 0.33;
 
-/// Each column alone, in equal shares.
+/// Each column alone.
 pub(super) fn columns(sizes: &[usize]) -> Result<Contingency, QueryError> {
-    let share = 1.0 / sizes.len().max(1) as f64;
-    let tables = (0..sizes.len()).map(|column| (vec![column], share));
-    Contingency::new(sizes, tables)
+    let cells: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
+    let alone = (0..sizes.len()).map(|column| vec![column]).collect();
+    Contingency::new(sizes, shared(alone, &cells, 1.0))
+}
+
+/// Tables of these `sets` of columns, which share `share`; each column makes as many cells as `cells` says.
+fn shared(sets: Vec<Vec<usize>>, cells: &[f64], share: f64) -> Vec<(Vec<usize>, f64)> {
+    let of = |set: &Vec<usize>| set.iter().map(|&column| cells[column]).product::<f64>();
+    let weights: Vec<f64> = sets.iter().map(|set| of(set).powf(POWER)).collect();
+    let all: f64 = weights.iter().sum();
+    let shares = weights.into_iter().map(|weight| share * weight / all);
+    sets.into_iter().zip(shares).collect()
 }
 
 /// Every pair of columns, and every pair of the others with the label.
@@ -32,17 +41,8 @@ pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, 
         None => Vec::new(),
     };
     let labelled = if with_label.is_empty() { 0.0 } else { LABELLED };
-    let mut tables = Vec::new();
-    for (sets, share) in [(pairs, 1.0 - labelled), (with_label, labelled)] {
-        let weight = |columns: &Vec<usize>| {
-            let cells: f64 = columns.iter().map(|&column| effective[column]).product();
-            cells.powf(POWER)
-        };
-        let weights: Vec<f64> = sets.iter().map(weight).collect();
-        let all: f64 = weights.iter().sum();
-        let shares = weights.into_iter().map(|weight| share * weight / all);
-        tables.extend(sets.into_iter().zip(shares));
-    }
+    let mut tables = shared(pairs, &effective, 1.0 - labelled);
+    tables.extend(shared(with_label, &effective, labelled));
     // A table of one column has no pairs: it is counted once more.
     if tables.is_empty() {
         return columns(&sizes);
@@ -52,6 +52,7 @@ pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, 
 
 #[cfg(test)]
 mod tests {
+    use dp_core::mechanism::Noisy;
     use private_queries::{NoisyCounts, Query};
 
     use super::*;
@@ -83,5 +84,23 @@ mod tests {
         assert_eq!(columns(&[3, 2]).expect("a query").len(), 5);
         assert_eq!(pairs(&bins(&[3]), Some(0)).expect("a query").len(), 3);
         assert_eq!(pairs(&bins(&[3, 2]), Some(0)).expect("a query").len(), 6);
+    }
+
+    /// A column of many values has less noise on each of them than one of few.
+    #[test]
+    fn noise_is_less_where_values_are_many() {
+        let query = columns(&[2, 256]).expect("a query");
+        let measured = query.measure(&[0, 0]).expect("counts");
+        assert!((measured.sensitivity_upper() - 2.0_f64.sqrt()).abs() < 1e-6);
+        let noisy = Noisy {
+            values: measured.before_noise().to_vec(),
+            deviation: 1.0,
+        };
+        let tables = query.read(&noisy).expect("tables");
+        let ratio = tables[0].deviation / tables[1].deviation;
+        assert!(
+            (ratio - 128.0_f64.powf(POWER / 2.0)).abs() < 1e-9,
+            "{ratio}"
+        );
     }
 }
