@@ -24,7 +24,7 @@ pub struct TableWriter<'a> {
 }
 
 enum Form<'a> {
-    Text(csv::Writer<BufWriter<NamedTempFile>>),
+    Text(Box<csv::Writer<BufWriter<NamedTempFile>>>),
     Parquet(Box<ParquetWriter<'a, NamedTempFile>>),
 }
 
@@ -62,7 +62,9 @@ impl Schema {
         let columns: Vec<&Column> = self.coded_columns().collect();
         let form = match is_parquet(path) {
             true => ParquetWriter::new(self, part).map(|form| Form::Parquet(Box::new(form))),
-            false => self.lines(&columns, part).map(Form::Text),
+            false => self
+                .lines(&columns, part)
+                .map(|form| Form::Text(Box::new(form))),
         };
         Ok(TableWriter {
             schema: self,
@@ -145,7 +147,7 @@ impl TableWriter<'_> {
         let part = match form {
             Form::Parquet(form) => form.finish(),
             Form::Text(mut lines) => lines.flush().and_then(|()| {
-                let text = lines.into_inner().map_err(|error| error.into_error())?;
+                let text = (*lines).into_inner().map_err(|error| error.into_error())?;
                 text.into_inner().map_err(io::IntoInnerError::into_error)
             }),
         };
