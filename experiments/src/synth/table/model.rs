@@ -86,8 +86,8 @@ pub(super) fn sampled(
         values(&mut rows, rng);
         return Ok(rows);
     }
-    let keep = |record: &[u16]| counts.rules.keep(record);
-    rules::kept(records, bins.len(), groups, values, keep, rng, interrupt)
+    let (rules, width) = (counts.rules, bins.len());
+    rules::kept(rules, records, width, groups, values, rng, interrupt)
 }
 
 /// Records whose columns are independent of each other: what noisy counts of columns alone say.
