@@ -24,9 +24,9 @@ pub struct CodeColumn {
     pub name: String,
     /// What each code stands for: a level, `[20, 30)`, `17`, and `?` for a missing value, which is the last.
     pub codes: Vec<String>,
-    /// How many of the first codes are bins of a number, ascending; 0 for categories.
+    /// How many of the first codes are in order: the bins of a number, or levels that are said to be; 0 for other categories.
     pub ordered: usize,
-    /// The width of each bin, shape `[ordered]`: how many values of a number of so many decimals lie in it, times
+    /// The width of each bin of a number, shape `[bins]`: how many values of a number of so many decimals lie in it, times
     /// 10^-decimals; whole numbers, days or minutes.
     pub widths: Vec<f64>,
 }
@@ -75,10 +75,18 @@ impl Schema {
                 if self.has_missing_level(column) {
                     codes.push("?".into());
                 }
+                let ordered = match &column.role {
+                    Role::Categorical {
+                        ordered: true,
+                        levels,
+                        ..
+                    } => levels.len(),
+                    _ => widths.len(),
+                };
                 CodeColumn {
                     name: column.name.clone(),
                     codes,
-                    ordered: widths.len(),
+                    ordered,
                     widths,
                 }
             })

@@ -31,6 +31,8 @@ pub(super) enum Role {
         group_levels: Option<[Vec<String>; 2]>,
         /// The level of a value that is not listed.
         other: Option<usize>,
+        /// Whether the levels are in order.
+        ordered: bool,
     },
     /// The spellings of 0 and of 1.
     Boolean([Vec<String>; 2]),
@@ -203,16 +205,26 @@ fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
             zero,
             one,
             other,
+            ordered,
             missing,
         } => {
+            if ordered && other.is_some() {
+                return Err("'other' of levels that are in order: what is not listed has no place there; remove one".into());
+            }
             let group_levels = match (zero, one) {
                 (None, None) => None,
                 (zero, one) => Some([zero.unwrap_or_default(), one.unwrap_or_default()]),
             };
-            (categorical(levels, group_levels, other, absent)?, missing)
+            (
+                categorical(levels, group_levels, other, ordered, absent)?,
+                missing,
+            )
         }
         RawColumn::Sensitive { zero, one, missing } => {
-            (categorical(None, Some([zero, one]), None, absent)?, missing)
+            (
+                categorical(None, Some([zero, one]), None, false, absent)?,
+                missing,
+            )
         }
         RawColumn::Label {
             classes,
@@ -298,6 +310,7 @@ fn categorical(
     levels: Option<Vec<String>>,
     group_levels: Option<[Vec<String>; 2]>,
     other: Option<String>,
+    ordered: bool,
     absent: &[String],
 ) -> Result<Role, String> {
     if let Some(group_levels) = &group_levels {
@@ -332,6 +345,7 @@ fn categorical(
         levels,
         group_levels,
         other,
+        ordered,
     })
 }
 

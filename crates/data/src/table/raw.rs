@@ -56,6 +56,8 @@ pub(super) enum RawColumn {
         one: Option<Vec<String>>,
         other: Option<String>,
         #[serde(default)]
+        ordered: bool,
+        #[serde(default)]
         missing: Missing,
     },
     Sensitive {

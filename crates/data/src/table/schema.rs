@@ -112,6 +112,12 @@ pub enum Outside {
 /// other = "elsewhere"    # what a value that is not listed becomes; without it, it is refused
 /// feature = false        # a column of a copy that is no feature of a grouped table
 ///
+/// [[column]]
+/// name = "grade"
+/// kind = "categorical"
+/// levels = ["low", "middle", "high"]
+/// ordered = true         # levels are in order: neighbours stand together where few records have them
+///
 /// [[rule]]
 /// at_most = ["first_job", "last_job"]   # of each record of a copy the first is at most the second
 ///
