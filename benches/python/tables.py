@@ -88,7 +88,8 @@ def write_schema(sizes, path):
     with open(path, "w") as file:
         for name, size in sizes.items():
             levels = json.dumps([str(code) for code in range(size)])
-            file.write(f'[[column]]\nname = "{name}"\nkind = "categorical"\npublic = true\nlevels = {levels}\n\n')
+            ordered = "ordered = true\n" if name in EDGES else ""
+            file.write(f'[[column]]\nname = "{name}"\nkind = "categorical"\npublic = true\nlevels = {levels}\n{ordered}\n')
 
 
 def distances(real, copy, sizes):

@@ -220,12 +220,10 @@ fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
                 missing,
             )
         }
-        RawColumn::Sensitive { zero, one, missing } => {
-            (
-                categorical(None, Some([zero, one]), None, false, absent)?,
-                missing,
-            )
-        }
+        RawColumn::Sensitive { zero, one, missing } => (
+            categorical(None, Some([zero, one]), None, false, absent)?,
+            missing,
+        ),
         RawColumn::Label {
             classes,
             min,

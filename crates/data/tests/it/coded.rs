@@ -589,3 +589,23 @@ proptest! {
         let _ = schema().coded_bytes("f", &[start, &bytes].concat());
     }
 }
+
+#[test]
+fn levels_may_be_in_order() {
+    let text = "missing = [\"?\"]\n[[column]]\nname = \"grade\"\nkind = \"categorical\"\nlevels = [\"low\", \"middle\", \"high\"]\n\
+                ordered = true\nmissing = \"level\"\npublic = true\n";
+    let schema = Schema::parse("s", text).unwrap();
+    let columns = schema.code_columns();
+    assert_eq!((columns[0].ordered, columns[0].codes.len()), (3, 4));
+    assert!(columns[0].widths.is_empty());
+    let coded = schema.coded_bytes("t", b"grade\nhigh\nlow\n?\n").unwrap();
+    assert_eq!(coded.codes, [2, 0, 3]);
+    let with_other = text.replace("ordered", "other = \"else\"\nordered");
+    let refused = Schema::parse("s", &with_other).unwrap_err().to_string();
+    assert!(
+        refused.contains("'other' of levels that are in order"),
+        "{refused}"
+    );
+    let named = Schema::parse("s", &text.replace("ordered = true\n", "")).unwrap();
+    assert_eq!(named.code_columns()[0].ordered, 0);
+}
