@@ -28,22 +28,42 @@ pub(super) struct Bins {
 
 impl Bins {
     /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
-    /// has one in `most` of their records, and more than noise. Other values are kept, but for rare ones.
+    /// has one in `most` of their records, where there are more, and more than noise. Other values are kept, but for rare ones.
     pub(super) fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        Self::joining(noisy, ordered, most, RARE * noisy.deviation, CATEGORIES)
+        let least = Self::least(noisy, ordered, most);
+        Self::joining(noisy, ordered, least, RARE * noisy.deviation, CATEGORIES)
     }
 
     /// The same of a label, whose classes are all kept: pairs with it are counted for each of them.
     pub(super) fn of_label(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
-        Self::joining(noisy, ordered, most, 0.0, usize::MAX)
+        let least = Self::least(noisy, ordered, most);
+        Self::joining(noisy, ordered, least, 0.0, usize::MAX)
     }
 
-    /// A value of fewer records than `rare` is rare; of the others no more than `alone` are groups of their own.
-    fn joining(noisy: &NoisyCounts, ordered: usize, most: f64, rare: f64, alone: usize) -> Self {
+    /// Of exact counts: so many groups of equal numbers of records, or fewer.
+    pub(super) fn even(exact: &NoisyCounts, ordered: usize, groups: f64) -> Self {
+        let all: f64 = exact.counts[..ordered].iter().sum();
+        Self::joining(exact, ordered, all / groups, 0.0, CATEGORIES)
+    }
+
+    /// How many records a group of bins has, at least: one in `most`, where there are more bins, and more than noise.
+    fn least(noisy: &NoisyCounts, ordered: usize, most: f64) -> f64 {
+        let counts = noisy.counts[..ordered].iter();
+        let all: f64 = counts.map(|count| count.max(0.0)).sum();
+        // As many as are asked for, or fewer, are joined for the noise alone.
+        let share = if ordered as f64 > most {
+            all / most
+        } else {
+            0.0
+        };
+        share.max(HEARD * noisy.deviation)
+    }
+
+    /// A group of bins has `least` records or more; a value of fewer records than `rare` is rare; of the others no more than `alone` are groups of their own.
+    fn joining(noisy: &NoisyCounts, ordered: usize, least: f64, rare: f64, alone: usize) -> Self {
         let cut: Vec<f64> = noisy.counts.iter().map(|count| count.max(0.0)).collect();
         let mut groups = vec![0; cut.len()];
         let all: f64 = cut[..ordered].iter().sum();
-        let least = (all / most).max(HEARD * noisy.deviation);
         let (mut group, mut sum, mut left) = (0, 0.0, all);
         for (place, &count) in cut[..ordered].iter().enumerate() {
             groups[place] = group;

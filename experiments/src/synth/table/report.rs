@@ -104,7 +104,7 @@ impl Judged {
                 deviation: 0.0,
                 joined: Vec::new(),
             };
-            let bins = Bins::of(&exact, ordered[column], GROUPS as f64);
+            let bins = Bins::even(&exact, ordered[column], GROUPS as f64);
             (0..sizes[column])
                 .map(|code| bins.group(code as u16))
                 .collect()
