@@ -25,7 +25,7 @@ const OTHER: &str = "other";
 /// public.
 ///
 /// What is open is found in steps, each by noisy counts: of each number over [`OpenSchema::schema`], which has bins of round
-/// numbers at first, [`OpenSchema::narrow`]; of each category by its names, [`OpenSchema::counted`] and [`OpenSchema::name`].
+/// numbers at first, [`OpenSchema::narrow`]; of each category by its names, [`OpenSchema::counted`] and [`OpenSchema::named`].
 ///
 /// ```toml
 /// [[column]]
