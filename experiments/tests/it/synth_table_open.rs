@@ -164,7 +164,7 @@ fn ranges_and_categories_are_found_with_noise() {
     let flags = "--epsilon 0.1 --private-schema 0.1";
     run(&mut command(&table, &schema, &little, flags));
     let page = fs::read_to_string(little.join("report.html")).expect("a page");
-    assert!(page.contains("left no range of"), "{page}");
+    assert!(page.matches("found no values of").count() >= 3, "{page}");
 }
 
 /// With the same noise: a record with an age, a date and a ward that nobody else has, and a patient with nine of whom two count.

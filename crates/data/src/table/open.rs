@@ -315,7 +315,8 @@ fn grid(column: &mut toml::Table) {
                 (_, None) => DECIMALS,
             };
             if kind == "numeric" {
-                column.insert("decimals".into(), i64::from(decimals).into());
+                let own = column.entry("decimals");
+                own.or_insert_with(|| i64::from(decimals).into());
             }
             let units =
                 (0..=DECADES).flat_map(|decade| ROUND.map(|round| round * 10_f64.powi(decade)));
@@ -492,6 +493,8 @@ one = ["yes"]
         assert!(refused(label).contains("expected either 'classes'"));
         let other = "missing = [\"other\"]\n[[column]]\nname = \"a\"\nkind = \"categorical\"\n";
         assert!(refused(other).contains("what rare categories become"));
+        let fine = TEXT.replace("scale = \"log\"", "decimals = 20");
+        assert!(refused(&fine).contains("20 decimals"));
         let ruled = TEXT.to_string()
             + "\n[[rule]]\nwhen = { column = \"ill\", values = [\"yes\"] }\nthen = { column = \"town\", values = [\"Bern\"] }\n";
         assert!(refused(&ruled).contains("a rule of column \"town\""));

@@ -43,7 +43,7 @@ pub(super) fn planned(plan: TrainingPlan, input: &Input, share: f64) -> Training
 }
 
 impl TableCopy {
-    /// Finds what the schema leaves open; gives the columns of which noise has left no range.
+    /// Finds what the schema leaves open; gives the columns of which noise has left nothing.
     pub(super) fn find_open(&mut self, session: &mut Session) -> Result<Vec<String>, Failure> {
         let Some(open) = &self.input.open else {
             return Ok(Vec::new());
@@ -84,6 +84,9 @@ impl TableCopy {
             names = session.release_names(self, CATEGORIES, |run| {
                 Ok(NameCounts::new(run.input.names(&settings)?, most))
             })?;
+            let found = categories.iter().zip(&names);
+            let silent = found.filter(|(_, names)| names.is_empty());
+            drowned.extend(silent.map(|(column, _)| column.clone()));
         }
         self.input.close(&names, &settings)?;
         Ok(drowned)

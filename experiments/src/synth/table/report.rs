@@ -231,8 +231,11 @@ fn capital(whose: &str, name: &str) -> String {
 /// Columns of which noise left nothing.
 fn warnings(run: &TableCopy) -> Vec<String> {
     let columns = run.input.columns.iter().zip(&run.bins).zip(&run.columns);
-    let ranges = run.drowned.iter().map(|name| {
-        format!("The budget left no range of '{name}': what the copy has is noise. Give its min and max in the schema, or a larger --private-schema.")
+    let open = run.drowned.iter().map(|name| {
+        format!(
+            "The budget found no values of '{name}': what the copy has of it is noise. Say them in the schema, or give a larger \
+             --private-schema."
+        )
     });
     let silent = columns.filter(|((column, bins), _)| bins.count == 1 && column.codes.len() > 1);
     let silent = silent
@@ -246,5 +249,5 @@ fn warnings(run: &TableCopy) -> Vec<String> {
                 run.records()
             )
         });
-    ranges.chain(silent).collect()
+    open.chain(silent).collect()
 }

@@ -62,7 +62,7 @@ pub(crate) struct TableCopy {
     pub(super) pairs: Vec<NoisyCounts>,
     /// The copy, `[rows, columns]`.
     pub(super) made: Vec<u16>,
-    /// Numbers without a range in the schema of which noise has left none either.
+    /// Columns whose values the schema leaves open, and of which noise has left none.
     pub(super) drowned: Vec<String>,
 }
 
