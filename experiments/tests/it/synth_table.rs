@@ -72,7 +72,7 @@ fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
     (table, schema)
 }
 
-fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
+pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
     let mut command = sliver("synth");
     command
         .arg(table)

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::program::{folder, json, refuses, sliver, text};
 use crate::synth::{first_release, is_near_its_bound, run};
+use crate::synth_table::command;
 
 const SCHEMA: &str = r#"missing = [""]
 
@@ -58,14 +58,6 @@ fn people(home: &Path, records: usize, last: &str) -> (PathBuf, PathBuf) {
     fs::write(&table, csv).expect("written");
     fs::write(&schema, SCHEMA).expect("written");
     (table, schema)
-}
-
-fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
-    let mut command = sliver("synth");
-    command.arg(table).arg("--schema").arg(schema);
-    command.args(flags.split_whitespace()).arg("--out").arg(out);
-    command.arg("--cache-dir").arg(out.with_file_name("cache"));
-    command
 }
 
 /// The schema of the copy.
@@ -186,6 +178,25 @@ fn what_a_record_or_unit_moves_is_within_the_bound() {
         ]
         .map(released);
         is_near_its_bound(&one, &two, declared);
+    }
+}
+
+/// A patient with 900 records of a ward that nobody else has: two of them count, and it is not named, where 900 patients name it.
+#[test]
+fn a_unit_names_nothing_alone() {
+    for (patient, found) in [("p9", false), ("q", true)] {
+        let (home, out) = folder();
+        let last: String = (0..900)
+            .map(|i| {
+                let unit = if found { i.to_string() } else { String::new() };
+                format!("{patient}{unit},30,2019-05-05,mine,no\n")
+            })
+            .collect();
+        let (table, schema) = people(home.path(), 600, &last);
+        let flags = "--epsilon 5 --private-schema 0.3 --rows 10 --unit patient --most-per-unit 2";
+        run(&mut command(&table, &schema, &out, flags));
+        let names = fs::read_to_string(out.join("categories.json")).expect("names");
+        assert_eq!(names.contains("mine"), found, "{names}");
     }
 }
 

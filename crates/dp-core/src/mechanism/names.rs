@@ -72,7 +72,8 @@ impl NameCounts {
         if counts.len() > MOST_NAMES {
             return Err(DpError::OutOfRange {
                 name: "names that are counted",
-                value: counts.len() as f64,
+                // How many there are is private.
+                value: f64::INFINITY,
                 bound: format!("at most {MOST_NAMES}"),
             });
         }

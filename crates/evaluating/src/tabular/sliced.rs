@@ -11,8 +11,7 @@ use crate::error::check_count;
 /// `(mean over slices theta of W_2^2(theta . x, theta . y))^(1/2)`, on unit slices.
 ///
 /// A record is encoded as one number for each column whose codes are in order, from 0 for the first to 1 for the last, and as a
-/// one-hot vector over `sqrt 2` for the other codes, so that two of them are at distance 1. The first `min(n, m)` records of each
-/// table are compared, so they are taken to be in random order.
+/// one-hot vector over `sqrt 2` for the other codes, so that two of them are at distance 1.
 ///
 /// # Errors
 ///
@@ -40,7 +39,6 @@ pub fn sliced_distance(
     let dim: usize = lengths
         .map(|(&size, &ordered)| usize::from(ordered > 0) + size - ordered)
         .sum();
-    let count = copy.records().min(real.records());
     let mut total = 0.0;
     for _ in 0..slices {
         let normal: Vec<f64> = (0..dim).map(|_| StandardNormal.sample(rng)).collect();
@@ -60,7 +58,7 @@ pub fn sliced_distance(
             })
             .collect();
         let sorted = |table: &CodedRecords<'_>| {
-            let records = table.codes.chunks_exact(table.columns()).take(count);
+            let records = table.codes.chunks_exact(table.columns());
             let projected = records.map(|record| {
                 let adds = record.iter().zip(&adds);
                 adds.map(|(&code, adds)| adds[usize::from(code)]).sum()
@@ -69,11 +67,25 @@ pub fn sliced_distance(
             projected.sort_unstable_by(f64::total_cmp);
             projected
         };
-        let (copied, real) = (sorted(copy), sorted(real));
-        let squares = copied.iter().zip(&real).map(|(a, b)| (a - b).powi(2));
-        total += squares.sum::<f64>() / count as f64;
+        total += w2_squared(&sorted(copy), &sorted(real));
     }
     Ok((total / slices as f64).sqrt())
+}
+
+/// `W_2^2` of two sorted samples: the mean square of the difference of their quantile functions, which are constant between the
+/// multiples of `1/n` and `1/m`.
+fn w2_squared(a: &[f64], b: &[f64]) -> f64 {
+    let (n, m) = (a.len(), b.len());
+    let (mut i, mut j, mut at, mut sum) = (0, 0, 0, 0.0);
+    while i < n && j < m {
+        let ends = [(i + 1) * m, (j + 1) * n];
+        let end = ends[0].min(ends[1]);
+        sum += (end - at) as f64 * (a[i] - b[j]).powi(2);
+        i += usize::from(ends[0] == end);
+        j += usize::from(ends[1] == end);
+        at = end;
+    }
+    sum / (n * m) as f64
 }
 
 #[cfg(test)]
@@ -100,7 +112,9 @@ mod tests {
         // A quarter of the records in another one of two categories: (theta_1 - theta_2)^2 / 2 is 1/2 in the mean.
         let moved = distance(&[0, 0, 0, 1], &[0, 0, 1, 1], 2, 0);
         assert!((moved / 0.125_f64.sqrt() - 1.0).abs() < 0.05, "{moved}");
-        // Records beyond those of the other table do not count.
-        assert_eq!(distance(&[0, 1, 4], &[0, 1], 5, 5), 0.0);
+        // Of three records against two, a third lies at 0 beside 0, a sixth at 1/2 beside 0, and as much at 1/2 and a third at 1 beside 1.
+        let moved = distance(&[0, 2, 4], &[0, 4], 5, 5);
+        assert!((moved - (0.25_f64 / 3.0).sqrt()).abs() < 1e-12, "{moved}");
+        assert_eq!(distance(&[0, 0, 4, 4], &[4, 0], 5, 5), 0.0);
     }
 }
