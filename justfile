@@ -63,6 +63,12 @@ privatise input out *flags="":
 run-adapt *flags="":
     cargo run --release --locked --bin sliver -- adapt {{flags}}
 
+# A run over several processes of MPI, each with its part of the records (docs/ranks.md): `just mpi 4 run-swae mnist`,
+# `just mpi 2 run-fair regression1d`. `mpirun` takes what MPIRUN_FLAGS says, such as `--hostfile hosts`.
+mpi ranks recipe *flags:
+    cargo build --release --locked -p experiments --features mpi --bin sliver
+    mpirun ${MPIRUN_FLAGS:-} -n {{ranks}} "$CARGO_TARGET_DIR/release/sliver" {{ trim_start_match(recipe, "run-") }} {{flags}} --ranks {{ranks}}
+
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
 # ldp`). Runs what is not done of the sweeps, then draws.
@@ -98,7 +104,11 @@ test *filter:
     set -uo pipefail
     SLIVER_SKIPPED=$(mktemp)
     export SLIVER_SKIPPED
-    cargo test --release --locked {{filter}}
+    # With MPI where there is one: ranks are tested through it.
+    features=""
+    if command -v mpicc >/dev/null; then features="--features experiments/mpi"; fi
+    case " {{filter}} " in *" -p experiments "*) ;; *" -p "*) features="" ;; esac
+    cargo test --release --locked $features {{filter}}
     status=$?
     if [ -s "$SLIVER_SKIPPED" ]; then
         echo "$(sort -u "$SLIVER_SKIPPED" | wc -l) skipped:"

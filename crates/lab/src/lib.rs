@@ -8,6 +8,7 @@
 pub mod backend;
 pub mod checkpoint;
 pub mod progress;
+pub mod ranks;
 pub mod resume;
 pub mod session;
 

@@ -212,6 +212,10 @@ impl Query for Contingency {
         Ok(SensitiveVector::l2(values, upper))
     }
 
+    fn measure_part(&self, records: &[u16]) -> Result<SensitiveVector, QueryError> {
+        self.measure(records)
+    }
+
     fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyCounts>, QueryError> {
         let what = "counts of contingency tables";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;

@@ -250,6 +250,10 @@ impl Query for Embeddings {
         self.measure_parts([groups.to_vec()])
     }
 
+    fn measure_part(&self, records: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        self.measure(records)
+    }
+
     fn read(&self, noisy: &Noisy) -> Result<Embedded, QueryError> {
         let what = "released embeddings";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;

@@ -39,6 +39,16 @@ pub trait Query {
     /// error, which would tell about it: it counts as a public one.
     fn measure(&self, records: &Self::Records) -> Result<SensitiveVector, QueryError>;
 
+    /// The same of a part of the records, where they lie in several processes: the values of all parts add up to those of
+    /// the whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::measure`], and [`QueryError::NoSum`] for a query whose values are no sums over records.
+    fn measure_part(&self, _records: &Self::Records) -> Result<SensitiveVector, QueryError> {
+        Err(QueryError::NoSum)
+    }
+
     /// What noisy values say: a function of them and of public things alone.
     ///
     /// # Errors
@@ -92,6 +102,11 @@ pub enum QueryError {
         /// How many there are.
         count: usize,
     },
+    /// Records that lie in several processes, and a query that needs them in one.
+    #[error(
+        "the values of this query are no sums over records: it is asked of all of them in one process"
+    )]
+    NoSum,
     /// Rows that are not whole: how many values they have is a record's.
     #[error("{what} are not whole: their values are no multiple of {dim}")]
     Ragged {

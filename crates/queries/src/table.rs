@@ -95,6 +95,10 @@ impl Query for Table {
         })
     }
 
+    fn measure_part(&self, records: &[usize]) -> Result<SensitiveVector, QueryError> {
+        self.measure(records)
+    }
+
     fn read(&self, noisy: &Noisy) -> Result<Vec<f64>, QueryError> {
         check_noisy(
             "counts of a table",

@@ -97,6 +97,9 @@ pub enum TrainingError {
     /// The per-record engine, the plan or the mechanism refused.
     #[error(transparent)]
     Privacy(#[from] dp_core::DpError),
+    /// Another process of the training failed, or is silent.
+    #[error(transparent)]
+    Ranks(#[from] crate::RankError),
     /// The transport refused.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),

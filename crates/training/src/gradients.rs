@@ -7,7 +7,8 @@ use dp_core::per_sample::{LANES, refuse_mixing};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Pass};
+use crate::ranks::Shared;
 use crate::trial::{dimensions, try_layers};
 use crate::{
     Batch, Clipped, GroupSizes, Network, Objective, StepLosses, StepObjective, TrainingError,
@@ -88,9 +89,25 @@ impl Gradients {
         batch: &Batch<D>,
         sizes: GroupSizes,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
+        self.clipped_over(network, batch, sizes, None)
+    }
+
+    /// [`Gradients::clipped`] at the root of several ranks.
+    pub(crate) fn clipped_over<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        sizes: GroupSizes,
+        mut shared: Option<Shared>,
+    ) -> Result<(Clipped, StepLosses), TrainingError> {
         let step = self.prepare(network, batch, sizes)?;
-        let device = device_of(network, batch);
-        self.fitting_chunks(|engine| step.clipped_gradient(network, batch, engine, &device))
+        if let Some(shared) = &mut shared {
+            shared.agree(Some(step.parts_upper()))?;
+        }
+        let (shared, device) = (shared.as_ref(), device_of(network, batch));
+        self.fitting_chunks(shared, |engine| {
+            step.clipped_over(network, batch, engine, &device, shared)
+        })
     }
 
     /// The ordinary gradient of a batch: nothing is clipped and **nothing is private**.
@@ -103,10 +120,47 @@ impl Gradients {
         network: &impl Network<D>,
         batch: &Batch<D>,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
-        let sizes = GroupSizes::Fixed(batch.sizes());
-        let step = self.prepare(network, batch, sizes)?;
+        self.without_privacy_over(network, batch, None)
+    }
+
+    /// [`Gradients::without_privacy`] at the root of several ranks.
+    pub(crate) fn without_privacy_over<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        shared: Option<Shared>,
+    ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let shared = shared.as_ref();
+        let sizes = shared.map_or_else(|| batch.sizes(), |shared| shared.sizes().to_vec());
+        let step = self.prepare(network, batch, GroupSizes::Fixed(sizes))?;
         let device = device_of(network, batch);
-        self.fitting_chunks(|engine| step.gradient_without_privacy(network, batch, engine, &device))
+        self.fitting_chunks(shared, |engine| {
+            let pass = Pass::new(&step, batch, false).over(shared);
+            pass.run(network, engine, &device)
+        })
+    }
+
+    /// The part of a rank other than the root: what its records of a batch add to the sum of all; clipped where there is a
+    /// plan, which says of which sizes batches are.
+    pub(crate) fn serve<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        planned: Option<GroupSizes>,
+        mut shared: Shared,
+    ) -> Result<(), TrainingError> {
+        let clip = planned.is_some();
+        let sizes = planned.unwrap_or_else(|| GroupSizes::Fixed(shared.sizes().to_vec()));
+        if self.dims.is_none() {
+            self.dims = self.tried(network, batch)?;
+        }
+        let step = self.objective.of_rank(sizes)?;
+        shared.agree(None)?;
+        let (shared, device) = (Some(&shared), device_of(network, batch));
+        self.fitting_chunks(shared, |engine| {
+            let pass = Pass::new(&step, batch, clip).over(shared);
+            pass.run(network, engine, &device).map(drop)
+        })
     }
 
     /// The public side of a step; before the first one, what the network claims is tried.
@@ -116,22 +170,31 @@ impl Gradients {
         batch: &Batch<D>,
         sizes: GroupSizes,
     ) -> Result<StepObjective, TrainingError> {
+        if self.dims.is_none() {
+            self.dims = self.tried(network, batch)?;
+        }
         let dims = match &self.dims {
             Some(dims) => dims.clone(),
-            // A Poisson sample without a record shows nothing: the next one is tried. Its engine, and with it the
-            // noise, is that of any other.
-            None if batch.records() == 0 => {
-                self.choose(network, batch)?;
-                Vec::new()
-            }
-            None => {
-                refuse_mixing(network)?;
-                try_layers(network, batch)?;
-                self.choose(network, batch)?;
-                self.dims.insert(dimensions(network, batch)?).clone()
-            }
+            None => dimensions(network, batch)?,
         };
         self.objective.draw(&dims, sizes, &mut self.public)
+    }
+
+    /// The dimensions of the activations of a network that is what it claims. A batch without a record, as Poisson sampling
+    /// has, shows nothing: the next one is tried. Its engine, and with it the noise, is that of any other.
+    fn tried<const D: usize>(
+        &mut self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+    ) -> Result<Option<Vec<usize>>, TrainingError> {
+        if batch.records() == 0 {
+            self.choose(network, batch)?;
+            return Ok(None);
+        }
+        refuse_mixing(network)?;
+        try_layers(network, batch)?;
+        self.choose(network, batch)?;
+        Ok(Some(dimensions(network, batch)?))
     }
 
     /// The fastest engine that knows the network on a device; how many records at once may still change.
@@ -223,9 +286,17 @@ impl Gradients {
     /// Runs a step, in smaller chunks where the device has no memory for larger ones.
     fn fitting_chunks<T>(
         &mut self,
-        step: impl FnMut(Engine) -> Result<T, TrainingError>,
+        shared: Option<&Shared>,
+        mut step: impl FnMut(Engine) -> Result<T, TrainingError>,
     ) -> Result<T, TrainingError> {
         let mut engine = self.used.unwrap_or(Engine::Autodiff);
+        if let Some(shared) = shared {
+            // Other ranks are in the middle of the step: it is not tried again.
+            return step(match shared.ordered() {
+                true => engine.by_record(),
+                false => engine,
+            });
+        }
         let notes = &mut self.notes;
         let done = engine.retry_in_smaller_chunks(
             |failure, next| notes.push(format!("{failure}: {next} records at once from now on")),

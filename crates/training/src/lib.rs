@@ -8,6 +8,7 @@
 //!
 //! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;
 //! - [`TrainingConfig`], [`Training`], [`Step`]: the loop, with its plan, optimizer, average and checkpoint;
+//! - [`Ranks`]: one training over several processes;
 //! - [`Gradients`], [`Clipped`], [`StepObjective`]: the clipped gradient by itself, for a loop of one's own;
 //! - [`Engine`]: layers by host kernels or on any device, and one record at a time. They give the same answer.
 
@@ -27,6 +28,7 @@ mod network;
 mod objective;
 mod optimizer;
 pub mod penalty;
+mod ranks;
 mod training;
 mod trial;
 pub mod weights;
@@ -43,6 +45,7 @@ pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};
 pub use optimizer::{Optimizer, Schedule, cosine};
 pub use penalty::{Penalty, Prior, SampledPenalty};
+pub use ranks::{RankError, Ranks, records_of};
 pub use training::{Step, Training, TrainingConfig};
 
 /// What a private training in a burn program begins with, that of `dp_core` included.

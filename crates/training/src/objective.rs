@@ -10,7 +10,8 @@ use rand::Rng;
 
 use crate::engine::{Engine, Pass};
 use crate::error::same;
-use crate::penalty::ExactCells;
+use crate::penalty::{ExactCells, Term};
+use crate::ranks::Shared;
 use crate::{Batch, Clipped, Loss, Network, Penalty, SampledPenalty, StepLosses, TrainingError};
 
 /// Losses and penalties: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
@@ -117,7 +118,19 @@ impl Objective {
         }
         Ok(StepObjective {
             losses: self.losses.clone(),
+            terms: penalties.iter().map(SampledPenalty::term).collect(),
             penalties,
+            sizes,
+        })
+    }
+
+    /// A step of a rank other than the root, which compares no activations: the root samples what they are compared with.
+    pub(crate) fn of_rank(&self, sizes: GroupSizes) -> Result<StepObjective, TrainingError> {
+        self.check_for(&sizes)?;
+        Ok(StepObjective {
+            losses: self.losses.clone(),
+            terms: self.penalties.iter().map(Penalty::term).collect(),
+            penalties: Vec::new(),
             sizes,
         })
     }
@@ -143,6 +156,7 @@ impl Objective {
         }
         Ok(StepObjective {
             losses: self.losses.clone(),
+            terms: penalties.iter().map(SampledPenalty::term).collect(),
             penalties,
             sizes,
         })
@@ -201,7 +215,7 @@ impl GroupSizes {
     }
 
     /// Records that a loss takes its mean over.
-    fn records(&self, loss: &Loss) -> f64 {
+    pub(crate) fn records(&self, loss: &Loss) -> f64 {
         match self {
             Self::Poisson(mean) | Self::AddRemove(mean) => *mean,
             Self::Fixed(sizes) => {
@@ -222,8 +236,11 @@ fn most_of_poisson(mean: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct StepObjective {
     pub(crate) losses: Vec<Loss>,
+    /// Of each penalty.
+    pub(crate) terms: Vec<Term>,
+    /// None on a rank that is not the root.
     pub(crate) penalties: Vec<SampledPenalty>,
-    sizes: GroupSizes,
+    pub(crate) sizes: GroupSizes,
 }
 
 impl StepObjective {
@@ -257,15 +274,20 @@ impl StepObjective {
     /// is for what is clipped in `f32`, and for products of roundings.
     fn sums_upper(&self, engine: Engine) -> f64 {
         let additions = engine.additions(self.sizes.most_records()) as f64;
+        let parts = self.parts_upper();
+        let shares = self.penalties.iter().map(SampledPenalty::declared_share);
+        let least = shares.fold(1.0, f64::min);
+        1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
+    }
+
+    /// An upper bound on the sum over records of the norms of their parts.
+    pub(crate) fn parts_upper(&self) -> f64 {
         let losses = self.losses.iter().map(|loss| {
             let whole = self.sizes.most(loss) / self.sizes.records(loss);
             loss.weight * loss.max_grad_norm * whole
         });
         let penalties = self.penalties.iter().map(|p| p.weight * p.parts_upper());
-        let parts = losses.sum::<f64>() + penalties.sum::<f64>();
-        let shares = self.penalties.iter().map(SampledPenalty::declared_share);
-        let least = shares.fold(1.0, f64::min);
-        1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
+        losses.sum::<f64>() + penalties.sum::<f64>()
     }
 
     /// The same with the published bounds of the penalties, for comparison.
@@ -335,17 +357,32 @@ impl StepObjective {
         engine: Engine,
         device: &Device,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
+        self.clipped_over(network, batch, engine, device, None)
+    }
+
+    /// [`StepObjective::clipped_gradient`] at the root of several ranks.
+    pub(crate) fn clipped_over<const D: usize>(
+        &self,
+        network: &impl Network<D>,
+        batch: &Batch<D>,
+        engine: Engine,
+        device: &Device,
+        shared: Option<&Shared>,
+    ) -> Result<(Clipped, StepLosses), TrainingError> {
         let sensitivity = self.sensitivity(engine)?;
+        let sizes = shared.map_or_else(|| batch.sizes(), |shared| shared.sizes().to_vec());
         // The sensitivity counts rounding of sums for no more records. The size of a batch is secret, so the error names none.
-        if self.sizes.fixed().is_none() && batch.records() > self.sizes.most_records() {
+        let records = sizes.iter().sum::<usize>();
+        if self.sizes.fixed().is_none() && records > self.sizes.most_records() {
             return Err(TrainingError::Unbounded {
                 what: "the batch has more records than what its sum is divided by allows for: nothing was released. \
                        Take a larger divisor, or a smaller rate"
                     .into(),
             });
         }
-        let (gradient, losses) = Pass::new(self, batch, true).run(network, engine, device)?;
-        Ok((Clipped::new(gradient, sensitivity, batch.sizes()), losses))
+        let pass = Pass::new(self, batch, true).over(shared);
+        let (gradient, losses) = pass.run(network, engine, device)?;
+        Ok((Clipped::new(gradient, sensitivity, sizes), losses))
     }
 
     /// The ordinary gradient of the objective: nothing is clipped and **nothing is private**.

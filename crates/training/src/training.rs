@@ -14,6 +14,7 @@ use rand_chacha::ChaCha20Rng;
 use crate::checkpoint::{Checkpoint, RngState};
 use crate::ema::Ema;
 use crate::engine::Engine;
+use crate::ranks::{Shared, Team, records_of};
 use crate::weights::{from_host, to_host};
 use crate::{
     Batch, Gradients, GroupSizes, Network, Objective, Optimizer, Schedule, StepLosses,
@@ -142,6 +143,7 @@ impl TrainingConfig {
             schedule: self.schedule,
             average: self.average.map(Ema::new).transpose()?,
             batches,
+            team: None,
             written: None,
         })
     }
@@ -215,11 +217,13 @@ enum Batches {
 pub struct Training<M> {
     /// The network after the last step.
     pub network: M,
-    gradients: Gradients,
+    pub(crate) gradients: Gradients,
     optimizer: Optimizer,
     schedule: Schedule,
-    average: Option<Ema>,
+    pub(crate) average: Option<Ema>,
     batches: Batches,
+    /// The processes that take its steps, where there are several.
+    pub(crate) team: Option<Team>,
     /// The ledger of the last release, and how many it held then.
     written: Option<(PathBuf, u64)>,
 }
@@ -239,9 +243,18 @@ impl<M: Module> Training<M> {
             Batches::Private(releaser) => Sampled::Private(releaser.draw()?),
             Batches::Public { sampler, rng, .. } => Sampled::Public(sampler.sample(rng)),
         };
+        let shared = match &self.team {
+            Some(team) => Some(Shared::begin(
+                team,
+                sampled.groups(),
+                &to_host(&self.network),
+            )?),
+            None => None,
+        };
         Ok(Some(Step {
             training: self,
             sampled,
+            shared,
         }))
     }
 
@@ -435,18 +448,42 @@ enum Sampled {
     Public(Vec<Vec<usize>>),
 }
 
+impl Sampled {
+    fn groups(&self) -> &[Vec<usize>] {
+        match self {
+            Self::Private(draw) => draw.groups(),
+            Self::Public(groups) => groups,
+        }
+    }
+}
+
+fn indices(records: &[usize], device: &Device) -> Tensor<1, Int> {
+    let records: Vec<i64> = records.iter().map(|&i| i as i64).collect();
+    let count = records.len();
+    let data = TensorData::new(records, [count]);
+    Tensor::from_data(data, &device.clone().without_autodiff())
+}
+
 /// One sampled step of a [`Training`]: made once, or not at all.
 pub struct Step<'a, M> {
     training: &'a mut Training<M>,
     sampled: Sampled,
+    /// What is known of the batch where its records lie on several ranks.
+    shared: Option<Shared>,
 }
 
 impl<M: Module> Step<'_, M> {
     /// The numbers of the sampled records of each group; they are **secret**.
     pub fn groups(&self) -> &[Vec<usize>] {
-        match &self.sampled {
-            Sampled::Private(draw) => draw.groups(),
-            Sampled::Public(groups) => groups,
+        self.sampled.groups()
+    }
+
+    /// Those that this process holds, by their numbers here: all of them but for a training over ranks
+    /// ([`Training::over`]), whose batches are of these records. They are **secret**.
+    pub fn own(&self) -> &[Vec<usize>] {
+        match &self.shared {
+            Some(shared) => shared.own(),
+            None => self.groups(),
         }
     }
 
@@ -457,10 +494,7 @@ impl<M: Module> Step<'_, M> {
 
     /// The same as indices for `select`.
     pub fn indices(&self, device: &Device) -> Tensor<1, Int> {
-        let records: Vec<i64> = self.records().into_iter().map(|i| i as i64).collect();
-        let count = records.len();
-        let data = TensorData::new(records, [count]);
-        Tensor::from_data(data, &device.clone().without_autodiff())
+        indices(&self.records(), device)
     }
 
     /// The draw; none without privacy.
@@ -488,14 +522,18 @@ impl<M: Module> Step<'_, M> {
             ("targets of the data", targets.dims()[0]),
         ] {
             match sampler.records() {
-                Some(records) => crate::error::same(what, records, found)?,
+                Some(records) => {
+                    let team = self.training.team.as_ref();
+                    let ranks = team.map_or(1, |team| team.ranks.size());
+                    crate::error::same(what, records_of(0, ranks, records), found)?;
+                }
                 None if sampler.is_of(found) => {}
                 None => return Err(TrainingError::OtherRecords { what }),
             }
         }
-        let sampled = self.indices(&inputs.device());
+        let sampled = indices(&self.own().concat(), &inputs.device());
         let (inputs, targets) = (inputs.clone(), targets.clone());
-        let sizes: Vec<usize> = self.groups().iter().map(Vec::len).collect();
+        let sizes: Vec<usize> = self.own().iter().map(Vec::len).collect();
         let inputs = inputs.select(0, sampled.clone());
         Batch::new(inputs, targets.select(0, sampled), &sizes)
     }
@@ -521,14 +559,20 @@ impl<M: Module> Step<'_, M> {
         batch: &Batch<D>,
         ledger: &mut Ledger,
     ) -> Result<(ReleasedGradient, StepLosses), TrainingError> {
-        let Self { training, sampled } = self;
+        let Self {
+            training,
+            sampled,
+            shared,
+        } = self;
         let (Sampled::Private(draw), Batches::Private(releaser)) = (sampled, &mut training.batches)
         else {
             return Err(TrainingError::WithoutPlan);
         };
         same_ledger(training.written.as_ref(), ledger)?;
         let sizes = GroupSizes::of(releaser.plan().sampler());
-        let (clipped, losses) = training.gradients.clipped(network, batch, sizes)?;
+        let (clipped, losses) = training
+            .gradients
+            .clipped_over(network, batch, sizes, shared)?;
         let bounded = clipped.of(draw)?;
         let released = releaser.release(bounded, ledger)?;
         training.written = Some((ledger.path().to_path_buf(), ledger.releases()));
@@ -552,7 +596,10 @@ impl<M: Module> Step<'_, M> {
             return Ok((released.into_params(), None));
         }
         let training = self.training;
-        let (gradient, losses) = training.gradients.without_privacy(network, batch)?;
+        let (gradient, losses) =
+            training
+                .gradients
+                .without_privacy_over(network, batch, self.shared)?;
         if let Batches::Public { made, .. } = &mut training.batches {
             *made += 1;
         }
@@ -573,11 +620,16 @@ impl<M: Module> Step<'_, M> {
     where
         M: Network<D>,
     {
-        let Self { training, sampled } = self;
+        let Self {
+            training,
+            sampled,
+            shared,
+        } = self;
         let network = training.network.clone();
         let step = Step {
             training: &mut *training,
             sampled,
+            shared,
         };
         let (gradient, losses) = step.gradient(&network, batch, ledger)?;
         let rate = training.schedule.after(training.step() - 1);

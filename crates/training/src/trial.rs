@@ -84,15 +84,19 @@ fn first_difference(a: &[f32], b: &[f32]) -> Option<(f64, f64)> {
     finite.find(|(a, b)| (a - b).abs() > TOLERANCE * largest)
 }
 
-/// The dimension of each activation.
+/// The dimension of each activation: of the first record, or of one of zeros where there is none.
 pub(crate) fn dimensions<const D: usize>(
     network: &impl Network<D>,
     batch: &Batch<D>,
 ) -> Result<Vec<usize>, TrainingError> {
-    let Some(inputs) = first(batch) else {
-        return Ok(Vec::new());
+    let one = match first(batch) {
+        Some(inputs) => inputs.narrow(0, 0, 1),
+        None => {
+            let mut shape = batch.inputs().dims();
+            shape[0] = 1;
+            Tensor::zeros(shape, &batch.inputs().device().without_autodiff())
+        }
     };
-    let one = inputs.narrow(0, 0, 1);
     let forward: Forward = match network.layers()? {
         Some(layers) => {
             let features = one.dims()[1..].iter().product::<usize>();

@@ -4,7 +4,7 @@
 use lab::diagnostic::Failure;
 use lab::session::{Predictions, Session, TrainingRun};
 use model::postprocess::{Bins, FairMap};
-use private_queries::{Query, Table};
+use private_queries::Table;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -36,15 +36,13 @@ impl<T: Own> Fair<T> {
             let records = predicted.outputs.iter().zip(train.groups());
             let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
             let cells: Result<Vec<_>, _> = records.map(cell).collect();
-            cells
-                .and_then(|cells| table.measure(&cells))
-                .map_err(Failure::failed)
+            session.measure(&table, &cells.map_err(Failure::failed)?)
         })?;
         let histograms = [0, 1].map(|group| {
             let counts = counts.chunks(BINS.count).nth(group);
             BINS.histogram(counts.unwrap_or_default())
         });
-        let sizes = self.tables.private.group_sizes();
+        let sizes = self.group_sizes;
         let total = (sizes[0] + sizes[1]) as f64;
         let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
         let mut rng = ChaCha20Rng::seed_from_u64(self.settings.shared.seed);

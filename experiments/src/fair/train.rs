@@ -22,6 +22,8 @@ pub(crate) struct Fair<T: Own> {
     pub(super) settings: Settings<T>,
     pub(super) tables: Tables,
     pub(super) training: Training<Network>,
+    /// Of all private records, wherever they lie; public.
+    pub(super) group_sizes: [usize; 2],
 }
 
 impl<T: Own> Fair<T> {
@@ -71,6 +73,7 @@ impl<T: Own> TrainingRun for Fair<T> {
         }
         Ok(Self {
             settings: settings.clone(),
+            group_sizes: tables.private.group_sizes(),
             tables,
             training: start.training(chosen)?,
         })
@@ -96,6 +99,14 @@ impl<T: Own> TrainingRun for Fair<T> {
 
     fn scores(&mut self, _: &Session) -> Result<Scores, Failure> {
         self.scores_of(&self.predictions()?)
+    }
+
+    fn release_last(&mut self, session: &mut Session) -> Result<(), Failure> {
+        if let Some((beta, _)) = self.settings.post_process() {
+            let predicted = self.predictions()?;
+            self.post_processed(session, &predicted, beta)?;
+        }
+        Ok(())
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use data::Dataset;
+use data::{Dataset, LabelledImages};
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::Failure;
@@ -16,6 +16,8 @@ use super::Settings;
 /// Where the records of a step come from.
 pub(crate) struct Batches {
     data: Arc<Dataset>,
+    /// The private records of this rank, where they lie on several.
+    part: Option<LabelledImages>,
     used: Used,
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
@@ -63,11 +65,17 @@ impl Batches {
         };
         Ok(Self {
             data,
+            part: None,
             used,
             sizes,
             class_sizes,
             sampler,
         })
+    }
+
+    /// The private records that lie in this process.
+    pub(crate) fn private(&self) -> &LabelledImages {
+        self.part.as_ref().unwrap_or(&self.data.train)
     }
 }
 
@@ -89,18 +97,30 @@ impl RunRecords<Network> for Batches {
         Ok(records)
     }
 
+    fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure> {
+        let own: Vec<usize> = (rank..self.data.train.len()).step_by(ranks).collect();
+        self.part = Some(self.data.train.select(&own).map_err(Failure::failed)?);
+        Ok(())
+    }
+
     fn batch(
         &self,
         model: &Network,
         sampled: &[Vec<usize>],
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
+        let mut sampled_sizes = sampled.iter().map(Vec::len);
+        // A class without records has no group.
+        let sizes = self.sizes.iter().map(|&size| match size {
+            0 => 0,
+            _ => sampled_sizes.next().unwrap_or(0),
+        });
+        let sizes: Vec<usize> = sizes.collect();
         let pixels = self
-            .data
-            .train
+            .private()
             .gather(&sampled.concat())
             .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
-        let batch = model.batch(pixels, &self.sizes, device);
+        let batch = model.batch(pixels, &sizes, device);
         batch.map_err(Failure::failed)
     }
 }

@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::session::Session;
 use model::swae::Swae as Network;
-use private_queries::{Gaussians, GroupMarginals, MarginalQuery, Query};
+use private_queries::{Gaussians, GroupMarginals, MarginalQuery};
 use swd::flow::StepSize;
 use swd::{Particles, Region, Slices};
 
@@ -58,7 +58,7 @@ impl Swae {
         let released = session.release(self, MARGINALS, &query, |run, session| {
             let latents = run.private_latents(session)?;
             let latents: Vec<_> = classes.iter().map(|&c| latents[c].clone()).collect();
-            query.measure(&latents).map_err(Failure::failed)
+            session.measure(&query, &latents)
         })?;
         let boxed = |target| Box::new(target) as Target;
         let targets: Vec<Target> = released.into_iter().map(boxed).collect();

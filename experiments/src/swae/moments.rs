@@ -2,7 +2,7 @@
 
 use lab::diagnostic::Failure;
 use lab::session::Session;
-use private_queries::{Moments, Query};
+use private_queries::Moments;
 
 use super::Settings;
 use super::latents::encode;
@@ -24,7 +24,7 @@ impl Swae {
         };
         let (classes, _) = session.release(self, MOMENTS, &query, |run, session| {
             let latents = run.private_latents(session)?;
-            query.measure(latents).map_err(Failure::failed)
+            session.measure(&query, latents)
         })?;
         match self.settings.releases_marginals() {
             true => self.particles(&classes, session).map(Origin::Particles),
@@ -36,11 +36,12 @@ impl Swae {
     pub(super) fn private_latents(&mut self, session: &Session) -> Result<&[Vec<f32>], Failure> {
         if self.latents.is_empty() {
             let model = self.training.averaged().map_err(Failure::failed)?;
-            for class in self.data.train.indices_by_class() {
+            let train = self.batches.private();
+            for class in train.indices_by_class() {
                 let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
                 for part in class.chunks(500) {
                     session.interrupt.check("records were encoded")?;
-                    let pixels = self.data.train.gather(part).unwrap_or_default();
+                    let pixels = train.gather(part).unwrap_or_default();
                     latents.extend(encode(&model, pixels, &session.chosen.device));
                 }
                 self.latents.push(latents);

@@ -200,6 +200,10 @@ impl TrainingRun for Swae {
         Ok(found)
     }
 
+    fn release_last(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.origin(session).map(drop)
+    }
+
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         let origin = self.origin(session)?;
         report::report(self, session, &origin)

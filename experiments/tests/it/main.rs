@@ -22,6 +22,8 @@ mod pages;
 mod pipe;
 mod privatise;
 mod program;
+#[cfg(unix)]
+mod ranks;
 mod report;
 #[cfg(unix)]
 mod resume;

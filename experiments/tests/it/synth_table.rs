@@ -50,7 +50,7 @@ public = true
 "#;
 
 /// Records of patients with three visits each: the old are ill, and heavy where they lie in the west.
-fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
+pub(crate) fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
     let mut csv = String::from("patient,age,ward,weight,ill\n");
     for i in 0..records {
         let age = (i * 37) % 90;

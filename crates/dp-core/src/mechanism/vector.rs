@@ -89,6 +89,23 @@ impl SensitiveVector {
         Ok(self)
     }
 
+    /// The sum over all parts of the records, of which these values are one part, measured alike.
+    ///
+    /// # Errors
+    ///
+    /// As [`SensitiveVector::plus`].
+    pub fn of_all_parts(self, sums: Vec<f64>) -> Result<Self, DpError> {
+        let zeros = vec![0.0; self.values.len()];
+        Self {
+            values: sums,
+            ..self
+        }
+        .plus(&Self {
+            values: zeros,
+            ..self
+        })
+    }
+
     /// The larger of two bounds; none of bounds in different norms, or where one is none.
     fn larger_bound(&self, other: &Self) -> f64 {
         if self.norm != other.norm || self.bound.is_nan() || other.bound.is_nan() {

@@ -14,6 +14,7 @@ use crate::backend::Chosen;
 use crate::checkpoint::Checkpoint;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
+use crate::ranks::{Crew, one_process};
 use crate::report::Metric;
 use crate::run_folder::RunFolder;
 
@@ -59,6 +60,7 @@ pub struct DataSummary {
 }
 
 /// What decides a run, other than its settings.
+#[derive(Clone)]
 pub struct Fingerprint {
     /// SHA-256 of the private records.
     pub records: String,
@@ -200,6 +202,34 @@ pub trait Experiment: Sized {
     /// What its checkpoints keep; none where a run resumes from what it has released.
     fn state(&mut self) -> Option<&mut dyn RunState> {
         None
+    }
+
+    /// Becomes one of several ranks: keeps the private records of this one, and forgets those of others.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] where such a run takes one process.
+    fn join(&mut self, _crew: &Crew) -> Result<(), Failure> {
+        let name = Self::KIND.map_or(String::new(), |(_, kind)| format!(" {kind}"));
+        Err(one_process(&format!("`sliver {}{name}`", Self::NAME)))
+    }
+
+    /// What a rank other than the root does: its part of each step and of each release.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn serve(&mut self, _session: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Tells other ranks that there are no more steps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn end_steps(&mut self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Steps of the run.

@@ -31,7 +31,7 @@ impl Session {
             self.folder.write(name, bytes)?;
             figures.push(FigureFile::new(*name, caption));
         }
-        let promise = promise(experiment, settings, &self.elsewhere);
+        let promise = promise(experiment, self.records, settings, &self.elsewhere);
         let spent = spent(promise.plan, &self.ledger)?;
         let privacy = promise.sentence(&self.ledger, spent);
         let mut resolved = match serde_json::to_value(settings).map_err(Failure::failed)? {
@@ -48,7 +48,7 @@ impl Session {
             commit: option_env!("SLIVER_COMMIT").map(String::from),
             device: self.chosen.description.clone(),
             settings: resolved,
-            records: Some(experiment.data().private as u64),
+            records: Some(self.records as u64),
             privacy: privacy.clone(),
             private: promise.promises(),
             plan: promise.in_run_file(),

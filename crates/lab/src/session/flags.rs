@@ -52,6 +52,16 @@ pub struct Running {
     /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: u64,
+    /// How many processes take the run together, started by `mpirun -n RANKS`: each holds its part of the private records,
+    /// and the first one alone adds noise and writes. Needs a build with the feature `mpi` (docs/ranks.md).
+    #[arg(long, value_name = "RANKS", conflicts_with = "plan", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ranks: Option<u64>,
+    /// With --ranks: each gradient is the same to the bit however many ranks there are, in several times the time.
+    #[arg(long, requires = "ranks")]
+    pub ordered: bool,
+    /// With --ranks: seconds that a rank may take to answer before the run ends.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "ranks", value_parser = clap::value_parser!(u64).range(1..))]
+    pub rank_timeout: u64,
     /// Stop after this step as at a SIGINT that comes then, for tests.
     #[arg(long, hide = true)]
     pub stop_after_step: Option<u64>,

@@ -49,6 +49,7 @@ use crate::backend::Chosen;
 use crate::checkpoint::Checkpoints;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
+use crate::ranks::Crew;
 use crate::resume::{begin, create, ledger, resumable};
 use crate::run_folder::RunFolder;
 
@@ -66,6 +67,12 @@ pub struct Session {
     pub interrupt: Interrupt,
     /// Whether the run has a plan: nothing is released without its noise then.
     promises: bool,
+    /// The processes that take it together, where there are several.
+    pub(crate) crew: Option<Crew>,
+    /// Of the records of all of them.
+    fingerprint: Option<Fingerprint>,
+    /// How many private records there are.
+    records: usize,
     /// Steps done.
     pub step: u64,
     /// Seconds of training so far.
@@ -96,6 +103,51 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         println!("{}", planned::<E>(arguments)?);
         return Ok(());
     }
+    match Crew::of(running)? {
+        None => in_this_process::<E>(arguments, None),
+        Some(crew) if crew.rank() == 0 => {
+            crew.end(in_this_process::<E>(arguments, Some(crew.clone())))
+        }
+        Some(crew) => crew.end(rank::<E>(arguments, crew.clone())),
+    }
+}
+
+/// A rank other than the root: it has the root's settings and its part of the records, and writes nothing.
+fn rank<E: Experiment>(arguments: &Arguments<FlagsOf<E>>, crew: Crew) -> Result<(), Failure> {
+    let Some(settings) = crew.settings::<E::Settings>()? else {
+        return Ok(());
+    };
+    let chosen = arguments.running.backend.choose()?;
+    let mut experiment = E::load(&settings, arguments, &chosen)?;
+    crew.greet(&experiment.fingerprint()?)?;
+    experiment.join(&crew)?;
+    // Nothing is kept of a rank.
+    let scratch = tempfile::tempdir().map_err(Failure::failed)?;
+    let folder = RunFolder::create(&scratch.path().join("rank"))?;
+    let ledger = Ledger::create(&folder.file("ledger.jsonl")).map_err(Failure::failed)?;
+    let mut session = Session {
+        folder,
+        ledger,
+        chosen,
+        running: arguments.running.clone(),
+        interrupt: Interrupt::default(),
+        promises: experiment.plan().is_some(),
+        crew: Some(crew),
+        fingerprint: None,
+        records: experiment.data().private,
+        step: 0,
+        seconds: 0.0,
+        warnings: Vec::new(),
+        elsewhere: Vec::new(),
+    };
+    experiment.serve(&mut session)
+}
+
+fn in_this_process<E: Experiment>(
+    arguments: &Arguments<FlagsOf<E>>,
+    crew: Option<Crew>,
+) -> Result<(), Failure> {
+    let running = &arguments.running;
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
     let begun = begin(resumed, place, read::<E>, || {
         let settings = E::Settings::resolve(arguments)?;
@@ -103,6 +155,9 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         Ok(settings)
     })?;
     let Some((settings, folder)) = begun else {
+        if let Some(crew) = &crew {
+            crew.nothing_to_do()?;
+        }
         // Only --run finds a run that is done.
         let done = RunFolder::open(place.unwrap_or(Path::new("")))?;
         return E::afterwards(arguments, &done, &Interrupt::default());
@@ -114,6 +169,9 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
     if folder.is_none() {
         uses::untaken(&place)?;
     }
+    if let Some(crew) = &crew {
+        crew.tell(&settings)?;
+    }
     let (mut experiment, elsewhere) = load::<E>(&settings, arguments, &chosen)?;
     let data = experiment.data();
     println!(
@@ -121,12 +179,23 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         data.name, data.private, data.test
     );
     println!("device    {}", chosen.description);
+    let mut fingerprint = None;
+    if let Some(crew) = &crew {
+        let own = experiment.fingerprint()?;
+        crew.greet(&own)?;
+        experiment.join(crew)?;
+        fingerprint = Some(own);
+        println!("ranks     {}", crew.size());
+    }
     for line in experiment.announcement()? {
         println!("{line}");
     }
-    let promise = promise(&experiment, &settings, &elsewhere);
+    let promise = promise(&experiment, data.private, &settings, &elsewhere);
     promise.announcement().iter().for_each(|l| println!("{l}"));
-    let interrupt = Interrupt::listen()?;
+    let interrupt = match &crew {
+        Some(crew) => crew.interrupt().clone(),
+        None => Interrupt::listen()?,
+    };
     let (folder, ledger) = match folder {
         Some(folder) => {
             // What cannot be read must be known before any step is made.
@@ -145,6 +214,9 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         running: running.clone(),
         interrupt,
         promises: experiment.plan().is_some(),
+        crew,
+        fingerprint,
+        records: data.private,
         step: 0,
         seconds: 0.0,
         warnings: Vec::new(),
@@ -217,6 +289,9 @@ pub fn judge_again<E: Experiment>(
         // Nobody listens: there is nothing to keep, and a signal ends it at once.
         interrupt: Interrupt::default(),
         promises: experiment.plan().is_some(),
+        crew: None,
+        fingerprint: None,
+        records: experiment.data().private,
         step: experiment.steps(),
         seconds: finish::seconds_before(&folder),
         folder,
@@ -254,12 +329,13 @@ fn default_place<E: Experiment>(settings: &E::Settings) -> PathBuf {
 
 fn promise<'a, E: Experiment>(
     experiment: &'a E,
+    records: usize,
     settings: &E::Settings,
     elsewhere: &'a [String],
 ) -> Promise<'a> {
     Promise {
         plan: experiment.plan(),
-        records: experiment.data().private,
+        records,
         insecure_noise_seed: settings.insecure_noise_seed(),
         wording: experiment.wording(),
         elsewhere,

@@ -68,6 +68,12 @@ impl<N> RunRecords<N> for Tables {
         table_bytes(&self.private)
     }
 
+    fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure> {
+        let own: Vec<usize> = (rank..self.private.len()).step_by(ranks).collect();
+        self.private = self.private.select(&own).map_err(Failure::failed)?;
+        Ok(())
+    }
+
     fn batch(&self, _: &N, sampled: &[Vec<usize>], device: &Device) -> Result<Batch<2>, Failure> {
         table_batch(&self.private, sampled, device)
     }

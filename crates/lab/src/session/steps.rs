@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dp_core::mechanism::Releaser;
+use dp_core::mechanism::{NoiseState, Releaser};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -10,6 +10,7 @@ use super::{Experiment, Session};
 use crate::checkpoint::{Checkpoints, Identity};
 use crate::diagnostic::Failure;
 use crate::progress::Progress;
+use crate::ranks::Crew;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 /// What the session keeps in a checkpoint.
@@ -35,7 +36,15 @@ impl Session {
         self.folder.keep_json_lines(METRICS, |line| {
             line["step"].as_u64().is_some_and(|step| step <= reached)
         })?;
+        let before = self.crew.as_ref().map_or(0, Crew::carried);
         self.train(experiment, &identity)?;
+        if let Some(crew) = &self.crew
+            && self.step > reached
+        {
+            let bytes = (crew.carried() - before) / (self.step - reached);
+            println!("ranks     {bytes} bytes a step to and from other ranks");
+        }
+        experiment.end_steps()?;
         self.finish(experiment, settings)
     }
 
@@ -45,7 +54,10 @@ impl Session {
         experiment: &E,
         settings: &E::Settings,
     ) -> Result<Identity, Failure> {
-        let fingerprint = experiment.fingerprint()?;
+        let fingerprint = match &self.fingerprint {
+            Some(of_all_ranks) => of_all_ranks.clone(),
+            None => experiment.fingerprint()?,
+        };
         let settings = toml::to_string_pretty(settings).map_err(Failure::failed)?;
         let identity = Identity::of(E::NAME, &settings, fingerprint.records, self.chosen.backend)?;
         Ok(match fingerprint.encoded {
@@ -66,6 +78,7 @@ impl Session {
         };
         let checkpoints = Checkpoints::of(self.folder.path());
         let noise = state.releaser().map(Releaser::noise);
+        let noise = noise.filter(|noise| self.may_repeat(&noise.state()));
         let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, noise)? else {
             if released_before {
                 println!("resume    no checkpoint was reached: from the first step");
@@ -83,6 +96,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether steps may be made again with the same noise: over ranks sums are not known to be the same to the last bit.
+    fn may_repeat(&self, noise: &NoiseState) -> bool {
+        self.crew.is_none() || !noise.is_secret()
+    }
+
     fn save<E: Experiment>(&self, experiment: &mut E, identity: &Identity) -> Result<(), Failure> {
         let Some(state) = experiment.state() else {
             return Ok(());
@@ -94,6 +112,7 @@ impl Session {
         let own = serde_json::to_vec_pretty(&own).map_err(Failure::failed)?;
         files.insert(STATE.to_string(), own);
         let noise = state.releaser().map(|releaser| releaser.noise().state());
+        let noise = noise.filter(|noise| self.may_repeat(noise));
         let releases = self.ledger.releases();
         Checkpoints::of(self.folder.path()).write(
             self.step,

@@ -36,6 +36,16 @@ impl Session {
         query: &Q,
         measure: impl FnOnce(&mut R, &mut Self) -> Result<SensitiveVector, Failure>,
     ) -> Result<Q::Answer, Failure> {
+        let crew = self.crew.clone();
+        let kept = match &crew {
+            Some(crew) => crew.kept(|| Ok(stored(&self.folder, name)?.map(|(noisy, _)| noisy)))?,
+            None => None,
+        };
+        if let (Some(noisy), Some(crew)) = (kept, &crew)
+            && crew.rank() > 0
+        {
+            return query.read(&noisy).map_err(Failure::failed);
+        }
         if let Some(answer) = read(&self.folder, name, query)? {
             // A resumed run begins with the key that this release was made with, from a checkpoint or a known seed: what
             // is released next must have another.
@@ -50,6 +60,13 @@ impl Session {
                 "{name}: measured by another query"
             )));
         }
+        let measured = match &crew {
+            Some(crew) => match crew.sum(name, measured)? {
+                Some(of_all) => of_all,
+                None => return query.read(&crew.released()?).map_err(Failure::failed),
+            },
+            None => measured,
+        };
         let noisy = match run.releaser() {
             Some(releaser) => releaser
                 .release_vector(name, &measured, &mut self.ledger)
@@ -57,7 +74,28 @@ impl Session {
             None if self.promises => return Err(without_releaser(name)),
             None => Noisy::without_privacy(measured),
         };
-        self.keep(name, query, &noisy)
+        let answer = self.keep(name, query, &noisy)?;
+        if let Some(crew) = &crew {
+            crew.tell_released(&noisy)?;
+        }
+        Ok(answer)
+    }
+
+    /// The values of a query, of the records that lie in this process: all of them, or those of one of several ranks.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for what the query refuses.
+    pub fn measure<Q: Query>(
+        &self,
+        query: &Q,
+        records: &Q::Records,
+    ) -> Result<SensitiveVector, Failure> {
+        match &self.crew {
+            Some(_) => query.measure_part(records),
+            None => query.measure(records),
+        }
+        .map_err(Failure::failed)
     }
 
     /// The names that pass the threshold of the plan's release `name`, of each table: released once, with its line in the ledger
@@ -295,6 +333,9 @@ mod tests {
             running: arguments.running,
             interrupt: Interrupt::default(),
             promises: true,
+            crew: None,
+            fingerprint: None,
+            records: 1000,
             step: 0,
             seconds: 0.0,
             warnings: Vec::new(),

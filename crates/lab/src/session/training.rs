@@ -48,7 +48,7 @@ pub(super) fn take_step<M: Network<D>, const D: usize>(
 ) -> Result<Option<StepLosses>, Failure> {
     let noted = training.notes().len();
     let step = next_step(training)?;
-    let batch = batch(step.network(), step.groups())?;
+    let batch = batch(step.network(), step.own())?;
     let losses = step.update(&batch, ledger).map_err(Failure::failed)?;
     say(&training.notes()[noted..]);
     Ok(losses)

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::BatchSampler;
-use private_training::{Batch, Network, StepLosses, Training, TrainingConfig};
+use private_training::{Batch, Network, RankError, StepLosses, Training, TrainingConfig};
 use rand_chacha::ChaCha20Rng;
 
 use super::basics::Basics;
@@ -19,6 +19,7 @@ use super::{Arguments, Session};
 use crate::backend::Chosen;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
+use crate::ranks::{Crew, one_process};
 use crate::run_folder::RunFolder;
 
 /// A training before its first step.
@@ -100,6 +101,15 @@ pub trait RunRecords<N> {
     /// [`Failure::Failed`] names a record that cannot be read.
     fn bytes(&self) -> Result<Vec<u8>, Failure>;
 
+    /// Keeps the records of one of several ranks alone: those with the numbers `rank`, `rank + ranks`, ....
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for records that lie in one process.
+    fn keep(&mut self, _rank: usize, _ranks: usize) -> Result<(), Failure> {
+        Err(one_process("this training"))
+    }
+
     /// Those that were sampled, group after group.
     ///
     /// # Errors
@@ -128,10 +138,10 @@ macro_rules! parts {
         fn parts_mut(
             &mut self,
         ) -> (
-            &Self::Records,
+            &mut Self::Records,
             &mut ::private_training::Training<Self::Network>,
         ) {
-            (&self.$records, &mut self.$training)
+            (&mut self.$records, &mut self.$training)
         }
     };
 }
@@ -185,7 +195,7 @@ pub trait TrainingRun: Sized {
     fn parts(&self) -> (&Self::Records, &Training<Self::Network>);
 
     /// The same, for a step.
-    fn parts_mut(&mut self) -> (&Self::Records, &mut Training<Self::Network>);
+    fn parts_mut(&mut self) -> (&mut Self::Records, &mut Training<Self::Network>);
 
     /// The plan; none without privacy.
     fn plan(&self) -> Option<&CheckedPlan> {
@@ -291,6 +301,15 @@ pub trait TrainingRun: Sized {
         Ok(self.scores(session)?.report())
     }
 
+    /// What it releases after its steps, before the report: ranks other than the root take part in it too.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`].
+    fn release_last(&mut self, _session: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// As that of [`Experiment`].
     ///
     /// # Errors
@@ -364,6 +383,36 @@ impl<R: TrainingRun> Experiment for R {
         }
     }
 
+    fn join(&mut self, crew: &Crew) -> Result<(), Failure> {
+        let (records, training) = self.parts_mut();
+        let (rank, ranks) = (crew.rank(), crew.size());
+        crew.holds_records(records.summary().private)?;
+        records.keep(rank, ranks)?;
+        match rank {
+            0 => training.over(crew.ranks(), crew.ordered()),
+            _ => Ok(()),
+        }
+        .map_err(|e| Failure::input(e.to_string(), "leave --ordered out"))
+    }
+
+    fn serve(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let Some(crew) = session.crew.clone() else {
+            return Ok(());
+        };
+        let (records, training) = self.parts_mut();
+        let (records, device) = (&*records, &session.chosen.device);
+        let served = training.serve(crew.ranks(), crew.ordered(), |network, own| {
+            let batch = records.batch(network, own, device);
+            batch.map_err(|e| RankError::Carrier(e.to_string()).into())
+        });
+        served.map_err(Failure::failed)?;
+        self.release_last(session)
+    }
+
+    fn end_steps(&mut self) -> Result<(), Failure> {
+        self.parts().1.end().map_err(Failure::failed)
+    }
+
     fn steps(&self) -> u64 {
         self.basics().steps
     }
@@ -384,6 +433,7 @@ impl<R: TrainingRun> Experiment for R {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         save_weights(self.parts().1, &session.folder)?;
+        self.release_last(session)?;
         TrainingRun::report(self, session)
     }
 

@@ -4,7 +4,7 @@ use dp_core::mechanism::{Noisy, SensitiveVector};
 
 use super::{MarginalQuery, SlicedMarginals};
 use crate::Query;
-use crate::query::{QueryError, check_noisy, length};
+use crate::query::{QueryError, check_noisy, length, whole};
 
 /// The marginals of each group, in slices and bins of its own: as many records are in a neighbour's groups.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,10 +35,17 @@ impl Query for GroupMarginals {
     }
 
     fn measure(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
-        length("groups of rows", groups.len(), self.queries.len())?;
-        let mut measured = Vec::with_capacity(groups.len());
         for ((rows, query), size) in groups.iter().zip(&self.queries).zip(&self.sizes) {
             length("rows of a group", rows.len(), size * query.slices.dim())?;
+        }
+        self.measure_part(groups)
+    }
+
+    fn measure_part(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        length("groups of rows", groups.len(), self.queries.len())?;
+        let mut measured = Vec::with_capacity(groups.len());
+        for (rows, query) in groups.iter().zip(&self.queries) {
+            whole("rows of a group", rows.len(), query.slices.dim())?;
             let bound = query.l2_sensitivity_upper();
             measured.push(SensitiveVector::l2(query.counts(rows)?, bound));
         }

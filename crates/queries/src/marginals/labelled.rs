@@ -129,6 +129,10 @@ impl Query for LabelledMarginals {
         Ok(SensitiveVector::l2(values, bound))
     }
 
+    fn measure_part(&self, records: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        self.measure(records)
+    }
+
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
         let what = "released marginals of classes";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;

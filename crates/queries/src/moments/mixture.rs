@@ -118,6 +118,10 @@ impl Query for Mixture {
         self.moments.measure(&self.local(classes))
     }
 
+    fn measure_part(&self, classes: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        self.measure(classes)
+    }
+
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
         let sizes = self.moments.sizes(noisy)?;
         let values = noisy.values.chunks_exact(self.moments.each());

@@ -178,15 +178,19 @@ impl Query for Moments {
     }
 
     fn measure(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
+        for (rows, size) in groups.iter().zip(self.sizes.iter().flatten()) {
+            length("latents of a group", rows.len(), size * self.latent)?;
+        }
+        self.measure_part(groups)
+    }
+
+    fn measure_part(&self, groups: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
         length("groups of latents", groups.len(), self.groups)?;
         let mut values = Vec::with_capacity(self.len());
-        for (group, rows) in groups.iter().enumerate() {
+        for rows in groups {
             whole("latents of a group", rows.len(), self.latent)?;
-            match &self.sizes {
-                Some(sizes) => {
-                    length("latents of a group", rows.len(), sizes[group] * self.latent)?
-                }
-                None => values.push(count_weight(self.radius) * (rows.len() / self.latent) as f64),
+            if self.sizes.is_none() {
+                values.push(count_weight(self.radius) * (rows.len() / self.latent) as f64);
             }
             values.extend(sums(rows, self.latent, self.radius, self.scale));
         }

@@ -7,6 +7,7 @@ use dp_core::per_sample::{Reference, Rounding, Rows, norm_clip_weight};
 use super::weights::project_to_ball;
 use super::{Pass, StepLosses, read};
 use crate::error::same;
+use crate::ranks::Shared;
 use crate::{Network, TrainingError};
 
 /// What a first look at each record alone gives.
@@ -50,24 +51,29 @@ impl<const D: usize> Pass<'_, D> {
                 scalars
             });
             let weights = self.weights_alone(i, &rows, &look);
-            rows.add_weighted(&weights, &mut sum);
+            match self.shared.and_then(Shared::grid) {
+                None => rows.add_weighted(&weights, &mut sum),
+                Some(_) => {
+                    let mut own = vec![0.0f64; sum.len()];
+                    rows.add_weighted(&weights, &mut own);
+                    let own = own.into_iter().map(|x| self.rounded(x as f32));
+                    sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+                }
+            }
         }
+        let mut losses = look.sums.clone();
+        let sum = self.total(sum, &mut losses)?;
         let flat: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
         let slots = reference.parameters().to_vec();
         let gradient = ParameterGradient::from_host(slots, &flat, device)?;
         let distances = look.penalties.iter().map(|(_, distance)| *distance);
-        Ok((gradient, self.losses(&look.sums, distances.collect())))
+        Ok((gradient, self.losses(&losses, distances.collect())))
     }
 
     /// Forward alone, for the losses and for what penalties compare.
     fn look(&self, network: &impl Network<D>) -> Result<Look, TrainingError> {
         let (plain, n) = (network.valid(), self.batch.records());
-        let furthest = self
-            .objective
-            .penalties
-            .iter()
-            .map(|p| p.activation + 1)
-            .max();
+        let furthest = self.objective.terms.iter().map(|p| p.activation + 1).max();
         let mut sums = vec![0.0; self.shares.len()];
         let mut activations: Vec<Vec<f32>> = vec![Vec::new(); furthest.unwrap_or(0)];
         for i in 0..n {
@@ -99,14 +105,15 @@ impl<const D: usize> Pass<'_, D> {
             }
         }
         let mut penalties = Vec::new();
-        for penalty in &self.objective.penalties {
+        for (index, penalty) in self.objective.terms.iter().enumerate() {
             let mut rows = activations[penalty.activation].clone();
+            let d = rows.len() / n.max(1);
             if self.clip {
-                for row in rows.chunks_exact_mut(penalty.slices().dim()) {
+                for row in rows.chunks_exact_mut(d.max(1)) {
                     project_to_ball(row, penalty.clipping.activation);
                 }
             }
-            penalties.push(penalty.cotangents(self.batch, &rows)?);
+            penalties.push(self.transport(index, &rows, d)?);
         }
         let widths = activations.iter().map(|all| all.len() / n.max(1));
         Ok(Look {
@@ -133,7 +140,7 @@ impl<const D: usize> Pass<'_, D> {
         let mut start = weights.len();
         for (place, &width) in look.widths.iter().enumerate() {
             let mut sum = vec![0.0f64; width];
-            let own = self.objective.penalties.iter().zip(&look.penalties);
+            let own = self.objective.terms.iter().zip(&look.penalties);
             for (penalty, (cotangents, _)) in own.filter(|(penalty, _)| penalty.activation == place)
             {
                 let c = &cotangents[record * width..(record + 1) * width];

@@ -90,6 +90,15 @@ impl Engine {
         }
     }
 
+    /// The same for one record at once.
+    pub(crate) fn by_record(self) -> Self {
+        match self {
+            Self::Tensor { .. } => Self::Tensor { chunk: 1 },
+            Self::Host { .. } => Self::Host { chunk: 1 },
+            Self::Autodiff => Self::Autodiff,
+        }
+    }
+
     /// Records at once.
     pub(super) fn chunk(self) -> usize {
         match self {

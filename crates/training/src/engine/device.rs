@@ -45,7 +45,7 @@ impl Pass<'_, 2> {
             let rows = inputs.clone().slice([chunk.clone(), 0..features]);
             encoder.forward(rows)
         };
-        let penalised = !self.objective.penalties.is_empty();
+        let penalised = !self.objective.terms.is_empty();
         let mut kept = VecDeque::new();
         let mut cotangents = Vec::new();
         let mut distances = vec![];
@@ -61,13 +61,24 @@ impl Pass<'_, 2> {
                 }
             }
             let activations = Tensor::cat(outputs, 0);
-            for penalty in &self.objective.penalties {
-                let radius = rounding.tighten(penalty.clipping.activation);
+            for (index, term) in self.objective.terms.iter().enumerate() {
+                let radius = rounding.tighten(term.clipping.activation);
                 let inside = match self.clip {
                     true => project_to_ball(activations.clone(), radius),
                     false => activations.clone(),
                 };
-                let (c, distance) = penalty.device_cotangents(self.batch, inside, self.clip)?;
+                let (c, distance) = match (self.shared, self.objective.penalties.get(index)) {
+                    (None, Some(penalty)) => {
+                        penalty.device_cotangents(self.batch, inside, self.clip)?
+                    }
+                    // What lies on several ranks meets on the host.
+                    _ => {
+                        let [n, d] = inside.dims();
+                        let (c, distance) = self.transport(index, &read(inside)?, d)?;
+                        let distance = Tensor::from_data([distance as f32], device);
+                        (upload(c, [n, d], device), distance)
+                    }
+                };
                 cotangents.push(c);
                 distances.push(distance);
             }
@@ -163,7 +174,7 @@ impl Pass<'_, 2> {
                     let du = below.du.clone().narrow(1, l, 1).reshape([n, d]);
                     row = row + du * share.clone();
                 }
-                for (penalty, c) in self.objective.penalties.iter().zip(transported) {
+                for (penalty, c) in self.objective.terms.iter().zip(transported) {
                     row = row + c * penalty.weight;
                 }
                 let pulled = encoder.pull_back(encoded, row.unsqueeze_dim(1), needs(false, false));
@@ -188,16 +199,25 @@ impl Pass<'_, 2> {
         }
         let slots = network.parameters();
         let zeros = || slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
-        let sums = sums.sum().unwrap_or_else(|| zeros().collect());
-        let gradient = ParameterGradient::new(slots, sums)?;
-        // The only wait of the step, and where a device that has failed says so.
+        let mut sums = sums.sum().unwrap_or_else(|| zeros().collect());
+        // The only wait of a step of one process, and where a device that has failed says so.
         losses.extend(distances);
-        let read: Vec<f64> = read(Tensor::cat(losses, 0))?
+        let mut losses: Vec<f64> = read(Tensor::cat(losses, 0))?
             .into_iter()
             .map(f64::from)
             .collect();
-        let (losses, penalties) = read.split_at(k);
-        Ok((gradient, self.losses(losses, penalties.to_vec())))
+        let penalties = losses.split_off(k);
+        let gradient = match self.shared {
+            None => ParameterGradient::new(slots, sums)?,
+            Some(_) => {
+                let own = sums.drain(..).map(read).collect::<Result<Vec<_>, _>>()?;
+                let own = own.concat().into_iter().map(f64::from).collect();
+                let total = self.total(own, &mut losses)?;
+                let total: Vec<f32> = total.into_iter().map(|x| x as f32).collect();
+                ParameterGradient::from_host(slots, &total, device)?
+            }
+        };
+        Ok((gradient, self.losses(&losses, penalties)))
     }
 
     /// The weights of the losses' rows where nothing is penalised, `[n, K]`.
@@ -262,7 +282,7 @@ impl Pass<'_, 2> {
             activation = add(activation, du.mask_fill(dead, 0.0) * weight.clone());
             losses.push(weight);
         }
-        for (penalty, c) in self.objective.penalties.iter().zip(transported) {
+        for (penalty, c) in self.objective.terms.iter().zip(transported) {
             let (mode, bound) = (penalty.clipping.mode, penalty.clipping.jacobian);
             let clipped = mode.apply_all(gram.clone(), c.clone(), bound, rounding);
             activation = add(activation, clipped * penalty.weight);

@@ -8,6 +8,8 @@ use dp_core::per_sample::{HostActivations, HostStack, Needs};
 use rayon::prelude::*;
 
 use super::weights::{Norms, project_to_ball};
+use crate::ranks::Shared;
+
 use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read};
 use crate::TrainingError;
 
@@ -67,13 +69,13 @@ struct Below {
     sums: Vec<f64>,
 }
 
-/// Adds the gradients of chunks to `totals`, the first one first.
-fn add_in_order(parts: &[Vec<f32>], totals: &mut [f64]) {
+/// Adds the gradients of chunks to `totals`, the first one first, each value as `rounded`.
+fn add_in_order(parts: &[Vec<f32>], totals: &mut [f64], rounded: impl Fn(f32) -> f64 + Sync) {
     let spans = totals.par_chunks_mut(SPAN).enumerate();
     spans.for_each(|(index, span)| {
         for part in parts {
             for (total, &value) in span.iter_mut().zip(&part[index * SPAN..]) {
-                *total += f64::from(value);
+                *total += rounded(value);
             }
         }
     });
@@ -91,7 +93,7 @@ impl Pass<'_, 2> {
         let chunks = engine.chunks(n);
         let forward = |chunk: &Range<usize>| host.encoder.forward(chunk.len(), host.inputs(chunk));
         // Without a penalty nobody looks at the activations of more than a chunk.
-        let penalised = !self.objective.penalties.is_empty();
+        let penalised = !self.objective.terms.is_empty();
         let encoded: Vec<HostActivations> = match penalised {
             true => chunks.par_iter().map(forward).collect(),
             false => Vec::new(),
@@ -101,7 +103,7 @@ impl Pass<'_, 2> {
         self.check_targets(outputs)?;
         let mut cotangents = Vec::new();
         let mut distances = Vec::new();
-        for penalty in &self.objective.penalties {
+        for (index, penalty) in self.objective.terms.iter().enumerate() {
             let mut activations: Vec<f32> =
                 encoded.iter().flat_map(|a| a.output().to_vec()).collect();
             if self.clip {
@@ -109,7 +111,7 @@ impl Pass<'_, 2> {
                     project_to_ball(row, penalty.clipping.activation);
                 }
             }
-            let (c, distance) = penalty.cotangents(self.batch, &activations)?;
+            let (c, distance) = self.transport(index, &activations, d)?;
             cotangents.push(c);
             distances.push(distance);
         }
@@ -141,7 +143,11 @@ impl Pass<'_, 2> {
                     self.host_chunk(&host, chunk.clone(), encoded, &own, part)
                 })
                 .collect();
-            add_in_order(&parts[..chunks.len()], &mut totals);
+            match self.shared.and_then(Shared::grid) {
+                // Known where the loop is compiled, so that a step of one process takes no longer.
+                None => add_in_order(&parts[..chunks.len()], &mut totals, f64::from),
+                Some(_) => add_in_order(&parts[..chunks.len()], &mut totals, |x| self.rounded(x)),
+            }
             for part in losses {
                 for (sum, part) in sums.iter_mut().zip(part) {
                     *sum += part;
@@ -149,6 +155,7 @@ impl Pass<'_, 2> {
             }
         }
         drop(parts);
+        let totals = self.total(totals, &mut sums)?;
         let flat: Vec<f32> = totals.into_iter().map(|x| x as f32).collect();
         let gradient = ParameterGradient::from_host(layers.parameters(), &flat, device)?;
         Ok((gradient, self.losses(&sums, distances)))

@@ -30,6 +30,7 @@ pub use chunks::Engine;
 pub(crate) use weights::project_to_ball;
 
 use crate::error::same;
+use crate::ranks::Shared;
 use crate::{Batch, Layers, Network, StepObjective, TrainingError};
 
 /// The losses of one step on its private batch. **Not private**: no ledger covers them.
@@ -48,6 +49,8 @@ pub(crate) struct Pass<'a, const D: usize> {
     /// Weights of each record in each loss, before any clipping.
     shares: Vec<Vec<f64>>,
     clip: bool,
+    /// Where other records of the batch lie on other ranks.
+    shared: Option<&'a Shared>,
 }
 
 /// A network as the pass needs it.
@@ -67,7 +70,14 @@ impl<'a, const D: usize> Pass<'a, D> {
             objective,
             batch,
             clip,
+            shared: None,
         }
+    }
+
+    /// The same for this rank's records of a batch.
+    pub(crate) fn over(mut self, shared: Option<&'a Shared>) -> Self {
+        self.shared = shared;
+        self
     }
 
     pub(crate) fn run(
@@ -80,6 +90,13 @@ impl<'a, const D: usize> Pass<'a, D> {
             Engine::Autodiff => None,
             Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?,
         };
+        if let (Some(_), Some(_)) = (self.shared, self.batch.fixed()) {
+            return Err(TrainingError::Unbounded {
+                what:
+                    "a penalty to a private sample is computed by one process, not by several ranks"
+                        .into(),
+            });
+        }
         if self.batch.records() == 0 {
             let slots = layers.map_or_else(|| parameters_of(network), |l| l.parameters());
             return self.empty(slots, device);
@@ -87,7 +104,7 @@ impl<'a, const D: usize> Pass<'a, D> {
         let Some(layers) = layers else {
             return self.alone(network, device);
         };
-        if let Some(other) = self.objective.penalties.iter().find(|p| p.activation > 0) {
+        if let Some(other) = self.objective.terms.iter().find(|p| p.activation > 0) {
             return Err(TrainingError::OutOfRange {
                 name: "the activation of a penalty",
                 value: other.activation as f64,
@@ -101,6 +118,7 @@ impl<'a, const D: usize> Pass<'a, D> {
             batch: &flat,
             shares: self.shares,
             clip: self.clip,
+            shared: self.shared,
         };
         flat.of_layers(layers, engine, device)
     }
@@ -185,28 +203,76 @@ impl<const D: usize> Pass<'_, D> {
         losses.try_for_each(|loss| loss.check_targets(outputs, self.batch.targets()))
     }
 
-    /// The gradient of a Poisson sample that is empty.
+    /// The cotangents, `[n, d]`, of the penalty number `penalty` at this batch's `activations`, which are in the ball where
+    /// there is one, and its value.
+    fn transport(
+        &self,
+        penalty: usize,
+        activations: &[f32],
+        d: usize,
+    ) -> Result<(Vec<f32>, f64), TrainingError> {
+        let penalty = self.objective.penalties.get(penalty);
+        match (self.shared, penalty) {
+            (Some(shared), _) => shared.cotangents(penalty, activations, d),
+            (None, Some(penalty)) => {
+                penalty.cotangents(self.batch.groups(), self.batch.fixed(), activations)
+            }
+            (None, None) => Ok((vec![0.0; activations.len()], 0.0)),
+        }
+    }
+
+    /// The whole gradient and the sums of the losses, from those of this rank's records.
+    fn total(&self, gradient: Vec<f64>, losses: &mut [f64]) -> Result<Vec<f64>, TrainingError> {
+        let Some(shared) = self.shared else {
+            return Ok(gradient);
+        };
+        let parameters = gradient.len();
+        let mut all = gradient;
+        all.extend_from_slice(losses);
+        let mut all = shared.sum(all)?;
+        losses.copy_from_slice(&all[parameters..]);
+        all.truncate(parameters);
+        Ok(all)
+    }
+
+    /// A part of the gradient before it is added to others.
+    fn rounded(&self, value: f32) -> f64 {
+        let value = f64::from(value);
+        match self.shared.and_then(Shared::grid) {
+            Some(grid) => (value / grid).round() * grid,
+            None => value,
+        }
+    }
+
+    /// The gradient where none of the records is in the batch.
     fn empty(
         &self,
         slots: Vec<ParameterSlot>,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        let mut distances = Vec::new();
+        // Other ranks may have records, and wait.
+        for penalty in 0..self.objective.terms.len() {
+            let d = self.objective.penalties.get(penalty);
+            let d = d.map_or(0, |penalty| penalty.slices().dim());
+            distances.push(self.transport(penalty, &[], d)?.1);
+        }
         let zeros = vec![0.0; slots.iter().map(ParameterSlot::len).sum()];
+        let mut sums = vec![0.0; self.shares.len()];
+        let total = self.total(zeros, &mut sums)?;
+        let total: Vec<f32> = total.into_iter().map(|x| x as f32).collect();
         let device = device.clone().without_autodiff();
-        let gradient = ParameterGradient::from_host(slots, &zeros, &device)?;
-        Ok((
-            gradient,
-            self.losses(&vec![0.0; self.shares.len()], Vec::new()),
-        ))
+        let gradient = ParameterGradient::from_host(slots, &total, &device)?;
+        Ok((gradient, self.losses(&sums, distances)))
     }
 
     /// The means of step losses from their sums over records.
     fn losses(&self, sums: &[f64], penalties: Vec<f64>) -> StepLosses {
-        let shares = self.shares.iter().zip(sums).zip(&self.objective.losses);
+        let losses = self.objective.losses.iter().zip(sums);
         StepLosses {
-            losses: shares
-                .map(|((shares, sum), loss)| {
-                    let share = shares.iter().copied().fold(0.0, f64::max);
+            losses: losses
+                .map(|(loss, sum)| {
+                    let share = loss.weight / self.objective.sizes.records(loss);
                     if share > 0.0 {
                         sum * share / loss.weight
                     } else {

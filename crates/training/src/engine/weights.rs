@@ -35,7 +35,7 @@ impl<const D: usize> Pass<'_, D> {
     /// The weights of step 3.
     pub(super) fn weights(&self, norms: &Norms) -> Weights {
         let (k, d, n) = (self.shares.len(), norms.d, norms.records.len());
-        let penalised = !self.objective.penalties.is_empty();
+        let penalised = !self.objective.terms.is_empty();
         let width = norms.inputs.len() / (n * k).max(1);
         let mut losses = Vec::with_capacity(n * k);
         let mut activation = Vec::with_capacity(if penalised { n * d } else { 0 });
@@ -68,7 +68,7 @@ impl<const D: usize> Pass<'_, D> {
                     }
                 }
             }
-            for (penalty, cotangents) in self.objective.penalties.iter().zip(norms.penalties) {
+            for (penalty, cotangents) in self.objective.terms.iter().zip(norms.penalties) {
                 let c = &cotangents[i * d..(i + 1) * d];
                 let (clipping, v) = (&penalty.clipping, penalty.weight);
                 if self.clip {

@@ -5,6 +5,7 @@ mod prior;
 mod released;
 mod sample;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use burn::tensor::Tensor;
@@ -17,6 +18,7 @@ pub use prior::{Matching, Prior};
 pub use released::Released;
 pub use sample::ToSample;
 
+use crate::batch::Fixed;
 use crate::error::weight;
 use crate::{Batch, Clipping, TrainingError};
 
@@ -150,6 +152,14 @@ impl Penalty {
         self
     }
 
+    pub(crate) fn term(&self) -> Term {
+        Term {
+            weight: self.weight,
+            clipping: self.clipping,
+            activation: self.activation,
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a penalty", self.weight)?;
         self.clipping.check()
@@ -253,6 +263,14 @@ impl From<Between> for Target {
     }
 }
 
+/// What a penalty weighs and bounds, wherever its activations are compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Term {
+    pub(crate) weight: f64,
+    pub(crate) clipping: Clipping,
+    pub(crate) activation: usize,
+}
+
 /// A penalty with the slices and cells of one step.
 #[derive(Debug, Clone)]
 pub struct SampledPenalty {
@@ -263,6 +281,14 @@ pub struct SampledPenalty {
 }
 
 impl SampledPenalty {
+    pub(crate) fn term(&self) -> Term {
+        Term {
+            weight: self.weight,
+            clipping: self.clipping,
+            activation: self.activation,
+        }
+    }
+
     /// The directions of this step.
     pub fn slices(&self) -> &Slices {
         match &self.target {
@@ -336,18 +362,19 @@ impl SampledPenalty {
         }
     }
 
-    /// Cotangents `[n, d]` of the distance at `activations [n, d]`, and its value.
-    pub(crate) fn cotangents<const D: usize>(
+    /// Cotangents `[n, d]` of the distance at `activations [n, d]`, of which `groups` says where each group stands, and its
+    /// value.
+    pub(crate) fn cotangents(
         &self,
-        batch: &Batch<D>,
+        groups: &[Range<usize>],
+        fixed: Option<&Fixed>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
-        let groups = batch.groups();
         match &self.target {
             Target::Prior(matching) => matching.cotangents(groups, activations),
             Target::Between(between) => between.cotangents(groups, activations),
             Target::Sample(sample) => {
-                sample.cotangents(batch.fixed(), activations, self.clipping.activation)
+                sample.cotangents(fixed, activations, self.clipping.activation)
             }
             Target::Released(released) => released.cotangents(activations),
         }

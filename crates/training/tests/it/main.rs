@@ -4,5 +4,6 @@ mod common;
 mod contract;
 mod engines;
 mod poisson_contract;
+mod ranks;
 mod refusals;
 mod resume;

@@ -12,6 +12,7 @@ use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
 use lab::evaluate::tabular::{CodedRecords, trees_predicted};
 use lab::interrupt::Interrupt;
+use lab::ranks::Crew;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
@@ -163,9 +164,32 @@ impl TableCopy {
         records: impl FnOnce(&Self) -> Cow<'_, [u16]>,
         session: &mut Session,
     ) -> Result<Vec<NoisyCounts>, Failure> {
-        session.release(self, name, query, |run, _| {
-            query.measure(&records(run)).map_err(Failure::failed)
+        session.release(self, name, query, |run, session| {
+            session.measure(query, &records(run))
         })
+    }
+
+    /// The two releases: counts of columns, and of pairs of columns whose values were joined by them.
+    fn measured(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let most = self.most();
+        let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
+        let query = query.of_units(most);
+        self.columns = self.release(
+            COLUMNS,
+            &query,
+            |run| Cow::Borrowed(&run.input.records.codes[..]),
+            session,
+        )?;
+        self.bins = self.joined();
+        let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
+        let query = query.of_units(most);
+        self.pairs = self.release(
+            PAIRS,
+            &query,
+            |run| Cow::Owned(grouped(&run.input.records.codes, &run.bins)),
+            session,
+        )?;
+        Ok(())
     }
 
     /// What follows from the values of the columns.
@@ -342,30 +366,43 @@ impl Experiment for TableCopy {
         ])
     }
 
+    fn join(&mut self, crew: &Crew) -> Result<(), Failure> {
+        let refused =
+            |what: &str, help: &str| Err(Failure::input(format!("--ranks: {what}"), help));
+        if self.input.open.is_some() {
+            return refused(
+                "columns that the schema leaves open are looked for in one process",
+                "give their values in the schema",
+            );
+        }
+        if self.score_share > 0.0 || self.ceilings {
+            return refused(
+                "private records score the copy in one process",
+                "give --test, or --score-share 0, and no --ceilings",
+            );
+        }
+        crew.holds_records(self.input.records.rows)?;
+        let rows = self
+            .input
+            .records
+            .codes
+            .chunks_exact(self.input.columns.len());
+        let own = rows.skip(crew.rank()).step_by(crew.size());
+        self.input.records.codes = own.flatten().copied().collect();
+        Ok(())
+    }
+
+    fn serve(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.measured(session)
+    }
+
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.same_table(session)?;
         if self.input.open.is_some() {
             self.drowned = self.find_open(session)?;
             self.settle()?;
         }
-        let most = self.most();
-        let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
-        let query = query.of_units(most);
-        self.columns = self.release(
-            COLUMNS,
-            &query,
-            |run| Cow::Borrowed(&run.input.records.codes[..]),
-            session,
-        )?;
-        self.bins = self.joined();
-        let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
-        let query = query.of_units(most);
-        self.pairs = self.release(
-            PAIRS,
-            &query,
-            |run| Cow::Owned(grouped(&run.input.records.codes, &run.bins)),
-            session,
-        )?;
+        self.measured(session)?;
         let counts = Counts {
             columns: &self.columns,
             pairs: &self.pairs,

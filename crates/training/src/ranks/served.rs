@@ -1,0 +1,88 @@
+//! What a rank other than the root does of a training.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+
+use super::{RankError, Ranks, Shared, Team};
+use crate::weights::{from_host, to_host};
+use crate::{Batch, GroupSizes, Network, Training, TrainingError};
+
+impl<M: Module> Training<M> {
+    /// Takes the steps of this training together with other processes, of which this one is the root. Each of them calls
+    /// [`Training::serve`] on the same training of its own records: of `R` ranks, rank `r` holds the records `r`,
+    /// `r + R`, `r + 2 R` and so on. [`Step::own`](crate::Step::own) says which of the root's records are in a batch.
+    ///
+    /// The guarantee is that of one process: each rank bounds what its records do, with the sizes of the whole batch, and
+    /// this process alone adds noise, once, to the sum.
+    ///
+    /// - `ordered`: whether the gradient of a step is the same to the bit however many ranks there are. Every record
+    ///   then goes through the network by itself, which takes several times as long.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Unbounded`] for an ordered training without privacy, where nothing bounds what is added up;
+    /// [`RankError::Carrier`] where this process is not the root.
+    pub fn over(&mut self, ranks: Arc<dyn Ranks>, ordered: bool) -> Result<(), TrainingError> {
+        if ranks.rank() > 0 {
+            let message = format!("rank {} is not the root", ranks.rank());
+            return Err(RankError::Carrier(message).into());
+        }
+        self.join(Team { ranks, ordered })
+    }
+
+    fn join(&mut self, team: Team) -> Result<(), TrainingError> {
+        if team.ordered && self.plan().is_none() {
+            return Err(TrainingError::Unbounded {
+                what: "sums that do not depend on the number of ranks need a bound on what is added up, \
+                       and a training without privacy has none"
+                    .into(),
+            });
+        }
+        self.team = Some(team);
+        Ok(())
+    }
+
+    /// Tells the other ranks that there are no more steps: their network becomes the one that
+    /// [`Training::averaged`] gives here.
+    ///
+    /// # Errors
+    ///
+    /// [`RankError`].
+    pub fn end(&self) -> Result<(), TrainingError> {
+        match &self.team {
+            Some(team) => Ok(Shared::end(team, &to_host(&self.averaged()?))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Serves the root until it has no more steps: clips and sums the records of each batch that lie here. `batch` gathers
+    /// the sampled ones, by their numbers in this process, group after group. The training's own releaser is never asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Step::update`](crate::Step::update), [`RankError`], and what `batch` returns.
+    pub fn serve<const D: usize>(
+        &mut self,
+        ranks: Arc<dyn Ranks>,
+        ordered: bool,
+        mut batch: impl FnMut(&M, &[Vec<usize>]) -> Result<Batch<D>, TrainingError>,
+    ) -> Result<(), TrainingError>
+    where
+        M: Network<D>,
+    {
+        self.join(Team { ranks, ordered })?;
+        let team = self.team.clone();
+        let Some(team) = team else { return Ok(()) };
+        let planned = self.plan().map(|plan| GroupSizes::of(plan.sampler()));
+        self.average = None;
+        loop {
+            let (shared, weights) = Shared::next(&team)?;
+            self.network = from_host(self.network.clone(), &weights)?;
+            let Some(shared) = shared else { return Ok(()) };
+            let batch = batch(&self.network, shared.own())?;
+            self.gradients
+                .serve(&self.network, &batch, planned.clone(), shared)?;
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One step over ranks: whose records are in the batch, what is compared, what is added up.
+
+use std::ops::Range;
+
+use super::{RankError, Team, floats, of_floats, of_words, words};
+use crate::{SampledPenalty, TrainingError};
+
+/// Whose the records of a batch are, at the root.
+#[derive(Clone)]
+struct Draw {
+    groups: Vec<Range<usize>>,
+    /// For each rank the places of its records in the batch, in order.
+    places: Vec<Vec<usize>>,
+}
+
+/// What this rank has of a step.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    team: Team,
+    /// At the root alone.
+    draw: Option<Draw>,
+    /// Records of each group of the whole batch.
+    sizes: Vec<usize>,
+    /// The numbers of its own records, group after group.
+    own: Vec<Vec<usize>>,
+    /// What parts are rounded to before they are added, where sums are ordered.
+    grid: Option<f64>,
+}
+
+impl Shared {
+    /// Tells each rank which of its records were `sampled`, and what the weights are.
+    pub(crate) fn begin(
+        team: &Team,
+        sampled: &[Vec<usize>],
+        weights: &[f32],
+    ) -> Result<Self, RankError> {
+        let count = team.ranks.size();
+        let mut places = vec![Vec::new(); count];
+        let mut own = vec![vec![Vec::new(); sampled.len()]; count];
+        let mut groups = Vec::with_capacity(sampled.len());
+        let mut place = 0;
+        for (group, records) in sampled.iter().enumerate() {
+            groups.push(place..place + records.len());
+            for &record in records {
+                places[record % count].push(place);
+                own[record % count][group].push(record / count);
+                place += 1;
+            }
+        }
+        let sizes: Vec<usize> = groups.iter().map(Range::len).collect();
+        let parts = own.iter().map(|own| {
+            let header = std::iter::once(sizes.len()).chain(sizes.iter().copied());
+            let header = header.chain(own.iter().map(Vec::len));
+            words(header.chain(own.iter().flatten().copied()))
+        });
+        team.ranks.scatter(parts.collect())?;
+        team.ranks.broadcast(floats(weights))?;
+        Ok(Self {
+            team: team.clone(),
+            draw: Some(Draw { groups, places }),
+            sizes,
+            own: own.swap_remove(0),
+            grid: None,
+        })
+    }
+
+    /// What the root begins, on another rank, and the weights; no step once there are no more.
+    pub(super) fn next(team: &Team) -> Result<(Option<Self>, Vec<f32>), RankError> {
+        let message = of_words(&team.ranks.scatter(Vec::new())?);
+        let weights = of_floats(&team.ranks.broadcast(Vec::new())?);
+        let Some((&groups, rest)) = message.split_first() else {
+            return Ok((None, weights));
+        };
+        let (sizes, rest) = rest.split_at(groups);
+        let (own, mut records) = rest.split_at(groups);
+        let own = own.iter().map(|&size| {
+            let (group, after) = records.split_at(size);
+            records = after;
+            group.to_vec()
+        });
+        let own = own.collect();
+        let shared = Self {
+            team: team.clone(),
+            draw: None,
+            sizes: sizes.to_vec(),
+            own,
+            grid: None,
+        };
+        Ok((Some(shared), weights))
+    }
+
+    /// Tells all ranks that there are no more steps, and what the weights have become.
+    pub(crate) fn end(team: &Team, weights: &[f32]) -> Result<(), RankError> {
+        let parts = vec![Vec::new(); team.ranks.size()];
+        team.ranks.scatter(parts)?;
+        team.ranks.broadcast(floats(weights)).map(drop)
+    }
+
+    /// The numbers of this rank's records, group after group.
+    pub(crate) fn own(&self) -> &[Vec<usize>] {
+        &self.own
+    }
+
+    /// Records of each group of the whole batch.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Whether each record goes through the network by itself, and sums do not depend on the ranks.
+    pub(crate) fn ordered(&self) -> bool {
+        self.team.ordered
+    }
+
+    /// What a part is rounded to before it is added; none where sums are not ordered.
+    pub(crate) fn grid(&self) -> Option<f64> {
+        self.grid
+    }
+
+    /// Agrees on a grid for parts whose norms add up to at most `bound`, which the root knows: no addition rounds then,
+    /// and the sum does not depend on its order.
+    ///
+    /// Sums of multiples of `q` are exact in `f64` below `2^53 q`. With `q = 2^-51 bound` a part is off by at most
+    /// `2^-52 bound` in each coordinate: for `n` records of `p` weights `n sqrt(p) 2^-52 bound` in all, less than the
+    /// roundings of a chunk that the sensitivity counts and that records by themselves do not need, `15 2^-24 bound`,
+    /// while `n sqrt(p)` is below `4 10^9`.
+    pub(crate) fn agree(&mut self, bound: Option<f64>) -> Result<(), RankError> {
+        if self.team.ordered {
+            let grid = bound.map(|bound| f64::powi(2.0, bound.log2().ceil() as i32 - 51));
+            let bytes = grid.map_or(Vec::new(), |grid| grid.to_le_bytes().to_vec());
+            let agreed = self.team.ranks.broadcast(bytes)?;
+            let (words, _) = agreed.as_chunks::<8>();
+            self.grid = words.first().map(|&word| f64::from_le_bytes(word));
+        }
+        Ok(())
+    }
+
+    /// The cotangents of this rank's `activations`, `[n, d]`, from those of the whole batch, and the distance at the root.
+    pub(crate) fn cotangents(
+        &self,
+        penalty: Option<&SampledPenalty>,
+        activations: &[f32],
+        d: usize,
+    ) -> Result<(Vec<f32>, f64), TrainingError> {
+        let parts = self.team.ranks.gather(floats(activations))?;
+        let (Some(draw), Some(penalty)) = (&self.draw, penalty) else {
+            let own = of_floats(&self.team.ranks.scatter(Vec::new())?);
+            return Ok((own, 0.0));
+        };
+        let records = draw.places.iter().map(Vec::len).sum::<usize>();
+        let mut all = vec![0.0; records * d];
+        for (rank, (part, places)) in parts.iter().zip(&draw.places).enumerate() {
+            let rows = of_floats(part);
+            same_length(rank, "values of activations", places.len() * d, rows.len())?;
+            for (&place, row) in places.iter().zip(rows.chunks_exact(d)) {
+                all[place * d..(place + 1) * d].copy_from_slice(row);
+            }
+        }
+        let (cotangents, distance) = penalty.cotangents(&draw.groups, None, &all)?;
+        let rows = |places: &Vec<usize>| {
+            let rows = places.iter().map(|&p| &cotangents[p * d..(p + 1) * d]);
+            rows.collect::<Vec<_>>().concat()
+        };
+        let mut own: Vec<Vec<f32>> = draw.places.iter().map(rows).collect();
+        let parts = own.iter().map(|part| floats(part)).collect();
+        self.team.ranks.scatter(parts)?;
+        Ok((own.swap_remove(0), distance))
+    }
+
+    /// The sums over all ranks at the root; of this rank elsewhere, where nothing is made of them.
+    pub(crate) fn sum(&self, values: Vec<f64>) -> Result<Vec<f64>, RankError> {
+        match &self.draw {
+            Some(_) => {
+                let expected = values.len();
+                let sums = self.team.ranks.sum(values)?;
+                same_length(0, "sums", expected, sums.len())?;
+                Ok(sums)
+            }
+            None => {
+                self.team.ranks.sum(values.clone())?;
+                Ok(values)
+            }
+        }
+    }
+}
+
+fn same_length(
+    rank: usize,
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), RankError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(RankError::Length {
+        rank,
+        what,
+        expected,
+        found,
+    })
+}

@@ -1,0 +1,293 @@
+//! Runs over several processes, by the MPI of this machine.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::program::{folder, lines, metrics, sliver, text, unwrapped};
+use crate::synth_table::people;
+
+/// `mpirun` of so many processes of the program; nothing where there is no MPI.
+fn mpirun(ranks: usize) -> Option<Command> {
+    let found = Command::new("mpirun").arg("--version").output();
+    if !cfg!(feature = "mpi") || found.is_err() {
+        test_support::skipped("mpi", "no mpirun, or a build without the feature mpi");
+        return None;
+    }
+    let mut command = Command::new("mpirun");
+    command.env("RAYON_NUM_THREADS", "1");
+    // More processes than cores, other tests beside them, and whoever runs the tests.
+    command.args([
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--allow-run-as-root",
+        "-n",
+    ]);
+    command.arg(ranks.to_string());
+    command.arg(env!("CARGO_BIN_EXE_sliver"));
+    Some(command)
+}
+
+const TRAINING: &str = "swae glyphs --records 400 --batch 50 --steps 6 --seed 1 --insecure-noise-seed 5 --backend flex \
+                        --quick-scores --checkpoint-every 1";
+
+fn ran(command: &mut Command) -> Output {
+    let output = command.output().expect("the program starts");
+    let (told, failed) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}\n{failed}");
+    output
+}
+
+fn train(ranks: usize, flags: &str, out: &Path) -> Option<()> {
+    let mut command = match ranks {
+        0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
+        _ => mpirun(ranks)?,
+    };
+    command
+        .args(TRAINING.split(' '))
+        .args(flags.split_whitespace());
+    if ranks > 0 {
+        command.args(["--ranks", &ranks.to_string()]);
+    }
+    ran(command.arg("--out").arg(out));
+    Some(())
+}
+
+/// All numbers of the metrics of a run.
+fn numbers(out: &Path) -> Vec<f64> {
+    fn all(value: &serde_json::Value) -> Vec<f64> {
+        match value {
+            serde_json::Value::Object(fields) => fields.values().flat_map(all).collect(),
+            other => other.as_f64().into_iter().collect(),
+        }
+    }
+    metrics(out).0.iter().flat_map(all).collect()
+}
+
+/// The same releases and scores by any number of ranks; with `--ordered` the same to the bit.
+#[test]
+fn ranks_train_as_one_process_does() {
+    let keep = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| keep.path().join(name);
+    train(0, "", &place("one"));
+    for ranks in [2, 3] {
+        let out = place(&ranks.to_string());
+        if train(ranks, "", &out).is_none() {
+            return;
+        }
+        assert_eq!(lines(&out), lines(&place("one")));
+        let pairs = numbers(&place("one")).into_iter().zip(numbers(&out));
+        for (one, over) in pairs {
+            assert!(
+                (one - over).abs() < 2e-3 * (1.0 + one.abs()),
+                "{ranks}: {one} and {over}"
+            );
+        }
+    }
+    for ranks in [1, 2, 3] {
+        train(ranks, "--ordered", &place(&format!("ordered-{ranks}")));
+        let [own, first] = [ranks, 1].map(|ranks| numbers(&place(&format!("ordered-{ranks}"))));
+        assert!(own == first, "{own:?} and {first:?}");
+    }
+}
+
+/// Counts are whole numbers, whose sums are exact: what is released of a table is the same to the bit.
+#[test]
+fn ranks_release_a_table_as_one_process_does() {
+    let keep = tempfile::tempdir().expect("a folder");
+    let (csv, schema) = people(keep.path(), 700);
+    let flags = "--epsilon 1 --score-share 0 --insecure-noise-seed 3 --backend flex";
+    let copy = |ranks: usize, out: &Path| {
+        let mut command = match ranks {
+            0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
+            _ => mpirun(ranks)?,
+        };
+        command
+            .args(["synth", "table"])
+            .arg(&csv)
+            .arg("--schema")
+            .arg(&schema);
+        command.args(flags.split(' ')).arg("--out").arg(out);
+        if ranks > 0 {
+            command.args(["--ranks", &ranks.to_string()]);
+        }
+        ran(&mut command);
+        Some(
+            ["columns.bin", "pairs.bin", "copy/table.csv"]
+                .map(|name| fs::read(out.join(name)).expect(name)),
+        )
+    };
+    let one = copy(0, &keep.path().join("one"));
+    let Some(three) = copy(3, &keep.path().join("three")) else {
+        return;
+    };
+    assert!(one.is_some_and(|one| one == three));
+}
+
+/// The process of `rank` of the job that `mpirun` started.
+fn process_of(job: &Child, rank: usize) -> Option<u32> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let mut ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    ids.find(|id| {
+        let read = |file| fs::read_to_string(format!("/proc/{id}/{file}")).unwrap_or_default();
+        let of_job = read("stat")
+            .rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.split(' ').nth(1) == Some(&job.id().to_string()));
+        let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");
+        of_job
+            && read("environ")
+                .split('\0')
+                .any(|variable| variable == wanted)
+    })
+}
+
+/// Starts a long training over two ranks, and sends `signal` to the second one once something was released.
+fn disturbed(out: &Path, signal: &str, flags: &str) -> Option<Output> {
+    let mut command = mpirun(2)?;
+    command.args(TRAINING.replace("--steps 6", "--steps 300").split(' '));
+    command
+        .args(flags.split_whitespace())
+        .args(["--ranks", "2"]);
+    command.arg("--out").arg(out);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut job = command.spawn().expect("mpirun starts");
+    while lines(out) < 3 {
+        assert!(
+            job.try_wait().expect("a state").is_none(),
+            "the run ended by itself"
+        );
+        std::thread::yield_now();
+    }
+    let id = process_of(&job, 1)
+        .expect("the process of rank 1")
+        .to_string();
+    let sent = Command::new("kill").args([signal, &id]).status();
+    assert!(sent.expect("kill").success());
+    Some(job.wait_with_output().expect("an end"))
+}
+
+#[test]
+fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on() {
+    for (signal, flags, says) in [
+        ("-KILL", "", "rank 1"),
+        ("-STOP", "--rank-timeout 2", "no answer for 2 s from rank 1"),
+    ] {
+        let (_keep, out) = folder();
+        let Some(output) = disturbed(&out, signal, flags) else {
+            return;
+        };
+        let message = unwrapped(&output.stderr);
+        assert!(!output.status.success(), "{signal}: {message}");
+        assert!(message.contains(says), "{signal}: {message}");
+        assert!(!out.join("run.json").exists(), "{signal}");
+        let released = lines(&out);
+        // One process takes it to its end, and the ledger counts what is made again.
+        let settings = fs::read_to_string(out.join("config.toml")).expect("settings");
+        assert!(settings.contains("steps = 300"), "{settings}");
+        let mut resumed = sliver("swae");
+        resumed
+            .arg("--resume")
+            .arg(&out)
+            .args(["--quick-scores", "--backend", "flex"]);
+        let mut resumed = match signal {
+            "-KILL" => resumed,
+            _ => {
+                let mut over = mpirun(3).expect("mpirun");
+                over.args([
+                    "swae",
+                    "--quick-scores",
+                    "--backend",
+                    "flex",
+                    "--ranks",
+                    "3",
+                ]);
+                over.arg("--resume").arg(&out);
+                over
+            }
+        };
+        ran(&mut resumed);
+        let all = lines(&out);
+        assert!(
+            all >= 300 && all <= 300 + released,
+            "{released} and then {all}"
+        );
+    }
+}
+
+#[test]
+fn what_ranks_cannot_do_is_refused_by_name() {
+    let program = env!("CARGO_BIN_EXE_sliver");
+    let alone = Command::new(program)
+        .args(TRAINING.split(' '))
+        .args(["--ranks", "2"])
+        .output();
+    let message = unwrapped(&alone.expect("the program starts").stderr);
+    let expected = match cfg!(feature = "mpi") {
+        true => "--ranks 2: there are 1 processes",
+        false => "--ranks 2: this program was built without MPI",
+    };
+    assert!(message.contains(expected), "{message}");
+    let keep = tempfile::tempdir().expect("a folder");
+    let (csv, schema) = people(keep.path(), 300);
+    let (csv, schema) = (csv.display(), schema.display());
+    let copy = format!("synth table {csv} --schema {schema} --epsilon 1");
+    for (ranks, command, says) in [
+        (2, TRAINING.to_string(), "--ranks is not given"),
+        (
+            2,
+            format!("{TRAINING} --ranks 3"),
+            "--ranks 3: there are 2 processes",
+        ),
+        (
+            2,
+            format!("{copy} --ranks 2"),
+            "private records score the copy in one process",
+        ),
+        (2, "circle gradients --ranks 2".into(), "takes one process"),
+        (2, "flow toy --ranks 2".into(), "takes one process"),
+        (
+            2,
+            format!("{TRAINING} --no-privacy --ordered --ranks 2"),
+            "without privacy",
+        ),
+        (
+            2,
+            format!("{TRAINING} --ranks 2 --epsilon -1"),
+            "--epsilon -1",
+        ),
+    ] {
+        let Some(mut job) = mpirun(ranks) else { return };
+        let out = keep.path().join("out");
+        let output = job.args(command.split(' ')).arg("--out").arg(&out).output();
+        let output = output.expect("mpirun starts");
+        let message = unwrapped(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        assert!(message.contains(says), "{command}: {message}");
+        assert!(!out.exists(), "{command}");
+    }
+}
+
+/// Each rank starts in a folder of its own, with another table of the same name.
+#[test]
+fn ranks_with_other_records_are_refused() {
+    let keep = tempfile::tempdir().expect("a folder");
+    let homes = ["a", "b"].map(|name| keep.path().join(name));
+    for (home, records) in homes.iter().zip([300, 303]) {
+        fs::create_dir(home).expect("a folder");
+        people(home, records);
+    }
+    let Some(mut job) = mpirun(1) else { return };
+    let flags = "synth table people.csv --schema people.toml --epsilon 1 --score-share 0 --ranks 2 --out run";
+    job.current_dir(&homes[0]).args(flags.split(' '));
+    job.args([":", "-n", "1", "-wdir"]).arg(&homes[1]);
+    job.arg(env!("CARGO_BIN_EXE_sliver")).args(flags.split(' '));
+    let output = job.output().expect("mpirun starts");
+    let message = unwrapped(&output.stderr);
+    assert!(
+        message.contains("rank 1 has other private records"),
+        "{message}"
+    );
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(homes.iter().all(|home| !home.join("run").exists()));
+}
