@@ -187,9 +187,11 @@ PartitionName=main Nodes={host} Default=YES State=UP
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // A task outlives the daemon that started it.
-        self.says("scancel", &["--partition", "main"]);
-        let _ = (0..TRIES).any(|_| self.queue(&[]).is_empty());
+        // A task outlives the daemon that started it; without its controller the cluster has none.
+        if self.daemons.len() == 3 {
+            self.says("scancel", &["--partition", "main"]);
+            let _ = (0..TRIES).any(|_| self.queue(&[]).is_empty());
+        }
         for daemon in self.daemons.iter_mut().rev() {
             let _ = daemon.kill();
             let _ = daemon.wait();
@@ -382,12 +384,6 @@ fn says_what_is_missing(cluster: &mut Cluster) {
         "the same command goes on",
     ];
     refused(&mut cluster.sweep(folder.path(), SWEEP), 1, &words);
-    cluster
-        .daemon(Command::new("slurmctld").arg("-D"))
-        .expect("started");
-    cluster.until("slurmctld", || {
-        cluster.says("sinfo", &["-ho", "%T"]) == "idle"
-    });
     assert!(
         files(&folder.path().join("runs"))
             .iter()
