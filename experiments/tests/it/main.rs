@@ -28,6 +28,8 @@ mod report;
 #[cfg(unix)]
 mod resume;
 mod schema;
+#[cfg(unix)]
+mod slurm;
 mod subcommands;
 mod swae;
 mod sweep;

@@ -45,12 +45,33 @@ pub struct Arguments {
     /// and the selection's epsilon follows).
     #[arg(long, requires = "private", value_name = "EPSILON")]
     pub total_epsilon: Option<f64>,
-    /// Runs at a time on this machine.
-    #[arg(long, default_value = "1")]
-    pub workers: NonZeroUsize,
+    /// Where the runs are made (default: on this machine): as one Slurm array job, in a folder that all nodes share. Time,
+    /// memory, partition and account are those of your own SBATCH_* variables, such as SBATCH_TIMELIMIT. What a node lost
+    /// is submitted again, up to three times, and resumes; Ctrl-C cancels the array. Not with --private: the queue shows
+    /// the number of runs.
+    #[arg(long, value_enum, conflicts_with_all = ["private", "print"])]
+    pub on: Option<Scheduler>,
+    /// Further flags of `sbatch`, for which it reads no variable: `--sbatch "--cpus-per-task 8"`.
+    #[arg(
+        long,
+        requires = "on",
+        value_name = "FLAGS",
+        allow_hyphen_values = true
+    )]
+    pub sbatch: Option<String>,
+    /// Runs at a time (default: one on this machine, as many as Slurm starts on Slurm).
+    #[arg(long)]
+    pub workers: Option<NonZeroUsize>,
     /// Folder of the runs (default: `runs/sweeps/NAME`).
     #[arg(long)]
     pub out: Option<PathBuf>,
+}
+
+/// What makes the runs of a sweep on other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scheduler {
+    /// Slurm, by `sbatch`, `squeue` and `scancel`.
+    Slurm,
 }
 
 /// The law of a random number of runs.

@@ -4,14 +4,18 @@ mod arguments;
 mod grid;
 mod private;
 mod runner;
+mod slurm;
 
 pub use arguments::Arguments;
 pub use grid::{Cell, Sweep};
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use arguments::Scheduler;
 use reporting::diagnostic::Failure;
-use runner::Runner;
+use runner::{Place, Runner};
+use slurm::Array;
 
 /// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`. The value of the flag beside the
 /// name of an experiment is a subcommand of its own: `mechanism = "fixed"` is `flow fixed`.
@@ -77,5 +81,19 @@ pub fn run(
         }
         return Ok(());
     }
-    runner.run(&open, &folder, arguments.workers.get())
+    let flags: Vec<&str> = arguments
+        .sbatch
+        .iter()
+        .flat_map(|flags| flags.split_whitespace())
+        .collect();
+    let place = match arguments.on {
+        None => Place::Here {
+            workers: arguments.workers.map_or(1, NonZeroUsize::get),
+        },
+        Some(Scheduler::Slurm) => Place::Slurm(Array {
+            workers: arguments.workers.map(NonZeroUsize::get),
+            flags: &flags,
+        }),
+    };
+    runner.run(&open, &folder, &place)
 }

@@ -6,6 +6,7 @@
 //! whole selection cost. It keeps nothing that tells how many runs came before: no times, no curves, no other run.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
@@ -21,7 +22,7 @@ use reporting::run_folder::write_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::runner::Runner;
+use super::runner::{Place, Runner};
 use super::{Arguments, Cell, Sweep};
 
 /// The runs that stay secret, and the one that leaves.
@@ -149,7 +150,8 @@ pub(super) fn run(
         .filter(|cell| !secret.join(&cell.name).join("run.json").exists())
         .cloned()
         .collect();
-    runner.run(&open, &secret, arguments.workers.get())?;
+    let workers = arguments.workers.map_or(1, NonZeroUsize::get);
+    runner.run(&open, &secret, &Place::Here { workers })?;
     let mut mechanisms = promise.events.clone();
     let mut found: Option<(RunRecord, Metric)> = None;
     for (attempt, &cell) in attempts.iter().zip(&drawn.cells) {

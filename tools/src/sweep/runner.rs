@@ -1,4 +1,4 @@
-//! Runs the cells of a sweep, a few at a time.
+//! Runs the cells of a sweep.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,6 +10,15 @@ use reporting::interrupt::Interrupt;
 use reporting::report::command_line;
 
 use super::grid::Cell;
+use super::slurm::Array;
+
+/// Where cells are run.
+pub(super) enum Place<'a> {
+    /// On this machine, so many at a time.
+    Here { workers: usize },
+    /// By Slurm.
+    Slurm(Array<'a>),
+}
 
 /// What runs cells: the subcommand of an experiment.
 pub(super) struct Runner<'a> {
@@ -53,41 +62,23 @@ impl<'a> Runner<'a> {
 
     /// The same with `more` flags for a shell.
     pub(super) fn line(&self, cell: &Cell, more: &[&str]) -> String {
-        let words = self.words(cell);
+        let (program, words) = (self.program.to_string_lossy(), self.words(cell));
         let words = words.iter().map(String::as_str).chain(more.iter().copied());
-        command_line(&self.program.to_string_lossy(), words)
+        // The path of the program is quoted too.
+        let line = command_line("", std::iter::once(program.as_ref()).chain(words));
+        line.trim_start().to_string()
     }
 
-    /// Runs all `cells`, at most `workers` at a time; what a run prints goes to `FOLDER/CELL.log`.
-    pub(super) fn run(&self, cells: &[Cell], folder: &Path, workers: usize) -> Result<(), Failure> {
+    /// Runs all `cells`, on this machine or on a cluster; what a run prints goes to `FOLDER/CELL.log`.
+    pub(super) fn run(&self, cells: &[Cell], folder: &Path, place: &Place) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(|e| {
             Failure::input(format!("{}: {e}", folder.display()), "choose another --out")
         })?;
         let interrupt = Interrupt::listen()?;
-        let next = AtomicUsize::new(0);
-        let failed = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..workers.min(cells.len()) {
-                scope.spawn(|| {
-                    while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if interrupt.asked() {
-                            return;
-                        }
-                        let outcome = self.one(cell, folder);
-                        let result = outcome
-                            .as_ref()
-                            .map_or_else(Clone::clone, |()| "done".into());
-                        eprintln!("cell      {}: {result}", cell.name);
-                        if outcome.is_err()
-                            && let Ok(mut failed) = failed.lock()
-                        {
-                            failed.push(cell.name.clone());
-                        }
-                    }
-                });
-            }
-        });
-        let failed = failed.into_inner().map_err(Failure::failed)?;
+        let failed = match place {
+            Place::Here { workers } => self.here(cells, folder, *workers, &interrupt)?,
+            Place::Slurm(array) => array.run(self, cells, folder, &interrupt)?,
+        };
         if interrupt.asked() {
             return Err(Failure::Interrupted {
                 message: "the sweep was stopped".into(),
@@ -111,6 +102,37 @@ impl<'a> Runner<'a> {
         })
     }
 
+    /// At most `workers` at a time; the names of the cells that failed.
+    fn here(
+        &self,
+        cells: &[Cell],
+        folder: &Path,
+        workers: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<String>, Failure> {
+        let next = AtomicUsize::new(0);
+        let failed = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..workers.min(cells.len()) {
+                scope.spawn(|| {
+                    while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if interrupt.asked() {
+                            return;
+                        }
+                        let outcome = self.one(cell, folder);
+                        told(cell, &outcome);
+                        if outcome.is_err()
+                            && let Ok(mut failed) = failed.lock()
+                        {
+                            failed.push(cell.name.clone());
+                        }
+                    }
+                });
+            }
+        });
+        failed.into_inner().map_err(Failure::failed)
+    }
+
     fn one(&self, cell: &Cell, folder: &Path) -> Result<(), String> {
         let path = folder.join(format!("{}.log", cell.name));
         let attempt = || -> std::io::Result<std::process::ExitStatus> {
@@ -128,4 +150,10 @@ impl<'a> Runner<'a> {
             Err(error) => Err(format!("failed, {}: {error}", path.display())),
         }
     }
+}
+
+/// Says how a cell ended.
+pub(super) fn told(cell: &Cell, outcome: &Result<(), String>) {
+    let result = outcome.as_ref().map_or_else(String::as_str, |()| "done");
+    eprintln!("cell      {}: {result}", cell.name);
 }
