@@ -1,7 +1,7 @@
 //! What the sliced distance and its gradient cost on the host.
 //!
 //! Floor: `2 n k d` multiplications for each of two projections and one gradient, and `2 n k` keys to
-//! sort; the keys alone are read and written three times by a radix sort, `96 n k` bytes.
+//! sort; a radix sort writes a key once and reads it twice, and an entry of twice its size twice each, `88 n k` bytes.
 //! `benches/python/sliced_distance.py` is the same in PyTorch.
 //!
 //! Entropic transport takes `2 n m` exponentials an iteration; `benches/python/sinkhorn.py` is the same in POT.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use burn::tensor::Tensor;
+use swd::Slices;
 use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
 use swd::transport::host::sliced_gradient_and_distance;
 use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
-use swd::{Cells, Slices};
 
 use crate::error::same;
 use crate::{Clipping, TrainingError};
