@@ -111,14 +111,19 @@ fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
 pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdError> {
     check_sorted("sorted sample", sorted, sorted.len())?;
     check_sorted("cells", cells, cells.len())?;
+    Ok(variance_of_sorted(sorted, cells))
+}
+
+/// [`within_cell_variance`] of what was checked before.
+fn variance_of_sorted(sorted: &[f64], cells: &[f64]) -> f64 {
     let (n, m) = (cells.len(), sorted.len());
     if n == m && sorted == cells {
-        return Ok(0.0);
+        return 0.0;
     }
     let sum: f64 = overlaps(n, m)
         .map(|o| o.weight as f64 * (sorted[o.j] - cells[o.i]).powi(2))
         .sum();
-    Ok(sum / (n as f64 * m as f64))
+    sum / (n as f64 * m as f64)
 }
 
 /// The targets of all slices: `n` cells each, or one row of `n` that all slices share.
@@ -209,29 +214,24 @@ impl Cells {
         check_points("sample", points, d)?;
         let m = points.len() / d;
         check_rows(m * slices.count(), m)?;
-        let columns = columns(points, d);
-        let mut values = vec![0.0; slices.count() * n];
-        let mut within = vec![0.0; slices.count()];
         if n == 0 {
             return Err(SwdError::Empty {
                 what: "number of cells",
             });
         }
+        check_rows(n * slices.count(), n)?;
+        let columns = columns(points, d);
+        let mut values = vec![0.0; slices.count() * n];
+        let mut within = vec![0.0; slices.count()];
         values
             .par_chunks_mut(n)
             .zip(&mut within)
             .enumerate()
-            .try_for_each(|(l, (cells, within))| {
-                Sorter::here(|sorter| {
-                    let sorted = sorter.sorted_values(m, |projected| {
-                        project_columns(&columns, slices.direction(l), projected);
-                    });
-                    fill_quantile_cells(sorted, cells);
-                    *within = within_cell_variance(sorted, cells)?;
-                    Ok::<_, SwdError>(())
-                })
-            })?;
-        Self::from_rows(n, values, within)
+            .for_each(|(l, (cells, within))| {
+                *within = write_cells_in_slice(&columns, m, slices.direction(l), cells);
+            });
+        // Finite and sorted as they come: of finite points, along directions of norm at most 1.
+        Ok(Self { n, values, within })
     }
 
     /// The number of cells in a row.
@@ -278,6 +278,25 @@ impl Cells {
             expected: count,
         })
     }
+}
+
+/// Writes the cells of `m` points, column after column, along one direction; gives their within-cell variance.
+pub(crate) fn write_cells_in_slice(
+    columns: &[f32],
+    m: usize,
+    direction: &[f64],
+    cells: &mut [f64],
+) -> f64 {
+    Sorter::here(|sorter| {
+        let sorted = sorter.sorted_values(m, |row| project_columns(columns, direction, row));
+        if m == cells.len() {
+            cells.copy_from_slice(sorted);
+            return 0.0;
+        }
+        cells.fill(0.0);
+        fill_quantile_cells(sorted, cells);
+        variance_of_sorted(sorted, cells)
+    })
 }
 
 /// Lifts each value to its predecessor where rounding put it below.

@@ -17,6 +17,22 @@ pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<()
     Ok(())
 }
 
+/// Checks a length for being the one that other lengths ask for.
+pub(crate) fn check_length(
+    what: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), SwdError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(SwdError::Length {
+        what,
+        found,
+        expected,
+    })
+}
+
 /// Checks a matrix of points, one a row, for being there, whole and finite.
 pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
     check_shape(what, points.len(), d)?;

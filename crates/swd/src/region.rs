@@ -137,23 +137,43 @@ pub(crate) fn project_columns<T: Copy + Into<f64>>(
     direction: &[f64],
     projected: &mut [f64],
 ) {
-    projected.fill(0.0);
-    add_projection(columns, direction, projected);
+    sum_columns::<_, false>(columns, direction, projected);
 }
 
-/// `projected[i] += <x_i, theta>`, a block of rows after the other: what is summed stays near.
+/// `projected[i] += <x_i, theta>` for such rows.
 pub(crate) fn add_projection<T: Copy + Into<f64>>(
     columns: &[T],
     direction: &[f64],
     projected: &mut [f64],
 ) {
-    const BLOCK: usize = 2048;
+    sum_columns::<_, true>(columns, direction, projected);
+}
+
+/// Eight rows at a time: what is summed stays in registers.
+fn sum_columns<T: Copy + Into<f64>, const ADD: bool>(
+    columns: &[T],
+    direction: &[f64],
+    projected: &mut [f64],
+) {
+    const LANES: usize = 8;
     let n = projected.len();
-    for (block, projected) in projected.chunks_mut(BLOCK).enumerate() {
+    let (blocks, rest) = projected.as_chunks_mut::<LANES>();
+    let begun = blocks.len() * LANES;
+    for (block, projected) in blocks.iter_mut().enumerate() {
+        let mut sums = if ADD { *projected } else { [0.0; LANES] };
         for (column, &t) in columns.chunks_exact(n).zip(direction) {
-            let entries = projected.iter_mut().zip(&column[block * BLOCK..]);
+            let column = &column[block * LANES..][..LANES];
+            let entries = sums.iter_mut().zip(column);
             entries.for_each(|(p, &x)| *p += t * x.into());
         }
+        *projected = sums;
+    }
+    for (i, projected) in (begun..).zip(rest) {
+        let mut sum = if ADD { *projected } else { 0.0 };
+        for (column, &t) in columns.chunks_exact(n).zip(direction) {
+            sum += t * column[i].into();
+        }
+        *projected = sum;
     }
 }
 

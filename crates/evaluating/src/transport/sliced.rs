@@ -1,7 +1,7 @@
 //! The sliced distance, from [`swd`].
 
-use swd::transport::host::sliced_cotangents_and_distance;
-use swd::{Cells, Slices};
+use swd::Slices;
+use swd::transport::host::sliced_gradient_and_distance;
 
 use crate::EvaluateError;
 use crate::error::{check_count, check_records};
@@ -19,8 +19,7 @@ pub fn sliced_w2_squared(a: &[f32], b: &[f32], slices: &Slices) -> Result<f64, E
     let m = check_records("points of the second set", b, slices.dim())?;
     check_count("points of the first set", n, 1)?;
     check_count("points of the second set", m, 1)?;
-    let cells = Cells::of_sample(b, slices, n)?;
-    let (_, distance) = sliced_cotangents_and_distance(a, slices, &cells)?;
+    let (_, distance) = sliced_gradient_and_distance(a, b, slices)?;
     Ok(distance)
 }
 

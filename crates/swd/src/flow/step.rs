@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::{BLOCK, FlowTarget, Particles, StepSize};
 use crate::SwdError;
-use crate::sort::{Sorter, index};
+use crate::sort::Sorter;
 
 /// Slices whose residuals are kept at a time.
 const SLICES_AT_ONCE: usize = 128;
@@ -128,10 +128,8 @@ impl Particles {
                 }
                 scratch.cells.resize(count, 0.0);
                 target.write_cells(l, &mut scratch.cells);
-                let sorted = scratch.sorter.sort(row.iter().copied());
-                for (entry, q) in sorted.iter().zip(&scratch.cells) {
-                    row[index(entry) as usize] -= q;
-                }
+                let keys = scratch.sorter.load(row.iter().copied());
+                keys.place(|index, rank| row[index] -= scratch.cells[rank]);
                 sum_of_squares(row)
             })
             .collect();

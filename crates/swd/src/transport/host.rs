@@ -6,13 +6,19 @@
 
 use rayon::prelude::*;
 
-use crate::check::check_points;
-use crate::region::{add_projection, columns};
-use crate::sort::{Sorter, check_rows, index};
+use crate::cells::write_cells_in_slice;
+use crate::check::{check_length, check_points};
+use crate::region::{add_projection, columns, project_columns};
+use crate::sort::{Sorter, check_rows};
 use crate::{Cells, Slices, SwdError};
 
-/// Records whose sums over the slices are kept in the cache together.
-const BLOCK: usize = 512;
+/// Records whose sums over the slices are kept in the nearest cache together.
+const BLOCK: usize = 256;
+/// Slices that are computed at a time have at least this many residuals: memory that is used again is faster than
+/// fresh memory, which the system clears, and this much stays in the cache.
+const RESIDUALS_AT_ONCE: usize = 1 << 16;
+/// The least number of slices at a time: the sums of all records are read and written once for each lot.
+const SLICES_AT_ONCE: usize = 8;
 
 /// The residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
 ///
@@ -36,11 +42,9 @@ pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, 
         .enumerate()
         .for_each(|(l, (residuals, keys))| {
             Sorter::here(|sorter| {
-                let sorted = sorter.sort(keys.iter().copied());
-                for (entry, q) in sorted.iter().zip(cells.row(l)) {
-                    let i = index(entry) as usize;
-                    residuals[i] = (f64::from(keys[i]) - q) as f32;
-                }
+                let cells = cells.row(l);
+                let loaded = sorter.load(keys.iter().copied());
+                loaded.place(|i, rank| residuals[i] = (f64::from(keys[i]) - cells[rank]) as f32);
             });
         });
     Ok(residuals)
@@ -57,8 +61,8 @@ pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, 
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2 and appendix A.
 pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f32>, SwdError> {
-    let residuals = sliced_residuals(u, None, slices, cells)?;
-    Ok(average(&residuals, slices, cells.n()))
+    let (cotangents, _) = sliced_cotangents_and_distance(u, slices, cells)?;
+    Ok(cotangents)
 }
 
 /// The cotangents of [`sliced_cotangents`], and the distance that they are the gradient of.
@@ -98,89 +102,165 @@ pub(crate) fn shifted_cotangents_and_distance(
     slices: &Slices,
     cells: &Cells,
 ) -> Result<(Vec<f32>, f64), SwdError> {
-    let residuals = sliced_residuals(u, shifts, slices, cells)?;
-    let squares: f64 = residuals.iter().map(|rho| rho * rho).sum();
-    let distance = squares / residuals.len() as f64 + cells.mean_within_cell_variance();
-    Ok((average(&residuals, slices, cells.n()), distance))
+    let n = cells.n();
+    check_length("activations", u.len(), n * slices.dim())?;
+    check_points("activations", u, slices.dim())?;
+    cells.check_slices(slices.count())?;
+    if let Some(shifts) = shifts {
+        check_length("shifts of projections", shifts.len(), slices.count() * n)?;
+        check_points("shifts of projections", shifts, n)?;
+    }
+    let targets = |l, q: &mut [f64]| q.copy_from_slice(cells.row(l));
+    let (cotangents, squares, _) = transport(u, n, shifts, slices, targets);
+    Ok((cotangents, squares + cells.mean_within_cell_variance()))
 }
 
-/// The residuals of all slices, one row of `n` a slice.
-fn sliced_residuals(
+/// The squared sliced distance `SW_2^2` between two samples, and its gradient in the first.
+///
+/// - `u`: `[n, d]`, row by row, and so is the gradient;
+/// - `v`: `[m, d]`.
+///
+/// What [`sliced_cotangents_and_distance`] gives for [`Cells::of_sample`], bit for bit, but the cells of a slice are
+/// used as soon as they are there, so that memory and time for all of them are saved.
+///
+/// ```
+/// use swd::Slices;
+/// use swd::transport::host::sliced_gradient_and_distance;
+///
+/// let line = Slices::from_directions(1, &[1.0])?;
+/// let (gradient, distance) = sliced_gradient_and_distance(&[0.5, 0.0], &[1.0, -1.0], &line)?;
+/// assert_eq!((gradient, distance), (vec![-0.5, 1.0], 0.625));
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// No points, lengths that are no multiples of `d`, or a coordinate that is not finite.
+///
+/// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2.
+pub fn sliced_gradient_and_distance(
     u: &[f32],
+    v: &[f32],
+    slices: &Slices,
+) -> Result<(Vec<f32>, f64), SwdError> {
+    let d = slices.dim();
+    check_points("first sample", u, d)?;
+    check_points("second sample", v, d)?;
+    let (n, m) = (u.len() / d, v.len() / d);
+    check_rows(n, n)?;
+    check_rows(m, m)?;
+    let columns = columns(v, d);
+    let targets = |l, q: &mut [f64]| write_cells_in_slice(&columns, m, slices.direction(l), q);
+    let (gradient, squares, within) = transport(u, n, None, slices, targets);
+    let within = within.iter().sum::<f64>() / within.len() as f64;
+    Ok((gradient, squares + within))
+}
+
+/// The gradient in each of `n` records, the mean square of the residuals, and what `targets` gives for each slice,
+/// which writes the cells of the slice with this number.
+fn transport<R: Send>(
+    u: &[f32],
+    n: usize,
     shifts: Option<&[f32]>,
     slices: &Slices,
-    cells: &Cells,
-) -> Result<Vec<f64>, SwdError> {
-    let (d, n) = (slices.dim(), cells.n());
-    if u.len() != n * d {
-        return Err(SwdError::Length {
-            what: "activations",
-            found: u.len(),
-            expected: n * d,
-        });
-    }
-    check_points("activations", u, d)?;
-    cells.check_slices(slices.count())?;
-    let mut residuals = vec![0.0; slices.count() * n];
-    if let Some(shifts) = shifts {
-        if shifts.len() != residuals.len() {
-            return Err(SwdError::Length {
-                what: "shifts of projections",
-                found: shifts.len(),
-                expected: residuals.len(),
-            });
-        }
-        check_points("shifts of projections", shifts, n)?;
-        let entries = residuals.iter_mut().zip(shifts);
-        entries.for_each(|(r, &shift)| *r = f64::from(shift));
-    }
-    let columns = columns(u, d);
-    let rows = residuals.par_chunks_mut(n).enumerate();
-    rows.for_each(|(l, residuals)| {
-        if shifts.is_none() {
-            // Written before it is read: memory that is fresh and read first is mapped twice.
-            residuals.fill(0.0);
-        }
-        add_projection(&columns, slices.direction(l), residuals);
-        Sorter::here(|sorter| {
-            // Rounding to the 32-bit key is monotone and depends on one record alone, so the ranks
-            // still never put a larger projection below a smaller one's cell.
-            let sorted = sorter.sort(residuals.iter().map(|&u| u as f32));
-            for (entry, q) in sorted.iter().zip(cells.row(l)) {
-                residuals[index(entry) as usize] -= q;
+    targets: impl Fn(usize, &mut [f64]) -> R + Sync,
+) -> (Vec<f32>, f64, Vec<R>) {
+    let k = slices.count();
+    let columns = columns(u, slices.dim());
+    let at_once = (2 * rayon::current_num_threads())
+        .max(SLICES_AT_ONCE)
+        .max(RESIDUALS_AT_ONCE / n)
+        .min(k);
+    let mut residuals = vec![0.0; at_once * n];
+    let mut cells = vec![0.0; at_once * n];
+    let mut sums = vec![0.0; u.len()];
+    let mut squares = 0.0;
+    let mut found = Vec::with_capacity(k);
+    for first in (0..k).step_by(at_once) {
+        let rows = &mut residuals[..at_once.min(k - first) * n];
+        let lot = rows.par_chunks_mut(n).zip(cells.par_chunks_mut(n));
+        let lot = lot.enumerate().map(|(row, (residuals, cells))| {
+            let l = first + row;
+            let found = targets(l, cells);
+            let direction = slices.direction(l);
+            if let Some(shifts) = shifts {
+                let entries = residuals.iter_mut().zip(&shifts[l * n..]);
+                entries.for_each(|(r, &shift)| *r = f64::from(shift));
+                add_projection(&columns, direction, residuals);
+            } else {
+                project_columns(&columns, direction, residuals);
             }
+            Sorter::here(|sorter| {
+                // Rounding to the 32-bit key is monotone and depends on one record alone, so the ranks
+                // still never put a larger projection below a smaller one's cell.
+                let keys = sorter.load(residuals.iter().map(|&u| u as f32));
+                keys.place(|index, rank| residuals[index] -= cells[rank]);
+            });
+            found
         });
-    });
-    Ok(residuals)
+        found.par_extend(lot);
+        // One sum in the order of the records, beside those that have a place for each.
+        (squares, ()) = rayon::join(
+            || rows.iter().fold(squares, |sum, rho| sum + rho * rho),
+            || add_weighted(rows, first, slices, &mut sums),
+        );
+    }
+    let cotangents = scaled(&sums, slices, n);
+    (cotangents, squares / (k * n) as f64, found)
 }
 
 /// `(2/(n k)) Theta rho`, transposed to one row a record.
 pub(crate) fn average(residuals: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
-    let (d, k) = (slices.dim(), slices.count());
-    let scale = 2.0 / (n as f64 * k as f64);
-    let mut cotangents = vec![0.0; n * d];
-    cotangents
+    let mut sums = vec![0.0; n * slices.dim()];
+    add_weighted(residuals, 0, slices, &mut sums);
+    scaled(&sums, slices, n)
+}
+
+/// Adds `theta_l rho_l` for rows of residuals from slice `first` on, in their order, to blocks of up to [`BLOCK`]
+/// records, `d` columns each.
+fn add_weighted<'a>(residuals: &'a [f64], first: usize, slices: &Slices, sums: &mut [f64]) {
+    let d = slices.dim();
+    let n = sums.len() / d;
+    let blocks = sums.par_chunks_mut(BLOCK * d).enumerate();
+    blocks.for_each(|(block, sums)| {
+        let len = sums.len() / d;
+        let part = |row: &'a [f64]| &row[block * BLOCK..][..len];
+        for (rows, l) in residuals.chunks(4 * n).zip((first..).step_by(4)) {
+            for (a, sums) in sums.chunks_exact_mut(len).enumerate() {
+                let t = |row: usize| slices.direction(l + row)[a];
+                // Four slices at a time, so that a sum is read and written a quarter as often; in their order.
+                if rows.len() == 4 * n {
+                    let [t0, t1, t2, t3] = [t(0), t(1), t(2), t(3)];
+                    let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|row| part(&rows[row * n..]));
+                    for i in 0..len {
+                        sums[i] = sums[i] + t0 * r0[i] + t1 * r1[i] + t2 * r2[i] + t3 * r3[i];
+                    }
+                    continue;
+                }
+                for (row, t) in rows.chunks_exact(n).zip((0..).map(t)) {
+                    let entries = sums.iter_mut().zip(part(row));
+                    entries.for_each(|(s, rho)| *s += t * rho);
+                }
+            }
+        }
+    });
+}
+
+/// The sums of [`add_weighted`] over all slices times `2/(n k)`, one row of `d` a record.
+fn scaled(sums: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
+    let d = slices.dim();
+    let scale = 2.0 / (n as f64 * slices.count() as f64);
+    let mut cotangents = vec![0.0; sums.len()];
+    let blocks = cotangents
         .par_chunks_mut(BLOCK * d)
-        .enumerate()
-        .for_each_init(
-            || vec![0.0; BLOCK * d],
-            |sums, (block, cotangents)| {
-                let len = cotangents.len() / d;
-                let sums = &mut sums[..len * d];
-                sums.fill(0.0);
-                for (l, row) in residuals.chunks_exact(n).enumerate() {
-                    let row = &row[block * BLOCK..][..len];
-                    for (sums, &t) in sums.chunks_exact_mut(len).zip(slices.direction(l)) {
-                        sums.iter_mut().zip(row).for_each(|(s, rho)| *s += t * rho);
-                    }
-                }
-                for (i, record) in cotangents.chunks_exact_mut(d).enumerate() {
-                    for (a, c) in record.iter_mut().enumerate() {
-                        *c = (scale * sums[a * len + i]) as f32;
-                    }
-                }
-            },
-        );
+        .zip(sums.par_chunks(BLOCK * d));
+    blocks.for_each(|(cotangents, sums)| {
+        let len = sums.len() / d;
+        for (i, record) in cotangents.chunks_exact_mut(d).enumerate() {
+            for (a, c) in record.iter_mut().enumerate() {
+                *c = (scale * sums[a * len + i]) as f32;
+            }
+        }
+    });
     cotangents
 }
 
@@ -231,6 +311,10 @@ mod tests {
                 .map(|_| f32::from(rng.random_range(-4_i8..5)) * 0.3)
                 .collect();
             let per_slice = Cells::of_sample(&points, &slices, n).unwrap();
+            assert_eq!(
+                sliced_gradient_and_distance(&u, &points, &slices).unwrap(),
+                sliced_cotangents_and_distance(&u, &slices, &per_slice).unwrap()
+            );
             let shared = Cells::shared(per_slice.row(0).to_vec(), 0.25).unwrap();
             for cells in [per_slice, shared] {
                 let (value, distance) =
@@ -244,6 +328,43 @@ mod tests {
                 assert_eq!(value, sliced_cotangents(&u, &slices, &cells).unwrap());
             }
         }
+    }
+
+    /// Lots of slices, of which the last one is smaller, give what all slices at once give.
+    #[test]
+    fn lots_of_slices_add_up_in_their_order() {
+        let mut rng = ChaCha20Rng::seed_from_u64(12);
+        let (n, d, k) = (40_000, 2, 21);
+        let slices = Slices::iid(d, k, &mut rng).unwrap();
+        let mut sample =
+            || -> Vec<f32> { (0..n * d).map(|_| rng.random_range(-1.0..1.0)).collect() };
+        let (u, v) = (sample(), sample());
+        let cells = Cells::of_sample(&v, &slices, n).unwrap();
+        let mut residuals = vec![0.0; n * k];
+        for (l, row) in residuals.chunks_exact_mut(n).enumerate() {
+            project_columns(&columns(&u, d), slices.direction(l), row);
+            let keys: Vec<f32> = row.iter().map(|&x| x as f32).collect();
+            let order = crate::sort::stable_order(&keys).unwrap();
+            for (&i, q) in order.iter().zip(cells.row(l)) {
+                row[i as usize] -= q;
+            }
+        }
+        let distance = residuals.iter().map(|rho| rho * rho).sum::<f64>() / (n * k) as f64;
+        let expected = (average(&residuals, &slices, n), distance);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            assert_eq!(
+                sliced_cotangents_and_distance(&u, &slices, &cells).unwrap(),
+                expected
+            );
+            assert_eq!(
+                sliced_gradient_and_distance(&u, &v, &slices).unwrap(),
+                expected
+            );
+        });
     }
 
     #[test]
@@ -291,6 +412,9 @@ mod tests {
                 ..
             })
         ));
+        assert!(sliced_gradient_and_distance(&[0.0; 4], &[0.0; 3], &slices).is_err());
+        assert!(sliced_gradient_and_distance(&[], &[0.0; 4], &slices).is_err());
+        assert!(sliced_gradient_and_distance(&[0.0; 4], &[0.0, f32::INFINITY], &slices).is_err());
         assert!(transport_residual(&[0.0; 3], &cells).is_err());
         assert!(transport_residual(&[], &cells).is_err());
         assert!(transport_residual(&[0.0, f32::NAN], &cells).is_err());

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use burn::tensor::Tensor;
+use swd::Slices;
 use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
-use swd::transport::host::sliced_cotangents_and_distance;
+use swd::transport::host::sliced_gradient_and_distance;
 use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
-use swd::{Cells, Slices};
 
 use crate::error::same;
 use crate::{Clipping, TrainingError};
@@ -172,9 +172,8 @@ impl Between {
             let [first, second] = pair.groups.map(|group| groups[group].clone());
             let rows = |range: &Range<usize>| &activations[range.start * d..range.end * d];
             for (own, other) in [(&first, &second), (&second, &first)] {
-                let cells = Cells::of_sample(rows(other), &self.slices, own.len())?;
                 let (c, distance) =
-                    sliced_cotangents_and_distance(rows(own), &self.slices, &cells)?;
+                    sliced_gradient_and_distance(rows(own), rows(other), &self.slices)?;
                 let target = &mut cotangents[own.start * d..own.end * d];
                 for (target, c) in target.iter_mut().zip(c) {
                     *target = (pair.weight * f64::from(c)) as f32;
