@@ -245,7 +245,6 @@ fn what_ranks_cannot_do_is_refused_by_name() {
             "private records score the copy in one process",
         ),
         (2, "circle gradients --ranks 2".into(), "takes one process"),
-        (2, "flow toy --ranks 2".into(), "takes one process"),
         (
             2,
             format!("{TRAINING} --no-privacy --ordered --ranks 2"),

@@ -117,7 +117,7 @@ impl Mpi {
         self.carried.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    fn to_root(&self, mut bytes: Vec<u8>, status: u8) -> Result<(), RankError> {
+    fn tell_root(&self, mut bytes: Vec<u8>, status: u8) -> Result<(), RankError> {
         bytes.push(status);
         fits(bytes.len())?;
         let world = self.world();
@@ -193,7 +193,7 @@ impl Mpi {
     }
 
     /// The next message of the root.
-    fn from_root(&self) -> Vec<u8> {
+    fn root_message(&self) -> Vec<u8> {
         let (world, start) = (self.world(), Instant::now());
         let root = world.process_at_rank(0);
         loop {
@@ -242,7 +242,7 @@ impl Ranks for Mpi {
                 scope(|scope| complete_ever(root.immediate_broadcast_into(scope, &mut bytes[..])));
             }
             // So that the root can name the ranks that it did not come to.
-            self.to_root(Vec::new(), FINE)?;
+            self.tell_root(Vec::new(), FINE)?;
             return Ok(bytes);
         }
         self.count((bytes.len() + 8) * (self.size() - 1));
@@ -264,13 +264,13 @@ impl Ranks for Mpi {
     fn gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, RankError> {
         match self.rank() {
             0 => self.take_all(self.given(bytes)),
-            _ => self.to_root(bytes, FINE).map(|()| Vec::new()),
+            _ => self.tell_root(bytes, FINE).map(|()| Vec::new()),
         }
     }
 
     fn scatter(&self, parts: Vec<Vec<u8>>) -> Result<Vec<u8>, RankError> {
         if self.rank() > 0 {
-            return Ok(self.from_root());
+            return Ok(self.root_message());
         }
         let world = self.world();
         let mut parts = parts.into_iter();
@@ -332,7 +332,7 @@ impl Carrier for Mpi {
         }
         // The root says what happened and ends all ranks.
         loop {
-            self.from_root();
+            self.root_message();
         }
     }
 

@@ -21,6 +21,7 @@ mod training;
 mod training_run;
 mod uses;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use dp_core::ledger::Ledger;
@@ -71,6 +72,8 @@ pub struct Session {
     pub(crate) crew: Option<Crew>,
     /// Of the records of all of them.
     fingerprint: Option<Fingerprint>,
+    /// Releases that other ranks took part in.
+    shared: BTreeSet<String>,
     /// How many private records there are.
     records: usize,
     /// Steps done.
@@ -134,6 +137,7 @@ fn rank<E: Experiment>(arguments: &Arguments<FlagsOf<E>>, crew: Crew) -> Result<
         promises: experiment.plan().is_some(),
         crew: Some(crew),
         fingerprint: None,
+        shared: BTreeSet::new(),
         records: experiment.data().private,
         step: 0,
         seconds: 0.0,
@@ -216,6 +220,7 @@ fn in_this_process<E: Experiment>(
         promises: experiment.plan().is_some(),
         crew,
         fingerprint,
+        shared: BTreeSet::new(),
         records: data.private,
         step: 0,
         seconds: 0.0,
@@ -291,6 +296,7 @@ pub fn judge_again<E: Experiment>(
         promises: experiment.plan().is_some(),
         crew: None,
         fingerprint: None,
+        shared: BTreeSet::new(),
         records: experiment.data().private,
         step: experiment.steps(),
         seconds: finish::seconds_before(&folder),

@@ -36,7 +36,9 @@ impl Session {
         query: &Q,
         measure: impl FnOnce(&mut R, &mut Self) -> Result<SensitiveVector, Failure>,
     ) -> Result<Q::Answer, Failure> {
-        let crew = self.crew.clone();
+        // Other ranks take part once: the root may read again what it has kept.
+        let first = self.shared.insert(name.into());
+        let crew = self.crew.clone().filter(|_| first);
         let kept = match &crew {
             Some(crew) => crew.kept(|| Ok(stored(&self.folder, name)?.map(|(noisy, _)| noisy)))?,
             None => None,
@@ -335,6 +337,7 @@ mod tests {
             promises: true,
             crew: None,
             fingerprint: None,
+            shared: std::collections::BTreeSet::new(),
             records: 1000,
             step: 0,
             seconds: 0.0,

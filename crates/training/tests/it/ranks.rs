@@ -30,13 +30,16 @@ enum Planted {
     Gone,
 }
 
+/// What goes out, and what comes in.
+type End = (Mutex<Sender<Message>>, Mutex<Receiver<Message>>);
+
 /// Ranks as threads, with a channel each way between each of them and the root.
 struct Threads {
     rank: usize,
     size: usize,
     planted: Planted,
     /// At the root one for each other rank, in order; elsewhere the root's.
-    ends: Vec<(Mutex<Sender<Message>>, Mutex<Receiver<Message>>)>,
+    ends: Vec<End>,
 }
 
 fn threads(size: usize, planted: impl Fn(usize) -> Planted) -> Vec<Arc<Threads>> {
