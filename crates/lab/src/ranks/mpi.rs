@@ -325,7 +325,7 @@ impl Ranks for Mpi {
 impl Carrier for Mpi {
     fn fail(&self, failure: &Failure) -> ! {
         if self
-            .to_root(failure.to_string().into_bytes(), FAILED)
+            .tell_root(failure.to_string().into_bytes(), FAILED)
             .is_err()
         {
             self.abort(1);

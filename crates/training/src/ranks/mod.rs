@@ -73,7 +73,7 @@ pub fn records_of(rank: usize, ranks: usize, records: usize) -> usize {
 /// Numbers as bytes, little-endian.
 fn words(values: impl IntoIterator<Item = usize>) -> Vec<u8> {
     let words = values.into_iter().map(|value| (value as u64).to_le_bytes());
-    words.collect::<Vec<_>>().into_flattened()
+    words.collect::<Vec<[u8; 8]>>().into_flattened()
 }
 
 /// What [`words`] wrote.
@@ -88,7 +88,7 @@ fn of_words(bytes: &[u8]) -> Vec<usize> {
 /// Values as bytes, little-endian.
 fn floats(values: &[f32]) -> Vec<u8> {
     let words = values.iter().map(|value| value.to_le_bytes());
-    words.collect::<Vec<_>>().into_flattened()
+    words.collect::<Vec<[u8; 4]>>().into_flattened()
 }
 
 /// What [`floats`] wrote.
