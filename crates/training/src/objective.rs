@@ -262,18 +262,23 @@ impl StepObjective {
     ///
     /// Bounds that are refused.
     pub fn sensitivity(&self, engine: Engine) -> Result<Sensitivity, TrainingError> {
+        self.sensitivity_with(engine, 0)
+    }
+
+    /// The same where the part of a record goes through so many `more` roundings to `f32`.
+    fn sensitivity_with(&self, engine: Engine, more: usize) -> Result<Sensitivity, TrainingError> {
         let mut total = self.loss_sensitivity();
         for penalty in &self.penalties {
             total += penalty.weight * penalty.sensitivity_upper()?;
         }
-        Ok(Sensitivity::l2(total + self.sums_upper(engine))?)
+        Ok(Sensitivity::l2(total + self.sums_upper(engine, more))?)
     }
 
     /// What the sums over records in `f32` may be off by, in two data sets together, and over the share that is declared
     /// of it for a record of a private sample: that record moves all cotangents, and so all roundings. The last hundredth
     /// is for what is clipped in `f32`, and for products of roundings.
-    fn sums_upper(&self, engine: Engine) -> f64 {
-        let additions = engine.additions(self.sizes.most_records()) as f64;
+    fn sums_upper(&self, engine: Engine, more: usize) -> f64 {
+        let additions = (engine.additions(self.sizes.most_records()) + more) as f64;
         let parts = self.parts_upper();
         let shares = self.penalties.iter().map(SampledPenalty::declared_share);
         let least = shares.fold(1.0, f64::min);
@@ -369,7 +374,9 @@ impl StepObjective {
         device: &Device,
         shared: Option<&Shared>,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
-        let sensitivity = self.sensitivity(engine)?;
+        // Rounded to a grid before they are added.
+        let ordered = shared.is_some_and(Shared::ordered);
+        let sensitivity = self.sensitivity_with(engine, usize::from(ordered))?;
         let sizes = shared.map_or_else(|| batch.sizes(), |shared| shared.sizes().to_vec());
         // The sensitivity counts rounding of sums for no more records. The size of a batch is secret, so the error names none.
         let records = sizes.iter().sum::<usize>();

@@ -140,8 +140,14 @@ impl Crew {
     pub(crate) fn end(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         match (outcome, self.rank()) {
             // MPI's own end would keep a core busy until the root is there.
-            (Ok(()), 0) => self.scattered(vec![Vec::new(); self.size()]),
-            (Ok(()), _) => self.scattered(Vec::new()),
+            (Ok(()), 0) => match self.carrier.gather(Vec::new()) {
+                Ok(_) => self.scattered(vec![Vec::new(); self.size()]),
+                Err(error) => self.end(Err(Failure::failed(error))),
+            },
+            (Ok(()), _) => {
+                let told = self.carrier.gather(Vec::new()).map_err(Failure::failed);
+                told.and_then(|_| self.scattered(Vec::new()))
+            }
             (Err(failure), 0) => {
                 failure.report();
                 self.carrier.abort(match failure {

@@ -56,7 +56,7 @@ impl<const D: usize> Pass<'_, D> {
                 Some(_) => {
                     let mut own = vec![0.0f64; sum.len()];
                     rows.add_weighted(&weights, &mut own);
-                    let own = own.into_iter().map(|x| self.rounded(x as f32));
+                    let own = own.into_iter().map(|x| self.rounded(x));
                     sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
                 }
             }

@@ -11,6 +11,8 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
 
 use super::chunks::Pairwise;
+use crate::ranks::Shared;
+
 use super::{EncoderAndHead, Engine, Pass, StepLosses, read, upload};
 use crate::TrainingError;
 
@@ -94,6 +96,7 @@ impl Pass<'_, 2> {
         let mut sums = Pairwise::new(|a: Vec<Tensor<1>>, b| {
             a.into_iter().zip(b).map(|(a, b)| a + b).collect()
         });
+        let mut on_grid: Option<Vec<f64>> = None;
         let mut losses = vec![Tensor::<1>::zeros([1], device); k];
         let mut checked = false;
         for chunk in &chunks {
@@ -195,7 +198,19 @@ impl Pass<'_, 2> {
                 }
                 (None, None) => {}
             }
-            sums.push(parts);
+            match self.shared.and_then(Shared::grid) {
+                None => sums.push(parts),
+                // On a grid sums are exact in `f64`, and no device has that.
+                Some(_) => {
+                    let parts = parts.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+                    let parts = parts.into_iter().flatten();
+                    let parts = parts.map(|part| self.rounded(f64::from(part)));
+                    match &mut on_grid {
+                        Some(sums) => sums.iter_mut().zip(parts).for_each(|(s, part)| *s += part),
+                        None => on_grid = Some(parts.collect::<Vec<f64>>()),
+                    }
+                }
+            }
         }
         let slots = network.parameters();
         let zeros = || slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
@@ -210,8 +225,13 @@ impl Pass<'_, 2> {
         let gradient = match self.shared {
             None => ParameterGradient::new(slots, sums)?,
             Some(_) => {
-                let own = sums.drain(..).map(read).collect::<Result<Vec<_>, _>>()?;
-                let own = own.concat().into_iter().map(f64::from).collect();
+                let own = match on_grid {
+                    Some(sums) => sums,
+                    None => {
+                        let own = sums.drain(..).map(read).collect::<Result<Vec<_>, _>>()?;
+                        own.into_iter().flatten().map(f64::from).collect()
+                    }
+                };
                 let total = self.total(own, &mut losses)?;
                 let total: Vec<f32> = total.into_iter().map(|x| x as f32).collect();
                 ParameterGradient::from_host(slots, &total, device)?

@@ -146,7 +146,9 @@ impl Pass<'_, 2> {
             match self.shared.and_then(Shared::grid) {
                 // Known where the loop is compiled, so that a step of one process takes no longer.
                 None => add_in_order(&parts[..chunks.len()], &mut totals, f64::from),
-                Some(_) => add_in_order(&parts[..chunks.len()], &mut totals, |x| self.rounded(x)),
+                Some(_) => add_in_order(&parts[..chunks.len()], &mut totals, |x| {
+                    self.rounded(f64::from(x))
+                }),
             }
             for part in losses {
                 for (sum, part) in sums.iter_mut().zip(part) {

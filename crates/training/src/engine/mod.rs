@@ -236,8 +236,7 @@ impl<const D: usize> Pass<'_, D> {
     }
 
     /// A part of the gradient before it is added to others.
-    fn rounded(&self, value: f32) -> f64 {
-        let value = f64::from(value);
+    fn rounded(&self, value: f64) -> f64 {
         match self.shared.and_then(Shared::grid) {
             Some(grid) => (value / grid).round() * grid,
             None => value,

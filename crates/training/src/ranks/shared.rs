@@ -119,10 +119,9 @@ impl Shared {
     /// Agrees on a grid for parts whose norms add up to at most `bound`, which the root knows: no addition rounds then,
     /// and the sum does not depend on its order.
     ///
-    /// Sums of multiples of `q` are exact in `f64` below `2^53 q`. With `q = 2^-51 bound` a part is off by at most
-    /// `2^-52 bound` in each coordinate: for `n` records of `p` weights `n sqrt(p) 2^-52 bound` in all, less than the
-    /// roundings of a chunk that the sensitivity counts and that records by themselves do not need, `15 2^-24 bound`,
-    /// while `n sqrt(p)` is below `4 10^9`.
+    /// Sums of multiples of `q` are exact in `f64` below `2^53 q`. With `q` between `2^-51` and `2^-50` of `bound` a part is
+    /// off by at most `2^-51 bound` in each coordinate: for `n` records of `p` weights by `n sqrt(p) 2^-51 bound` in all,
+    /// less than the one more addition in `f32` that the sensitivity counts, `2^-24 bound`, while `n sqrt(p) < 10^8`.
     pub(crate) fn agree(&mut self, bound: Option<f64>) -> Result<(), RankError> {
         if self.team.ordered {
             let grid = bound.map(|bound| f64::powi(2.0, bound.log2().ceil() as i32 - 51));
