@@ -11,6 +11,7 @@ use private_training::Ranks;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Chosen;
 use crate::checkpoint::hex;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
@@ -44,6 +45,7 @@ struct Greeting {
     version: String,
     /// SHA-256 of all private records, as this rank read them.
     records: String,
+    backend: String,
 }
 
 impl Crew {
@@ -181,17 +183,18 @@ impl Crew {
         toml::from_str(&text).map(Some).map_err(Failure::failed)
     }
 
-    /// Refuses ranks of another program, or with other records.
+    /// Refuses ranks of another program, with other records, or on another backend.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] names the rank.
-    pub(crate) fn greet(&self, records: &Fingerprint) -> Result<(), Failure> {
+    pub(crate) fn greet(&self, records: &Fingerprint, chosen: &Chosen) -> Result<(), Failure> {
         let program = std::env::current_exe().and_then(std::fs::read);
         let own = Greeting {
             program: hex(&program.map_err(Failure::failed)?),
             version: env!("CARGO_PKG_VERSION").into(),
             records: records.records.clone(),
+            backend: format!("{:?}", chosen.backend),
         };
         let bytes = serde_json::to_vec(&own).map_err(Failure::failed)?;
         let all = self.carrier.gather(bytes).map_err(Failure::failed)?;
@@ -273,6 +276,7 @@ fn differs(root: &Greeting, other: &Greeting) -> Option<&'static str> {
         () if root.version != other.version => Some("has another version of the program"),
         () if root.program != other.program => Some("has another build of the program"),
         () if root.records != other.records => Some("has other private records"),
+        () if root.backend != other.backend => Some("has another backend"),
         () => None,
     }
 }
@@ -319,17 +323,19 @@ mod tests {
 
     #[test]
     fn a_rank_of_another_program_or_with_other_records_is_told() {
-        let greeting = |version: &str, program: &str, records: &str| Greeting {
+        let greeting = |[version, program, records, backend]: [&str; 4]| Greeting {
             version: version.into(),
             program: program.into(),
             records: records.into(),
+            backend: backend.into(),
         };
-        let root = greeting("1", "p", "r");
+        let root = greeting(["1", "p", "r", "Flex"]);
         for (other, says) in [
-            (greeting("2", "q", "r"), Some("version")),
-            (greeting("1", "q", "r"), Some("build")),
-            (greeting("1", "p", "s"), Some("records")),
-            (greeting("1", "p", "r"), None),
+            (greeting(["2", "q", "r", "Flex"]), Some("version")),
+            (greeting(["1", "q", "r", "Flex"]), Some("build")),
+            (greeting(["1", "p", "s", "Flex"]), Some("records")),
+            (greeting(["1", "p", "r", "Wgpu"]), Some("backend")),
+            (greeting(["1", "p", "r", "Flex"]), None),
         ] {
             let found = differs(&root, &other);
             assert_eq!(found.is_some(), says.is_some());

@@ -122,7 +122,7 @@ fn rank<E: Experiment>(arguments: &Arguments<FlagsOf<E>>, crew: Crew) -> Result<
     };
     let chosen = arguments.running.backend.choose()?;
     let mut experiment = E::load(&settings, arguments, &chosen)?;
-    crew.greet(&experiment.fingerprint()?)?;
+    crew.greet(&experiment.fingerprint()?, &chosen)?;
     experiment.join(&crew)?;
     // Nothing is kept of a rank.
     let scratch = tempfile::tempdir().map_err(Failure::failed)?;
@@ -186,7 +186,7 @@ fn in_this_process<E: Experiment>(
     let mut fingerprint = None;
     if let Some(crew) = &crew {
         let own = experiment.fingerprint()?;
-        crew.greet(&own)?;
+        crew.greet(&own, &chosen)?;
         experiment.join(crew)?;
         fingerprint = Some(own);
         println!("ranks     {}", crew.size());

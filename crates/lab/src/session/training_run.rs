@@ -301,7 +301,8 @@ pub trait TrainingRun: Sized {
         Ok(self.scores(session)?.report())
     }
 
-    /// What it releases after its steps, before the report: ranks other than the root take part in it too.
+    /// What it releases after its steps, before the report: ranks other than the root take part in it too. Over ranks nothing
+    /// is released elsewhere but by the steps.
     ///
     /// # Errors
     ///

@@ -51,6 +51,7 @@ pub(crate) struct Pass<'a, const D: usize> {
     clip: bool,
     /// Where other records of the batch lie on other ranks.
     shared: Option<&'a Shared>,
+    engine: Engine,
 }
 
 /// A network as the pass needs it.
@@ -71,6 +72,7 @@ impl<'a, const D: usize> Pass<'a, D> {
             batch,
             clip,
             shared: None,
+            engine: Engine::Autodiff,
         }
     }
 
@@ -81,11 +83,12 @@ impl<'a, const D: usize> Pass<'a, D> {
     }
 
     pub(crate) fn run(
-        self,
+        mut self,
         network: &impl Network<D>,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
+        self.engine = engine;
         let layers = match engine {
             Engine::Autodiff => None,
             Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?,
@@ -119,6 +122,7 @@ impl<'a, const D: usize> Pass<'a, D> {
             shares: self.shares,
             clip: self.clip,
             shared: self.shared,
+            engine,
         };
         flat.of_layers(layers, engine, device)
     }
@@ -229,7 +233,7 @@ impl<const D: usize> Pass<'_, D> {
         let parameters = gradient.len();
         let mut all = gradient;
         all.extend_from_slice(losses);
-        let mut all = shared.sum(all)?;
+        let mut all = shared.sum(all, self.engine)?;
         losses.copy_from_slice(&all[parameters..]);
         all.truncate(parameters);
         Ok(all)

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{RankError, Team, floats, of_floats, of_words, words};
-use crate::{SampledPenalty, TrainingError};
+use crate::{Engine, SampledPenalty, TrainingError};
 
 /// Whose the records of a batch are, at the root.
 #[derive(Clone)]
@@ -166,19 +166,37 @@ impl Shared {
     }
 
     /// The sums over all ranks at the root; of this rank elsewhere, where nothing is made of them.
-    pub(crate) fn sum(&self, values: Vec<f64>) -> Result<Vec<f64>, RankError> {
-        match &self.draw {
-            Some(_) => {
-                let expected = values.len();
-                let sums = self.team.ranks.sum(values)?;
-                same_length(0, "sums", expected, sums.len())?;
-                Ok(sums)
-            }
-            None => {
-                self.team.ranks.sum(values.clone())?;
-                Ok(values)
-            }
+    ///
+    /// The sensitivity counts the roundings of the root's engine, so that all ranks must have that one.
+    pub(crate) fn sum(
+        &self,
+        mut values: Vec<f64>,
+        engine: Engine,
+    ) -> Result<Vec<f64>, TrainingError> {
+        let expected = values.len();
+        // Each entry is 0 or 1, so that the sum is the root's own times the ranks only where all have the same.
+        let code = match engine {
+            Engine::Host { .. } => [1.0, 0.0],
+            Engine::Tensor { .. } => [0.0, 1.0],
+            Engine::Autodiff => [0.0, 0.0],
+        };
+        values.extend(code);
+        if self.draw.is_none() {
+            self.team.ranks.sum(values.clone())?;
+            values.truncate(expected);
+            return Ok(values);
         }
+        let mut sums = self.team.ranks.sum(values)?;
+        same_length(0, "sums", expected + code.len(), sums.len())?;
+        let ranks = self.team.ranks.size() as f64;
+        if sums.split_off(expected) != code.map(|own| own * ranks) {
+            return Err(TrainingError::Unbounded {
+                what: "ranks compute by different engines, whose sums are rounded differently: \
+                       give all of them the same backend"
+                    .into(),
+            });
+        }
+        Ok(sums)
     }
 }
 

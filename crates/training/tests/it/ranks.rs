@@ -26,6 +26,8 @@ enum Planted {
     OneMore,
     /// It sends one sum more.
     LongSum,
+    /// It computes by another engine.
+    Engine,
     /// It is gone before it has sent anything.
     Gone,
 }
@@ -231,7 +233,15 @@ impl Setup {
                     if ranks.planted == Planted::Gone {
                         return Ok(());
                     }
-                    let (mut training, _, _folder) = self.training();
+                    let engine = match ranks.planted {
+                        Planted::Engine => Engine::Tensor { chunk: 8 },
+                        _ => self.engine,
+                    };
+                    let own_setup = Setup {
+                        engine,
+                        ..self.clone()
+                    };
+                    let (mut training, _, _folder) = own_setup.training();
                     training.serve(ranks, self.ordered, |_, groups| batch(&own, groups))
                 });
             }
@@ -473,6 +483,7 @@ fn what_a_rank_does_wrong_is_named_and_nothing_is_released() {
     for (planted, says) in [
         (Planted::OneMore, "rank 1 sent"),
         (Planted::LongSum, "rank 1 sent"),
+        (Planted::Engine, "different engines"),
         (Planted::Gone, "rank 1"),
     ] {
         let setup = Setup {

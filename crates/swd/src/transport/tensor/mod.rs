@@ -18,6 +18,7 @@ pub use sphere::{sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform};
 pub use two_samples::two_sample_gradients;
 pub use weighted::{w2_squared_1d, wp_power_1d};
 
+use crate::check::check_length;
 use crate::{SwdError, device};
 
 /// The residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
@@ -33,9 +34,9 @@ use crate::{SwdError, device};
 pub fn transport_residual(projected: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     let [n, k] = projected.dims();
     let [rows, width] = cells.dims();
-    fits("cells of a slice", width, n)?;
+    check_length("cells of a slice", width, n)?;
     if rows != 1 {
-        fits("rows of cells", rows, k)?;
+        check_length("rows of cells", rows, k)?;
     }
     Ok(device::residual(projected.transpose(), cells)?.transpose())
 }
@@ -58,10 +59,10 @@ pub fn sliced_cotangents_and_distance(
     within: f64,
 ) -> Result<(Tensor<2>, Tensor<1>), SwdError> {
     let ([n, d], [dim, k]) = (u.dims(), slices.dims());
-    fits("slices", dim, d)?;
-    fits("cells of a slice", cells.dims()[1], n)?;
+    check_length("slices", dim, d)?;
+    check_length("cells of a slice", cells.dims()[1], n)?;
     if cells.dims()[0] != 1 {
-        fits("rows of cells", cells.dims()[0], k)?;
+        check_length("rows of cells", cells.dims()[0], k)?;
     }
     let (u, slices) = (u.without_autodiff(), slices.without_autodiff());
     // The errors of a projection belong to one record, whatever its rank.
@@ -94,15 +95,4 @@ fn average(residuals: Tensor<2>, slices: Tensor<2>) -> Tensor<2> {
 /// rounds after that, clipping included, is not in it.
 pub fn cotangent_rounding(slices: usize, dim: usize, m_bound: f64, q_bound: f64) -> f64 {
     (slices + dim + 16) as f64 * f64::powi(2.0, -24) * (m_bound + q_bound)
-}
-
-fn fits(what: &'static str, found: usize, expected: usize) -> Result<(), SwdError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(SwdError::Length {
-        what,
-        found,
-        expected,
-    })
 }
