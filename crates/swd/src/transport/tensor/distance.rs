@@ -2,8 +2,8 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-use super::fits;
 use crate::breakpoints::{Overlap, overlaps};
+use crate::check::check_length;
 use crate::{SwdError, device};
 
 /// The squared sliced 2-Wasserstein distance between two empirical measures.
@@ -97,8 +97,8 @@ pub(super) fn check_samples(
 ) -> Result<(), SwdError> {
     let ([n, d], [m, other]) = (x.dims(), y.dims());
     check_sizes(k, n, m)?;
-    fits("points of the second sample", other, d)?;
-    fits("slices", dim, d)
+    check_length("points of the second sample", other, d)?;
+    check_length("slices", dim, d)
 }
 
 pub(super) fn check_sizes(k: usize, n: usize, m: usize) -> Result<(), SwdError> {

@@ -3,7 +3,7 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::distance::check_sizes;
-use super::fits;
+use crate::check::check_length;
 use crate::{GreatCircles, SwdError, device};
 
 /// The squared spherical sliced 2-Wasserstein distance between points and the uniform distribution of the sphere.
@@ -42,7 +42,7 @@ pub fn sphere_sliced_w2_squared_to_uniform(
 ) -> Result<Tensor<1>, SwdError> {
     let [n, d] = x.dims();
     check_sizes(circles.count(), n, n)?;
-    fits("points", d, circles.dim())?;
+    check_length("points", d, circles.dim())?;
     let on = x.device().without_autodiff();
     let middles: Vec<f32> = (0..n)
         .map(|i| ((i as f64 + 0.5) / n as f64) as f32)
@@ -89,8 +89,8 @@ pub fn sphere_sliced_w1(
 ) -> Result<Tensor<1>, SwdError> {
     let ([n, d], [m, other], k) = (x.dims(), y.dims(), circles.count());
     check_sizes(k, n, m)?;
-    fits("points of the first sample", d, circles.dim())?;
-    fits("points of the second sample", other, circles.dim())?;
+    check_length("points of the first sample", d, circles.dim())?;
+    check_length("points of the second sample", other, circles.dim())?;
     let size = n + m;
     let turns = Tensor::cat(vec![circles.turns(x), circles.turns(y)], 1);
     let order = device::stable_order(turns.clone())?;

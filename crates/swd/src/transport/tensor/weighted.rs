@@ -3,8 +3,8 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::distance::check_sizes;
-use super::fits;
 use crate::breakpoints::{WeightedOverlap, weighted_overlaps};
+use crate::check::check_length;
 use crate::{SwdError, device};
 
 /// The squared 2-Wasserstein distance between two weighted samples on the line.
@@ -78,8 +78,8 @@ pub fn wp_power_1d(
     if !(p.is_finite() && p >= 1.0) {
         return Err(SwdError::NotAnOrder { value: p });
     }
-    fits("list of weights of the first sample", weights_x.len(), n)?;
-    fits("list of weights of the second sample", weights_y.len(), m)?;
+    check_length("list of weights of the first sample", weights_x.len(), n)?;
+    check_length("list of weights of the second sample", weights_y.len(), m)?;
     let (order_x, shares_x) = in_order(&x, weights_x)?;
     let (order_y, shares_y) = in_order(&y, weights_y)?;
     let coupling: Vec<WeightedOverlap> = weighted_overlaps(&shares_x, &shares_y).collect();
