@@ -136,7 +136,8 @@ impl Ranks for Threads {
             match self.planted {
                 Planted::Noise(deviation) => {
                     let mut noise = NoiseSource::insecure(77);
-                    let noise = gaussian(noise.rng(), values.len());
+                    // Not of its engine, which it would be refused by.
+                    let noise = gaussian(noise.rng(), values.len() - 2);
                     let pairs = values.iter_mut().zip(noise);
                     pairs.for_each(|(value, noise)| *value += deviation * noise);
                 }
