@@ -12,8 +12,8 @@ use lab::diagnostic::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "schema")]
 pub struct Arguments {
-    /// The table: a Parquet file, or a CSV file with commas, semicolons, tabs or bars between fields. PRIVATE, and so is the
-    /// draft.
+    /// The table: a Parquet file, or a CSV file with commas, semicolons, tabs or bars between fields; a folder of Parquet
+    /// files, or a pattern of files such as "part-*.csv". PRIVATE, and so is the draft.
     #[arg(long, required = true)]
     input: PathBuf,
     /// The column that is to be predicted from the others.
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         open,
         out,
     } = arguments;
-    let out = out.clone().unwrap_or_else(|| input.with_extension("toml"));
+    let out = out.clone().unwrap_or_else(|| beside(input));
     let name = input.display().to_string();
     let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
     let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
@@ -64,6 +64,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         out.display()
     );
     Ok(())
+}
+
+/// A file beside the table, or beside the folder of its files.
+fn beside(input: &Path) -> PathBuf {
+    let folder = input.parent().filter(|folder| folder.is_dir());
+    match folder.filter(|_| !input.exists()) {
+        Some(folder) => folder.with_extension("toml"),
+        None => input.with_extension("toml"),
+    }
 }
 
 /// Writes a file that is not there yet, for its owner alone: it tells of records.

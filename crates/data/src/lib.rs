@@ -76,7 +76,7 @@ pub use progress::{Progress, ProgressFn};
 pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use table::{
-    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Rules,
-    Schema, TableWriter,
+    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Part,
+    Rules, Schema, StoredTable, TableWriter, is_parquet, is_parts,
 };
 pub use units::Units;

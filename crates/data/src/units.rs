@@ -36,12 +36,17 @@ impl Units {
         self.of.len()
     }
 
-    /// The places, ascending, of at most `most` records of each unit, by the checksums of their `contents`: which of a unit's
-    /// records are kept depends on this unit alone.
-    pub fn kept(&self, most: usize, contents: impl Fn(usize) -> Vec<u8>) -> Vec<usize> {
+    /// The checksum of what a record holds.
+    pub fn sum(contents: &[u8]) -> [u8; 32] {
+        Sha256::digest(contents).into()
+    }
+
+    /// The places, ascending, of at most `most` records of each unit, by the checksums of their contents
+    /// ([`Units::sum`]): which of a unit's records are kept depends on this unit alone.
+    pub fn kept(&self, most: usize, sums: impl IntoIterator<Item = [u8; 32]>) -> Vec<usize> {
         let mut of_units: Vec<Vec<([u8; 32], usize)>> = vec![Vec::new(); self.count];
-        for (place, &unit) in self.of.iter().enumerate() {
-            of_units[unit].push((Sha256::digest(contents(place)).into(), place));
+        for ((place, &unit), sum) in self.of.iter().enumerate().zip(sums) {
+            of_units[unit].push((sum, place));
         }
         let mut kept: Vec<usize> = Vec::with_capacity(self.of.len());
         for unit in &mut of_units {
@@ -59,14 +64,14 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_unit_depends_on_it_alone() {
-        let contents = |place: usize| vec![place as u8];
+        let contents = || (0..6).map(|place| Units::sum(&[place]));
         let units = Units::of_texts(["a", "b", "a", "c", "a", "b"]);
         assert_eq!((units.count(), units.records()), (3, 6));
-        let kept = units.kept(2, contents);
+        let kept = units.kept(2, contents());
         assert_eq!(kept.len(), 5);
         assert!([1, 3, 5].iter().all(|place| kept.contains(place)));
         // Another unit in the place of one changes nothing of the others.
-        let other = Units::of_texts(["a", "d", "a", "d", "a", "d"]).kept(2, contents);
+        let other = Units::of_texts(["a", "d", "a", "d", "a", "d"]).kept(2, contents());
         let of_a = |kept: &[usize]| {
             kept.iter()
                 .copied()
@@ -74,6 +79,6 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(of_a(&kept), of_a(&other));
-        assert_eq!(units.kept(9, contents), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(units.kept(9, contents()), [0, 1, 2, 3, 4, 5]);
     }
 }

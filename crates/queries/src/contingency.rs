@@ -126,34 +126,29 @@ impl Contingency {
     /// # Errors
     /// No whole records, or a value that its column has not.
     pub fn counts(&self, records: &[u16]) -> Result<Vec<u32>, QueryError> {
-        let width = self.sizes.len();
-        whole("records of a table", records.len(), width)?;
-        let mut counts = vec![0; self.len()];
-        let mut rest = &mut counts[..];
-        let own = |(columns, _): &(Vec<usize>, f64)| {
-            let (own, after) = mem::take(&mut rest).split_at_mut(self.cells(columns));
-            rest = after;
-            own
-        };
-        let mut tables: Vec<&mut [u32]> = self.tables.iter().map(own).collect();
-        let mut codes: Vec<Vec<u16>> = vec![Vec::new(); width];
-        for block in records.chunks(BLOCK * width) {
-            let columns = codes.par_iter_mut().zip(&self.sizes).enumerate();
-            columns.try_for_each(|(j, (codes, &count))| {
-                codes.clear();
-                codes.extend(block.iter().skip(j).step_by(width));
-                match codes.iter().all(|&code| usize::from(code) < count) {
-                    true => Ok(()),
-                    false => Err(QueryError::NotThere {
-                        what: "value of a column",
-                        count,
-                    }),
-                }
-            })?;
-            let each = tables.par_iter_mut().zip(&self.tables);
-            each.for_each(|(counts, (columns, _))| self.count(columns, &codes, counts));
+        let mut counting = self.counting();
+        counting.add(records)?;
+        Ok(counting.counts)
+    }
+
+    /// Counts records that come block by block: memory for the counts alone, however many records there are.
+    ///
+    /// ```
+    /// use private_queries::{Contingency, Query};
+    ///
+    /// let query = Contingency::new([2, 3], [(vec![0, 1], 1.0)])?;
+    /// let mut counting = query.counting();
+    /// counting.add(&[0, 2, 1, 2])?;
+    /// counting.add(&[1, 0])?;
+    /// let measured = counting.measured();
+    /// assert_eq!(measured.before_noise(), query.measure(&[0, 2, 1, 2, 1, 0])?.before_noise());
+    /// # Ok::<(), private_queries::QueryError>(())
+    /// ```
+    pub fn counting(&self) -> Counting<'_> {
+        Counting {
+            query: self,
+            counts: vec![0; self.len()],
         }
-        Ok(counts)
     }
 
     /// Adds to the counts of one table what columns of codes have.
@@ -186,6 +181,64 @@ impl Contingency {
     }
 }
 
+/// Counts of the records so far, of [`Contingency::counting`].
+pub struct Counting<'a> {
+    query: &'a Contingency,
+    counts: Vec<u32>,
+}
+
+impl Counting<'_> {
+    /// Counts these records, `[n, columns]` in rows, too.
+    ///
+    /// # Errors
+    /// No whole records, or a value that its column has not: then nothing can be said of what was counted of them.
+    pub fn add(&mut self, records: &[u16]) -> Result<(), QueryError> {
+        let query = self.query;
+        let width = query.sizes.len();
+        whole("records of a table", records.len(), width)?;
+        let mut rest = &mut self.counts[..];
+        let own = |(columns, _): &(Vec<usize>, f64)| {
+            let (own, after) = mem::take(&mut rest).split_at_mut(query.cells(columns));
+            rest = after;
+            own
+        };
+        let mut tables: Vec<&mut [u32]> = query.tables.iter().map(own).collect();
+        let mut codes: Vec<Vec<u16>> = vec![Vec::new(); width];
+        for block in records.chunks(BLOCK * width) {
+            let columns = codes.par_iter_mut().zip(&query.sizes).enumerate();
+            columns.try_for_each(|(j, (codes, &count))| {
+                codes.clear();
+                codes.extend(block.iter().skip(j).step_by(width));
+                match codes.iter().all(|&code| usize::from(code) < count) {
+                    true => Ok(()),
+                    false => Err(QueryError::NotThere {
+                        what: "value of a column",
+                        count,
+                    }),
+                }
+            })?;
+            let each = tables.par_iter_mut().zip(&query.tables);
+            each.for_each(|(counts, (columns, _))| query.count(columns, &codes, counts));
+        }
+        Ok(())
+    }
+
+    /// The counts with their weights, and how far replacing one record moves them.
+    pub fn measured(self) -> SensitiveVector {
+        let query = self.query;
+        let weight = |(columns, weight): &(Vec<usize>, f64)| {
+            std::iter::repeat_n(*weight, query.cells(columns))
+        };
+        let weights = query.tables.iter().flat_map(weight);
+        let counts = self.counts.into_iter().zip(weights);
+        let values = counts.map(|(count, weight)| f64::from(count) * weight);
+        let values: Vec<f64> = values.collect();
+        let squares: f64 = query.tables.iter().map(|(_, weight)| weight * weight).sum();
+        let upper = (2.0 * squares).sqrt() * (1.0 + ROUNDING) * query.most as f64;
+        SensitiveVector::l2(values, upper)
+    }
+}
+
 impl Query for Contingency {
     /// The code of each column of each record, `[n, columns]` in rows.
     type Records = [u16];
@@ -200,16 +253,9 @@ impl Query for Contingency {
     }
 
     fn measure(&self, records: &[u16]) -> Result<SensitiveVector, QueryError> {
-        let weight = |(columns, weight): &(Vec<usize>, f64)| {
-            std::iter::repeat_n(*weight, self.cells(columns))
-        };
-        let weights = self.tables.iter().flat_map(weight);
-        let counts = self.counts(records)?.into_iter().zip(weights);
-        let values = counts.map(|(count, weight)| f64::from(count) * weight);
-        let values: Vec<f64> = values.collect();
-        let squares: f64 = self.tables.iter().map(|(_, weight)| weight * weight).sum();
-        let upper = (2.0 * squares).sqrt() * (1.0 + ROUNDING) * self.most as f64;
-        Ok(SensitiveVector::l2(values, upper))
+        let mut counting = self.counting();
+        counting.add(records)?;
+        Ok(counting.measured())
     }
 
     fn measure_part(&self, records: &[u16]) -> Result<SensitiveVector, QueryError> {

@@ -51,7 +51,7 @@ mod projections;
 mod query;
 mod table;
 
-pub use contingency::{Contingency, NoisyCounts};
+pub use contingency::{Contingency, Counting, NoisyCounts};
 pub use embeddings::{Embedded, Embeddings};
 pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
 pub use moments::{Gaussians, Mixture, Moments};

@@ -4,6 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use data::Schema;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
 use crate::program::{folder, lines, metrics, sliver, text, unwrapped};
 use crate::synth_table::people;
 
@@ -103,14 +107,26 @@ fn ranks_release_a_table_as_one_process_does() {
     let keep = tempfile::tempdir().expect("a folder");
     let (csv, schema) = people(keep.path(), 700);
     let flags = "--epsilon 1 --score-share 0 --insecure-noise-seed 3 --backend flex";
-    let copy = |ranks: usize, out: &Path| {
+    // Three Parquet files of one row group each: a group a rank.
+    let (known, parts) = (
+        Schema::read(&schema).expect("a schema"),
+        keep.path().join("parts"),
+    );
+    fs::create_dir(&parts).expect("a folder");
+    let table = known.coded(&csv).expect("records");
+    for (part, codes) in table.codes.chunks(250 * table.columns).enumerate() {
+        let path = parts.join(format!("part-{part}.parquet"));
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        known.write(&path, codes, rng).expect("written");
+    }
+    let copy = |ranks: usize, table: &Path, out: &Path| {
         let mut command = match ranks {
             0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
             _ => mpirun(ranks)?,
         };
         command
             .args(["synth", "table"])
-            .arg(&csv)
+            .arg(table)
             .arg("--schema")
             .arg(&schema);
         command.args(flags.split(' ')).arg("--out").arg(out);
@@ -119,15 +135,25 @@ fn ranks_release_a_table_as_one_process_does() {
         }
         ran(&mut command);
         Some(
-            ["columns.bin", "pairs.bin", "copy/table.csv"]
+            ["columns.bin", "pairs.bin", "copy.bin"]
                 .map(|name| fs::read(out.join(name)).expect(name)),
         )
     };
-    let one = copy(0, &keep.path().join("one"));
-    let Some(three) = copy(3, &keep.path().join("three")) else {
-        return;
-    };
-    assert!(one.is_some_and(|one| one == three));
+    let one = copy(0, &csv, &keep.path().join("one"));
+    assert!(one.is_some());
+    for (ranks, table, place) in [
+        (3, &csv, "three"),
+        (3, &parts, "groups"),
+        (4, &parts, "records"),
+    ] {
+        if mpirun(ranks).is_none() {
+            return;
+        }
+        assert!(
+            copy(ranks, table, &keep.path().join(place)) == one,
+            "{place}"
+        );
+    }
 }
 
 /// The process of `rank` of the job that `mpirun` started.

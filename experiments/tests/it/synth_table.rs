@@ -511,6 +511,32 @@ fn a_parquet_file_becomes_one() {
         .map(|path| known.coded(path).expect("records"));
     assert!(copy.rows == 300 && copy.codes == same.codes);
 
+    // Several files of either form are one table; a draft of them lies beside their folder.
+    let (parts, texts) = (home.path().join("parts"), home.path().join("texts"));
+    [&parts, &texts].map(|folder| fs::create_dir(folder).expect("a folder"));
+    let lines = fs::read_to_string(&csv).expect("a table");
+    let (header, records) = lines.split_once('\n').expect("a header");
+    let records: Vec<&str> = records.lines().collect();
+    for (part, (records, codes)) in records.chunks(250).zip(codes.chunks(250 * 4)).enumerate() {
+        let text = format!("{header}\n{}\n", records.join("\n"));
+        fs::write(texts.join(format!("part-{part}.csv")), text).expect("written");
+        let path = parts.join(format!("part-{part}.parquet"));
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        known.write(&path, codes, rng).expect("written");
+    }
+    let pattern = texts.join("part-*.csv");
+    for (of, place, file) in [
+        (&parts, "of-parts", "table.parquet"),
+        (&pattern, "of-texts", "table.csv"),
+    ] {
+        let out = home.path().join(place);
+        run(&mut command(of, &schema, &out, flags));
+        let made = known.coded(&out.join("copy").join(file)).expect("records");
+        assert!(made.codes == copy.codes, "{place}");
+        run(sliver("schema").arg(of));
+    }
+    assert!(home.path().join("parts.toml").exists() && home.path().join("texts.toml").exists());
+
     // It is a public test, a copy to compare with, and a public table of the same form.
     let judged = home.path().join("judged");
     let copy = copies[0].display();

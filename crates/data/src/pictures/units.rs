@@ -84,7 +84,7 @@ impl Units {
         if self.records() != images.len() {
             return Err(unfit("images with units", self.records(), images.len()));
         }
-        let pixels = |place| images.image_bytes(place).unwrap_or_default().to_vec();
-        images.select(&self.kept(most, pixels))
+        let sum = |place| Self::sum(images.image_bytes(place).unwrap_or_default());
+        images.select(&self.kept(most, (0..images.len()).map(sum)))
     }
 }

@@ -1,20 +1,19 @@
 //! Tables as codes: what a private copy is made of.
 
-use std::collections::HashMap;
-use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use sha2::{Digest, Sha256};
 
+use super::coding::Coding;
 use super::column::{Column, Role};
-use super::encode::{Places, one_field, places};
-use super::field::Field;
-use super::lines::{Lines, Records};
-use super::parquet::{ParquetRows, is_parquet};
+use super::encode::Places;
+use super::opened::Opened;
+use super::parquet::is_parquet;
+use super::parts::parts;
 use super::{Missing, Schema};
 use crate::DataError;
-use crate::error::{empty, fields, io as failed, open};
+use crate::error::empty;
 use crate::hex::hex;
 
 /// A column of a table of codes. All of it is public: it is the schema's.
@@ -46,11 +45,62 @@ pub struct CodedTable {
     pub sha256: String,
 }
 
-impl CodedTable {
-    /// The same of a file with this sum.
-    fn of(self, hash: Sha256) -> Self {
-        let sha256 = hex(hash.finalize());
-        Self { sha256, ..self }
+/// Which records of a table one of several processes takes, that share them: all where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How many there are, at least 1.
+    pub of: usize,
+    /// Its number, below `of`.
+    pub number: usize,
+}
+
+impl Part {
+    /// Every record.
+    pub const ALL: Self = Self { of: 1, number: 0 };
+
+    /// Whether it has what stands at a place.
+    pub fn has(self, place: usize) -> bool {
+        place % self.of == self.number
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// What is known of a table beside its codes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Read {
+    pub columns: usize,
+    /// The records of all parts.
+    pub rows: usize,
+    pub clamped: u64,
+    pub sha256: String,
+}
+
+impl Read {
+    /// Behind the last record: files have these sums.
+    fn ended(self, file: &str, sums: &[[u8; 32]]) -> Result<Self, DataError> {
+        if self.rows == 0 {
+            return Err(empty(file, "record"));
+        }
+        let sha256 = match sums {
+            [one] => hex(one),
+            several => hex(Sha256::digest(several.concat())),
+        };
+        Ok(Self { sha256, ..self })
+    }
+
+    fn with(self, codes: Vec<u16>) -> CodedTable {
+        CodedTable {
+            rows: codes.len() / self.columns,
+            codes,
+            columns: self.columns,
+            clamped: self.clamped,
+            sha256: self.sha256,
+        }
     }
 }
 
@@ -137,30 +187,19 @@ impl Schema {
         Ok(self)
     }
 
-    /// Reads a file as codes, record by record: a Parquet file where its name ends in `.parquet`, where a null is the first
-    /// word for a missing value, and a CSV file otherwise.
+    /// Reads a table as codes: a Parquet file where its name ends in `.parquet`, in which a null is the first word for a
+    /// missing value, and a CSV file otherwise; or several of them one after the other, those of a folder of Parquet files or
+    /// of a pattern such as `part-*.csv`.
     ///
     /// # Errors
-    /// As [`Schema::coded_bytes`]; [`DataError::Io`].
+    /// As [`Schema::coded_bytes`]; [`DataError::Io`]; [`DataError::Request`] for a folder or a pattern without files.
     pub fn coded(&self, path: &Path) -> Result<CodedTable, DataError> {
-        let file = path.display().to_string();
-        if !is_parquet(path) {
-            return self.coded_text(&file, open(path)?);
-        }
-        self.check_copy()?;
-        let absent = self.missing.first().map_or("", String::as_str);
-        let mut rows = ParquetRows::open(path, absent)?;
-        let places = rows.places(self)?;
-        let kept = self.columns.iter().zip(&places.of_columns);
-        let kept = kept.filter(|(column, _)| column.role != Role::Ignored);
-        rows.read_only(kept.filter_map(|(_, place)| *place))?;
-        let table = self.codes(&file, &mut rows, places)?;
-        let mut hashed = Hashed {
-            text: open(path)?,
-            hash: Sha256::new(),
-        };
-        io::copy(&mut hashed, &mut io::sink()).map_err(failed(path, "read the file"))?;
-        Ok(table.of(hashed.hash))
+        let mut codes = Vec::new();
+        let read = self.each_block(path, Part::ALL, usize::MAX, |block| {
+            codes.extend_from_slice(block);
+            Ok(())
+        })?;
+        Ok(read.with(codes))
     }
 
     /// Reads the bytes of a file as codes; `file` is the name to use in errors. A file without the columns that the schema
@@ -172,85 +211,50 @@ impl Schema {
     /// As [`Schema::decode`], but that nothing is asked of labels and sensitive columns; [`DataError::Request`] for
     /// `missing = "drop"`: which lines are left would tell of private records.
     pub fn coded_bytes(&self, file: &str, bytes: &[u8]) -> Result<CodedTable, DataError> {
-        self.coded_text(file, bytes)
-    }
-
-    fn coded_text(&self, file: &str, text: impl Read) -> Result<CodedTable, DataError> {
         self.check_copy()?;
-        let text = BufReader::new(Hashed {
-            text,
-            hash: Sha256::new(),
-        });
-        let mut lines = Lines::new(file, self.delimiter, self.comment, text);
-        let places = places(self, file, &mut lines)?;
-        let table = self.codes(file, &mut lines, places)?;
-        Ok(table.of(lines.text().get_ref().hash.clone()))
+        let mut codes = Vec::new();
+        let mut coding = Coding::new(self, Part::ALL, usize::MAX);
+        let (mut opened, places) = Opened::of_text(self, file, bytes)?;
+        coding.read(file, &mut opened, places, &mut |block| {
+            codes.extend_from_slice(block);
+            Ok(())
+        })?;
+        coding.sums.push(Sha256::digest(bytes).into());
+        Ok(coding.read.ended(file, &coding.sums)?.with(codes))
     }
 
-    /// The codes of all records, without the sum of their file.
-    fn codes(
+    /// Gives the codes of a part of the first `most` records of a table to `each`, `[some, columns]` in rows.
+    pub(super) fn each_block(
         &self,
-        file: &str,
-        records: &mut impl Records,
-        mut places: Places,
-    ) -> Result<CodedTable, DataError> {
-        let coders: Vec<(&Column, Coder<'_>)> = self
-            .coded_columns()
-            .map(|column| (column, Coder::new(column)))
-            .collect();
-        let columns = coders.len();
-        let (mut codes, mut rows, mut clamped) = (Vec::new(), 0, 0);
-        while let Some(line) = records.next()? {
-            let found = line.fields.len();
-            if rows == 0 && !places.named {
-                if found == 1 && self.columns.len() > 1 && columns > 1 {
-                    return Err(one_field(self, file, &line));
-                }
-                if found == columns {
-                    places = self.places_of_copy();
-                }
+        path: &Path,
+        part: Part,
+        most: usize,
+        mut each: impl FnMut(&[u16]) -> Result<(), DataError>,
+    ) -> Result<Read, DataError> {
+        self.check_copy()?;
+        let absent = self.missing.first().map_or("", String::as_str);
+        let mut coding = Coding::new(self, part, most);
+        let files = parts(path)?;
+        let open = |file: &PathBuf| Opened::open(self, file, absent);
+        // A part is of whole groups of records where there are as many, which need not be read to be passed over.
+        let mut groups = 0;
+        if part.of > 1 && files.iter().all(|file| is_parquet(file)) {
+            for file in &files {
+                groups += open(file)?.0.groups().len();
             }
-            if found != places.fields {
-                return Err(fields(file, line.place, places.fields, found));
-            }
-            let kept = self.columns.iter().zip(&places.of_columns);
-            let kept = kept.filter(|(column, _)| column.role != Role::Ignored);
-            for ((column, coder), place) in coders.iter().zip(kept.filter_map(|(_, place)| *place))
-            {
-                let field = Field {
-                    file,
-                    place: line.place,
-                    column: &column.name,
-                    value: line.fields[place],
-                };
-                let code = if self.missing.iter().any(|text| text == field.value) {
-                    match column.missing {
-                        Missing::Level => column.codes(),
-                        _ => return Err(field.missing_in_copy()),
-                    }
-                } else {
-                    let (code, outside) = coder.code(column, &field)?;
-                    clamped += u64::from(outside);
-                    code
-                };
-                codes.push(code as u16);
-            }
-            rows += 1;
         }
-        if rows == 0 {
-            return Err(empty(file, "record"));
+        coding.by_groups = groups >= part.of && part.of > 1;
+        for path in files {
+            let file = path.display().to_string();
+            let (mut opened, places) = open(&path)?;
+            coding.read(&file, &mut opened, places, &mut each)?;
+            coding.sums.push(opened.sum(&path)?);
         }
-        Ok(CodedTable {
-            codes,
-            columns,
-            rows,
-            clamped,
-            sha256: String::new(),
-        })
+        coding.read.ended(&path.display().to_string(), &coding.sums)
     }
 
     /// The columns of a file of a copy, which has none that is ignored.
-    fn places_of_copy(&self) -> Places {
+    pub(super) fn places_of_copy(&self) -> Places {
         let mut fields = 0;
         let place = |column: &Column| {
             let place = fields;
@@ -319,64 +323,4 @@ pub(super) fn spellings(role: &Role, code: usize) -> &[String] {
         Role::Number(_) | Role::Response(_) | Role::Ignored => None,
     };
     texts.unwrap_or_default()
-}
-
-/// What finds the codes of a column: categories may be many.
-pub(super) struct Coder<'a>(HashMap<&'a str, usize>);
-
-impl<'a> Coder<'a> {
-    pub(super) fn new(column: &'a Column) -> Self {
-        let spelled = |lists: &'a [Vec<String>]| {
-            let lists = lists.iter().enumerate();
-            lists
-                .flat_map(|(code, texts)| texts.iter().map(move |text| (text.as_str(), code)))
-                .collect()
-        };
-        Self(match &column.role {
-            Role::Categorical { levels, .. } => {
-                levels.iter().map(String::as_str).zip(0..).collect()
-            }
-            Role::Boolean(spellings) => spelled(spellings),
-            Role::Classes(classes) => spelled(classes),
-            Role::Number(_) | Role::Response(_) | Role::Ignored => HashMap::new(),
-        })
-    }
-
-    /// The code of a category as it is spelled.
-    pub(super) fn category(&self, text: &str) -> Option<usize> {
-        self.0.get(text).copied()
-    }
-
-    /// The code of a field, and whether it was clamped.
-    fn code(&self, column: &Column, field: &Field<'_>) -> Result<(usize, bool), DataError> {
-        if let Some(&code) = self.0.get(field.value) {
-            return Ok((code, false));
-        }
-        let code = match &column.role {
-            Role::Number(number) | Role::Response(number) => {
-                return field.coded(number).map(|coded| (coded.code, coded.clamped));
-            }
-            Role::Categorical { levels, other, .. } => {
-                field.level(levels).or_else(|error| other.ok_or(error))?
-            }
-            Role::Boolean(spellings) => field.boolean(spellings)?,
-            Role::Classes(classes) => field.class(classes)?,
-            Role::Ignored => 0,
-        };
-        Ok((code, false))
-    }
-}
-
-/// A text whose sum is taken while it is read.
-struct Hashed<R> {
-    text: R,
-    hash: Sha256,
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let count = self.text.read(bytes)?;
-        self.hash.update(&bytes[..count]);
-        Ok(count)
-    }
 }

@@ -10,6 +10,7 @@ use super::calendar::{DAY, day, midnight, minute, minute_text};
 use super::lines::{Lines, Records};
 use super::number::MAX_BINS;
 use super::parquet::{ParquetRows, is_parquet};
+use super::parts::parts;
 use crate::DataError;
 use crate::error::{empty, fields, open};
 
@@ -41,15 +42,19 @@ impl Schema {
     /// numbers; [`DataError::Record`] for a line of another number of fields than the
     /// first; [`DataError::File`] for what is no text, and for columns without a name or with the same.
     pub fn draft(name: &str, bytes: &[u8], label: Option<&str>) -> Result<String, DataError> {
-        Guessed::of_text(name, || Ok(bytes))?.draft(name, label)
+        let guessed = Guessed::of_text(None, name, || Ok(bytes))?;
+        match guessed.records {
+            0 => Err(empty(name, "record")),
+            _ => guessed.draft(name, label),
+        }
     }
 
-    /// As [`Schema::draft`], of a file that is read record by record: Parquet or CSV, as [`Schema::coded`].
+    /// As [`Schema::draft`], of a file or several, Parquet or CSV, as [`Schema::coded`].
     ///
     /// # Errors
     /// As [`Schema::draft`]; [`DataError::Io`].
     pub fn draft_of(path: &Path, label: Option<&str>) -> Result<String, DataError> {
-        Guessed::of_file(path)?.draft(&path.display().to_string(), label)
+        Guessed::of_files(path)?.draft(&path.display().to_string(), label)
     }
 
     /// The text of the schema of a public file, by the rules of [`Schema::draft_of`], confirmed: it tells of no private record.
@@ -57,7 +62,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::draft_of`].
     pub fn of_public(path: &Path) -> Result<String, DataError> {
-        Guessed::of_file(path)?.text(&path.display().to_string(), None, true)
+        Guessed::of_files(path)?.text(&path.display().to_string(), None, true)
     }
 }
 
@@ -83,6 +88,7 @@ struct Guessed {
     delimiter: u8,
     header: bool,
     missing: BTreeSet<String>,
+    records: u64,
     columns: Vec<(String, Guess)>,
 }
 
@@ -109,21 +115,30 @@ struct Guess {
 }
 
 impl Guessed {
-    fn of_file(path: &Path) -> Result<Self, DataError> {
-        let file = path.display().to_string();
-        if !is_parquet(path) {
-            return Self::of_text(&file, || Ok(BufReader::new(open(path)?)));
+    /// Of a file, or of several with the same columns.
+    fn of_files(path: &Path) -> Result<Self, DataError> {
+        let mut all: Option<Self> = None;
+        for path in parts(path)? {
+            let file = path.display().to_string();
+            all = Some(if is_parquet(&path) {
+                let mut rows = ParquetRows::open(&path, "")?;
+                let names = checked(&file, rows.names().to_vec())?;
+                let mut guessed = Self::or(all, &file, b',', true, names)?;
+                for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
+                    guess.unread |= !rows.is_read(place);
+                }
+                guessed.read(&file, &mut rows)?
+            } else {
+                Self::of_text(all, &file, || Ok(BufReader::new(open(&path)?)))?
+            });
         }
-        let mut rows = ParquetRows::open(path, "")?;
-        let mut guessed = Self::new(b',', true, checked(&file, rows.names().to_vec())?);
-        for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
-            guess.unread = !rows.is_read(place);
-        }
-        guessed.read(&file, &mut rows, 0)
+        all.filter(|all| all.records > 0)
+            .ok_or_else(|| empty(path.display(), "record"))
     }
 
     /// Of a text that is read more than once: first for its delimiter.
     fn of_text<R: BufRead>(
+        before: Option<Self>,
         file: &str,
         text: impl Fn() -> Result<R, DataError>,
     ) -> Result<Self, DataError> {
@@ -134,46 +149,59 @@ impl Guessed {
         };
         let names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
         let header = !names.iter().any(|text| Guess::of(text).is_number_or_date());
-        if header {
-            return Self::new(delimiter, header, checked(file, names)?).read(file, &mut lines, 0);
-        }
         let numbered = (1..=names.len()).map(|place| format!("column{place}"));
-        let mut guessed = Self::new(delimiter, header, numbered.collect());
-        guessed.add(&first.fields);
-        guessed.read(file, &mut lines, 1)
+        let known = match header {
+            true => checked(file, names.clone())?,
+            false => numbered.collect(),
+        };
+        let mut guessed = Self::or(before, file, delimiter, header, known)?;
+        if !header {
+            guessed.add(&first.fields);
+        }
+        guessed.read(file, &mut lines)
     }
 
-    fn new(delimiter: u8, header: bool, names: Vec<String>) -> Self {
-        Self {
-            delimiter,
-            header,
-            missing: BTreeSet::new(),
-            columns: names.into_iter().map(|name| (name, Guess::new())).collect(),
+    /// What the files before seem to hold, which have the same columns, or nothing yet.
+    fn or(
+        before: Option<Self>,
+        file: &str,
+        delimiter: u8,
+        header: bool,
+        names: Vec<String>,
+    ) -> Result<Self, DataError> {
+        let Some(before) = before else {
+            return Ok(Self {
+                delimiter,
+                header,
+                missing: BTreeSet::new(),
+                records: 0,
+                columns: names.into_iter().map(|name| (name, Guess::new())).collect(),
+            });
+        };
+        let same = before.columns.iter().map(|(name, _)| name).eq(&names);
+        match same && (before.delimiter, before.header) == (delimiter, header) {
+            true => Ok(before),
+            false => Err(DataError::File(format!(
+                "{file}: expected the columns of the files before it, in their order, found others; write it anew, or leave it \
+                 out"
+            ))),
         }
     }
 
-    /// Takes all records, behind so many that it has.
-    fn read(
-        mut self,
-        file: &str,
-        lines: &mut impl Records,
-        mut records: u64,
-    ) -> Result<Self, DataError> {
+    /// Takes all records.
+    fn read(mut self, file: &str, lines: &mut impl Records) -> Result<Self, DataError> {
         let width = self.columns.len();
         while let Some(line) = lines.next()? {
             if line.fields.len() != width {
                 return Err(fields(file, line.place, width, line.fields.len()));
             }
             self.add(&line.fields);
-            records += 1;
         }
-        match records {
-            0 => Err(empty(file, "record")),
-            _ => Ok(self),
-        }
+        Ok(self)
     }
 
     fn add(&mut self, fields: &[&str]) {
+        self.records += 1;
         for ((_, guess), &field) in self.columns.iter_mut().zip(fields) {
             if guess.unread {
                 continue;

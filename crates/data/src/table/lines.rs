@@ -14,6 +14,10 @@ pub(crate) struct Lines<R> {
     file: String,
     reader: Reader<Numbered<R>>,
     record: ByteRecord,
+    /// Its number.
+    number: u64,
+    /// Whether it was looked at, and is the next one.
+    held: bool,
 }
 
 /// The fields of a record, without the white space around them.
@@ -66,23 +70,38 @@ impl<R: BufRead> Lines<R> {
                 record: 0,
             }),
             record: ByteRecord::new(),
+            number: 0,
+            held: false,
         }
     }
 
     /// What the lines are read from.
-    pub(crate) fn text(&self) -> &R {
-        &self.reader.get_ref().text
+    pub(crate) fn into_text(self) -> R {
+        self.reader.into_inner().text
     }
 
     /// The next line, `None` at the end. Blank lines and comments are passed over; a line may go on
     /// after a break inside quotes, its number is that of its start.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
+        let there = self.held || self.advance()?;
+        self.held = false;
+        there.then(|| self.line()).transpose()
+    }
+
+    /// The next line, which stays the next one.
+    pub(crate) fn peek(&mut self) -> Result<Option<Line<'_>>, DataError> {
+        self.held = self.held || self.advance()?;
+        self.held.then(|| self.line()).transpose()
+    }
+
+    /// Reads the next record; `false` at the end.
+    fn advance(&mut self) -> Result<bool, DataError> {
         loop {
             let first = self.reader.get_ref().line + 1;
             self.reader.get_mut().record = 0;
             match self.reader.read_byte_record(&mut self.record) {
                 Ok(true) => {}
-                Ok(false) => return Ok(None),
+                Ok(false) => return Ok(false),
                 Err(_) if self.reader.get_ref().record > MAX_RECORD => {
                     return Err(DataError::File(format!(
                         "{}, line {first}: no end of the record within {MAX_RECORD} bytes: close its quotes",
@@ -99,14 +118,19 @@ impl<R: BufRead> Lines<R> {
         // Where quotes are never closed, the last break lies within them too.
         let end = text.line + u64::from(text.ended && text.last == b'\n');
         let breaks = self.record.as_slice().iter().filter(|&&b| b == b'\n');
-        let number = end - breaks.count() as u64;
+        self.number = end - breaks.count() as u64;
+        Ok(true)
+    }
+
+    fn line(&self) -> Result<Line<'_>, DataError> {
+        let number = self.number;
         let fields: Result<Vec<&str>, _> = self.record.iter().map(str::from_utf8).collect();
         let fields = fields.map_err(|_| not_text(&self.file, number))?;
-        Ok(Some(Line {
+        Ok(Line {
             place: number.into(),
-            broken_off: !matches!(text.last, b'\n' | b'\r'),
+            broken_off: !matches!(self.reader.get_ref().last, b'\n' | b'\r'),
             fields: fields.into_iter().map(str::trim).collect(),
-        }))
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod calendar;
 mod coded;
+mod coding;
 mod column;
 mod draft;
 mod encode;
@@ -10,19 +11,25 @@ mod grouped;
 pub(crate) mod lines;
 mod number;
 mod open;
+mod opened;
 mod parquet;
+mod parts;
 mod raw;
 mod records;
 mod rules;
 mod schema;
+mod stored;
 mod stream;
+mod texts;
 mod units;
 mod write;
 
-pub use coded::{CodeColumn, CodedTable};
+pub use coded::{CodeColumn, CodedTable, Part};
 pub use grouped::{GroupedTable, Labels};
 pub use open::OpenSchema;
+pub use parts::{is_parquet, is_parts};
 pub use rules::{Rule, Rules};
 pub use schema::{CsvTable, Missing, Outside, Schema};
+pub use stored::StoredTable;
 pub use stream::CsvStream;
 pub use write::TableWriter;

@@ -9,7 +9,8 @@
 
 use rand::Rng;
 
-use super::coded::{Coder, word};
+use super::coded::word;
+use super::coding::Coder;
 use super::column::{Column, Role, unreadable};
 use super::field::one_of;
 use super::number::{Number, Unit};

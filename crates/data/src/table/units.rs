@@ -1,15 +1,15 @@
 //! Whose records are whose, by a column of the table; what else stands in columns that the schema ignores.
 
-use std::io::BufReader;
 use std::path::Path;
 
 use super::Schema;
 use super::column::{Column, Role};
-use super::encode::{Places, places};
+use super::encode::Places;
 use super::field::Field;
-use super::lines::{Lines, Records};
-use super::parquet::{ParquetRows, is_parquet};
-use crate::error::{field, fields, open};
+use super::lines::Records;
+use super::opened::Opened;
+use super::parts::parts;
+use crate::error::{field, fields};
 use crate::{DataError, Units};
 
 impl Schema {
@@ -55,9 +55,8 @@ impl Schema {
         path: &Path,
         names: &[String],
         absent: &str,
-        each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
+        mut each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
     ) -> Result<bool, DataError> {
-        let file = path.display().to_string();
         let at = |places: &Places| -> Option<Vec<usize>> {
             let place = |name: &String| {
                 let place = self.columns.iter().position(|known| known.name == *name)?;
@@ -65,49 +64,30 @@ impl Schema {
             };
             names.iter().map(place).collect()
         };
-        if is_parquet(path) {
-            let mut rows = ParquetRows::open(path, absent)?;
-            let places = rows.places(self)?;
+        let mut record = 0;
+        for path in parts(path)? {
+            let (mut opened, places) = Opened::open(self, &path, absent)?;
             let Some(at) = at(&places) else {
                 return Ok(false);
             };
-            rows.read_only(at.iter().copied())?;
-            return fields_of(&file, &mut rows, &places, names, &at, each);
+            opened.read_only(at.iter().copied())?;
+            let file = path.display().to_string();
+            while let Some(line) = opened.next()? {
+                let found = line.fields.len();
+                if found != places.fields {
+                    return Err(fields(&file, line.place, places.fields, found));
+                }
+                let of = |(&at, name)| Field {
+                    file: &file,
+                    place: line.place,
+                    column: String::as_str(name),
+                    value: line.fields[at],
+                };
+                let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
+                each(record, &fields)?;
+                record += 1;
+            }
         }
-        let text = BufReader::new(open(path)?);
-        let mut lines = Lines::new(&file, self.delimiter, self.comment, text);
-        let places = places(self, &file, &mut lines)?;
-        match at(&places) {
-            Some(at) => fields_of(&file, &mut lines, &places, names, &at, each),
-            None => Ok(false),
-        }
+        Ok(true)
     }
-}
-
-/// Gives the fields at these places of each record to `each`.
-fn fields_of(
-    file: &str,
-    records: &mut impl Records,
-    places: &Places,
-    names: &[String],
-    at: &[usize],
-    mut each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
-) -> Result<bool, DataError> {
-    let mut record = 0;
-    while let Some(line) = records.next()? {
-        let found = line.fields.len();
-        if found != places.fields {
-            return Err(fields(file, line.place, places.fields, found));
-        }
-        let of = |(&at, name)| Field {
-            file,
-            place: line.place,
-            column: String::as_str(name),
-            value: line.fields[at],
-        };
-        let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
-        each(record, &fields)?;
-        record += 1;
-    }
-    Ok(true)
 }

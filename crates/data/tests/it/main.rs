@@ -16,6 +16,7 @@ mod idx;
 mod images;
 mod npy;
 mod parquet;
+mod parts;
 mod pictures;
 mod privatised;
 mod published;

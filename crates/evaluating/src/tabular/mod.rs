@@ -34,5 +34,5 @@ pub use records::CodedRecords;
 pub use scores::{TableScores, score_tables};
 pub use single::single_tvd;
 pub use sliced::sliced_distance;
-pub use trees::{trees_auc, trees_predicted};
+pub use trees::{trees_auc, trees_predictor};
 pub use triples::triples_tvd;

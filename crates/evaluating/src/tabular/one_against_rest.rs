@@ -43,16 +43,14 @@ pub(super) fn auc(
     Ok((!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64))
 }
 
-/// The class of each record of `asked` whose scorer gives most; with two classes, class 1 where its own gives more than 0.
+/// What gives the class of each record whose scorer gives most; with two classes, class 1 where its own gives more than 0.
 ///
 /// `learn` makes a scorer of features and whether each record is of the class. Records are asked a block at a time.
-pub(super) fn predicted<S: Fn(&Features) -> Vec<f64> + Send + Sync>(
+pub(super) fn predictor<S: Fn(&Features) -> Vec<f64> + Send + Sync>(
     train: &CodedRecords<'_>,
-    asked: &CodedRecords<'_>,
     label: usize,
     learn: impl Fn(&Features, &[bool]) -> S + Sync,
-) -> Result<Vec<u16>, EvaluateError> {
-    check_comparable(train, asked)?;
+) -> Result<impl Fn(&CodedRecords<'_>) -> Result<Vec<u16>, EvaluateError>, EvaluateError> {
     check_label(train, label)?;
     let labels = train.column(label);
     let known = Features::of(train, label);
@@ -66,19 +64,23 @@ pub(super) fn predicted<S: Fn(&Features) -> Vec<f64> + Send + Sync>(
         learn(&known, &own)
     });
     let scorers: Vec<S> = learned.collect();
-    let block = |codes| {
-        let asked = Features::of(&CodedRecords { codes, ..*asked }, label);
-        let scores: Vec<Vec<f64>> = scorers.iter().map(|scorer| scorer(&asked)).collect();
-        let best = |record: usize| {
-            if two {
-                return u16::from(scores[0][record] > 0.0);
-            }
-            let scores = classes.iter().zip(&scores).map(|(&c, s)| (c, s[record]));
-            let best = scores.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-            best.map_or(0, |(class, _)| class)
+    let train = *train;
+    Ok(move |asked: &CodedRecords<'_>| {
+        check_comparable(&train, asked)?;
+        let block = |codes| {
+            let asked = Features::of(&CodedRecords { codes, ..*asked }, label);
+            let scores: Vec<Vec<f64>> = scorers.iter().map(|scorer| scorer(&asked)).collect();
+            let best = |record: usize| {
+                if two {
+                    return u16::from(scores[0][record] > 0.0);
+                }
+                let scores = classes.iter().zip(&scores).map(|(&c, s)| (c, s[record]));
+                let best = scores.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+                best.map_or(0, |(class, _)| class)
+            };
+            (0..asked.records()).map(best).collect::<Vec<u16>>()
         };
-        (0..asked.records()).map(best).collect::<Vec<u16>>()
-    };
-    let blocks = asked.codes.par_chunks(BLOCK * asked.columns());
-    Ok(blocks.flat_map_iter(block).collect())
+        let blocks = asked.codes.par_chunks(BLOCK * asked.columns());
+        Ok(blocks.flat_map_iter(block).collect())
+    })
 }

@@ -24,7 +24,7 @@ pub(super) const EVALUATIONS: u64 = 25;
 /// The settings of a run, as `config.toml` has them.
 pub trait Settings: Serialize + DeserializeOwned + PartialEq {
     /// The flags that they come from.
-    type Flags: clap::Args + Serialize;
+    type Flags: clap::Args + Clone + Serialize;
 
     /// The preset with the flags over it. [`Settings::check`] follows.
     ///

@@ -62,6 +62,9 @@ pub struct Running {
     /// With --ranks: seconds that a rank may take to answer before the run ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "ranks", value_parser = clap::value_parser!(u64).range(1..))]
     pub rank_timeout: u64,
+    /// The number of this process among those of --ranks.
+    #[arg(skip)]
+    pub rank: usize,
     /// Stop after this step as at a SIGINT that comes then, for tests.
     #[arg(long, hide = true)]
     pub stop_after_step: Option<u64>,
@@ -217,7 +220,7 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
 /// A part of settings, with its flags; [`settings!`](crate::settings) makes it.
 pub trait Part: Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The flags that it comes from.
-    type Flags: clap::Args + Serialize;
+    type Flags: clap::Args + Clone + Serialize;
 
     /// These settings where they are a `T`, and not those of another subcommand or `()`.
     fn get<T: Part>(&self) -> Option<&T> {
@@ -257,7 +260,7 @@ macro_rules! settings {
         }
 
         /// Flags of the settings.
-        #[derive(::serde::Serialize, ::clap::Args)]
+        #[derive(Clone, ::serde::Serialize, ::clap::Args)]
         #[serde(bound = "")]
         #[group(skip)]
         pub struct Flags<$m: $trait> {

@@ -111,7 +111,11 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
         Some(crew) if crew.rank() == 0 => {
             crew.end(in_this_process::<E>(arguments, Some(crew.clone())))
         }
-        Some(crew) => crew.end(rank::<E>(arguments, crew.clone())),
+        Some(crew) => {
+            let mut arguments = arguments.clone();
+            arguments.running.rank = crew.rank();
+            crew.end(rank::<E>(&arguments, crew.clone()))
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Ranges and categories that the schema leaves open, found by a share of the budget.
 
-use std::borrow::Cow;
-
 use dp_core::mechanism::NameCounts;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use lab::diagnostic::Failure;
@@ -62,12 +60,9 @@ impl TableCopy {
             let tables = places.iter().map(|&place| (vec![place], share));
             let query = Contingency::new(sizes, tables).map_err(Failure::failed)?;
             let query = query.of_units(self.most());
-            let noisy = self.release(
-                name,
-                &query,
-                |run| Cow::Borrowed(&run.input.records.codes),
-                session,
-            )?;
+            let noisy = session.release(self, name, &query, |run, _| {
+                run.input.measured(&query, None)
+            })?;
             let mut bins = Vec::new();
             for ((noisy, &place), number) in noisy.iter().zip(&places).zip(&numbers) {
                 let (range, silent) = heard(noisy, ordered[place]);

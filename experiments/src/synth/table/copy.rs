@@ -46,9 +46,9 @@ struct Source {
 pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     let input = &run.input;
     let source = Source {
-        table: match Path::new(&run.settings.input).extension() {
-            Some(ending) if ending.eq_ignore_ascii_case("parquet") => PARQUET.into(),
-            _ => TABLE.into(),
+        table: match data::is_parquet(Path::new(&run.settings.input)) {
+            true => PARQUET.into(),
+            false => TABLE.into(),
         },
         label: input.label.map(|place| input.columns[place].name.clone()),
         public_knowledge: format!("Public: {}.", input.public),

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use data::adult;
 use data::split::Use;
 use data::{BiasedConfig, DataError, LoadOptions, Units, biased};
-use data::{CodeColumn, CodedTable, OpenSchema, Schema};
+use data::{CodeColumn, CodedTable, OpenSchema, Part, Schema, StoredTable};
+use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::Failure;
 use lab::session::{Used, bounded, name_of_path};
+use private_queries::Contingency;
 
+use super::bins::Bins;
+use super::run::grouped;
 use super::settings::Settings;
 use crate::random::stream;
 
@@ -25,7 +29,9 @@ const SIMULATED: [usize; 2] = [30_000, 10_000];
 pub(crate) fn names_table(input: &str) -> bool {
     let extension = Path::new(input).extension().map(|e| e.to_ascii_lowercase());
     let is_table = |e: std::ffi::OsString| TABLES.iter().any(|known| e == *known);
-    [ADULT, BIASED].contains(&input) || extension.is_some_and(is_table)
+    [ADULT, BIASED].contains(&input)
+        || extension.is_some_and(is_table)
+        || data::is_parts(Path::new(input))
 }
 
 /// What a run reads.
@@ -36,8 +42,10 @@ pub(super) struct Input {
     pub columns: Vec<CodeColumn>,
     /// The place of the label.
     pub label: Option<usize>,
-    /// Private records; of each unit no more than count.
-    pub records: CodedTable,
+    /// Private records, or the part of them that this process holds; of each unit no more than count.
+    pub records: StoredTable,
+    /// How many there are in all parts.
+    pub rows: usize,
     /// How many units there are, where neighbours replace all records of one.
     pub units: Option<usize>,
     /// Public ones.
@@ -59,7 +67,11 @@ pub(super) struct Open {
 }
 
 impl Input {
-    pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn load(
+        settings: &Settings,
+        data_dir: Option<&Path>,
+        part: Part,
+    ) -> Result<Self, Failure> {
         let known = [ADULT, BIASED].contains(&&*settings.input);
         for (flag, given) in [
             ("schema", settings.schema.is_some()),
@@ -74,7 +86,7 @@ impl Input {
         let mut input = match &*settings.input {
             ADULT => adult(data_dir)?,
             BIASED => simulated()?,
-            path => own(settings, Path::new(path))?,
+            path => own(settings, Path::new(path), part)?,
         };
         let all = input.records.rows;
         let alone = settings.records.is_none() || input.units.is_none();
@@ -83,6 +95,13 @@ impl Input {
         let records = settings.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
+        if known {
+            let own = |place| place < records && part.has(place);
+            input.records.retain(own).map_err(Failure::failed)?;
+        }
+        if input.units.is_none() {
+            input.rows = records;
+        }
         input.settle(settings)?;
         if let Some(path) = &settings.test {
             input.uses(path)?;
@@ -119,13 +138,15 @@ impl Input {
                 self.records.clamped
             );
         }
-        if let Some(records) = settings.records {
-            self.records.codes.truncate(records * self.columns.len());
-            self.records.rows = records;
-        }
         let rules = self.schema.rules();
-        let all = self.records.codes.chunks_exact(self.columns.len());
-        let broken = all.filter(|record| !rules.keep(record)).count();
+        let mut broken = 0;
+        if !rules.pairs().is_empty() {
+            for block in self.records.blocks().map_err(Failure::failed)? {
+                let block = block.map_err(Failure::failed)?;
+                let records = block.chunks_exact(self.columns.len());
+                broken += records.filter(|record| !rules.keep(record)).count();
+            }
+        }
         if broken > 0 && self.open.is_none() {
             eprintln!(
                 "PRIVATE   {broken} records break a rule between columns, and count as others do: this line tells of private records"
@@ -135,10 +156,13 @@ impl Input {
     }
 
     /// Reads the private table again by another schema.
-    fn read(&mut self, open: &Open, schema: Schema) -> Result<(), Failure> {
-        let mut records = schema.coded(&open.path).map_err(refused)?;
+    fn read(&mut self, open: &Open, schema: Schema, settings: &Settings) -> Result<(), Failure> {
+        let most = settings.records.unwrap_or(usize::MAX);
+        let records = schema.stored(&open.path, Part::ALL, most);
+        let mut records = records.map_err(refused)?;
         if let Some(kept) = &open.kept {
-            keep(&mut records, kept);
+            let has = |place| kept.binary_search(&place).is_ok();
+            records.retain(has).map_err(Failure::failed)?;
         }
         (self.records, self.schema) = (records, schema);
         Ok(())
@@ -155,7 +179,7 @@ impl Input {
         };
         open.schema.narrow(bins).map_err(refused)?;
         let schema = open.schema.schema().map_err(refused)?;
-        self.read(&open, schema)?;
+        self.read(&open, schema, settings)?;
         self.open = Some(open);
         self.settle(settings)
     }
@@ -184,13 +208,31 @@ impl Input {
         };
         self.text = open.schema.clone().named(names).map_err(refused)?;
         let schema = Schema::parse("the schema", &self.text).map_err(refused)?;
-        self.read(&open, schema)?;
+        self.read(&open, schema, settings)?;
         self.settle(settings)
+    }
+
+    /// What a query measures of all records: by their codes, or by the groups of these.
+    pub(super) fn measured(
+        &self,
+        query: &Contingency,
+        groups: Option<&[Bins]>,
+    ) -> Result<SensitiveVector, Failure> {
+        let mut counting = query.counting();
+        for block in self.records.blocks().map_err(Failure::failed)? {
+            let block = block.map_err(Failure::failed)?;
+            let counted = match groups {
+                Some(bins) => counting.add(&grouped(&block, bins)),
+                None => counting.add(&block),
+            };
+            counted.map_err(Failure::failed)?;
+        }
+        Ok(counting.measured())
     }
 
     /// How many neighbours there are: units, or records.
     pub(super) fn neighbours(&self) -> usize {
-        self.units.unwrap_or(self.records.rows)
+        self.units.unwrap_or(self.rows)
     }
 
     /// Values of each column.
@@ -243,7 +285,8 @@ fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable;
         text,
         columns: Vec::new(),
         label: None,
-        records,
+        records: records.into(),
+        rows: 0,
         units: None,
         test: Some(test),
         used: vec![used],
@@ -304,7 +347,7 @@ fn simulated() -> Result<Input, Failure> {
 }
 
 /// A file of one's own.
-fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
+fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
     let shown = path.display();
     let text = match (&settings.schema, &settings.schema_from) {
         (Some(schema), _) => std::fs::read_to_string(schema)
@@ -351,18 +394,21 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         ));
     }
     let refused = |e: DataError| Failure::input(format!("--input: {e}"), ADVICE);
-    let mut records = schema.coded(path).map_err(refused)?;
+    let most = settings.records.unwrap_or(usize::MAX);
+    let mut records = schema.stored(path, part, most).map_err(refused)?;
     if let Some(open) = &open {
         // What is wrong with a record is said before anything is released.
         open.counted(path, |_| false).map_err(refused)?;
     }
     let sha256 = records.sha256.clone();
-    let (mut units, mut kept) = (None, None);
+    let (mut units, mut kept, mut rows) = (None, None, records.rows);
     if let Some((column, most)) = settings.unit.as_ref().zip(settings.most_per_unit) {
         let of_records = schema.units(path, column).map_err(refused)?;
         units = Some(of_records.count());
-        let places = places_of_units(&records, &of_records, most);
-        keep(&mut records, &places);
+        let places = places_of_units(&records, &of_records, most)?;
+        rows = places.len();
+        let has = |place| places.binary_search(&place).is_ok();
+        records.retain(has).map_err(refused)?;
         kept = Some(places);
     }
     let what = if units.is_some() { "units" } else { "records" };
@@ -392,6 +438,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         columns: Vec::new(),
         label: None,
         records,
+        rows,
         units,
         test: None,
         public: format!(
@@ -401,26 +448,20 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
 }
 
 /// The places of so many records of each unit, at most.
-fn places_of_units(records: &CodedTable, units: &Units, most: usize) -> Vec<usize> {
-    let width = records.columns;
-    let bytes = |place: usize| {
-        records.codes[place * width..(place + 1) * width]
-            .iter()
-            .flat_map(|code| code.to_le_bytes())
-            .collect()
-    };
-    units.kept(most, bytes)
-}
-
-/// Keeps the records at these places alone.
-fn keep(records: &mut CodedTable, places: &[usize]) {
-    let width = records.columns;
-    let codes = places
-        .iter()
-        .flat_map(|&place| &records.codes[place * width..(place + 1) * width])
-        .copied()
-        .collect();
-    (records.codes, records.rows) = (codes, places.len());
+fn places_of_units(
+    records: &StoredTable,
+    units: &Units,
+    most: usize,
+) -> Result<Vec<usize>, Failure> {
+    let mut sums = Vec::with_capacity(records.rows);
+    for block in records.blocks().map_err(Failure::failed)? {
+        let block = block.map_err(Failure::failed)?;
+        sums.extend(block.chunks_exact(records.columns).map(|record| {
+            let bytes: Vec<u8> = record.iter().flat_map(|code| code.to_le_bytes()).collect();
+            Units::sum(&bytes)
+        }));
+    }
+    Ok(units.kept(most, sums))
 }
 
 /// The schema of a public table: nobody has to confirm it.

@@ -62,10 +62,13 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
         metrics.extend(named("The compared copy: ", &other.codes)?);
     }
     if run.ceilings {
-        let private = &run.input.records.codes;
+        let mut private = Vec::new();
+        for block in run.input.records.blocks().map_err(Failure::failed)? {
+            private.extend_from_slice(&block.map_err(Failure::failed)?);
+        }
         let prefix = format!("{READS_PRIVATE}, the ceiling: ");
-        metrics.extend(named(&prefix, private)?);
-        let own = judged.distances(&run.made, private)?;
+        metrics.extend(named(&prefix, &private)?);
+        let own = judged.distances(&run.made, &private)?;
         let name = |what: &str| {
             format!("{READS_PRIVATE}: mean total variation distance of the copy to them, {what}")
         };

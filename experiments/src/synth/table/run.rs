@@ -1,16 +1,15 @@
 //! The run: two releases of all private records, and the copy that they make.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
-use data::CodedTable;
+use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
 use lab::diagnostic::Failure;
-use lab::evaluate::tabular::{CodedRecords, trees_predicted};
+use lab::evaluate::tabular::{CodedRecords, trees_predictor};
 use lab::interrupt::Interrupt;
 use lab::ranks::Crew;
 use lab::run_folder::RunFolder;
@@ -18,7 +17,7 @@ use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
     releaser,
 };
-use private_queries::{Contingency, NoisyCounts, Query};
+use private_queries::{NoisyCounts, Query};
 use serde_json::json;
 
 use super::bins::{Bins, CATEGORIES};
@@ -71,7 +70,7 @@ impl TableCopy {
     /// The private records: how many there are where that is public, and what noisy counts say where units are.
     pub(super) fn records(&self) -> usize {
         if self.input.units.is_none() {
-            return self.input.records.rows;
+            return self.input.rows;
         }
         let sums = self
             .columns
@@ -126,13 +125,19 @@ impl TableCopy {
         let (sizes, ordered) = (self.input.sizes(), self.input.ordered());
         let table = private_score::query(sizes[label], self.most())?;
         let counts = session.release(self, SCORE, &table, |run, _| {
-            let private = &run.input.records.codes;
-            let of = |codes| CodedRecords::new(codes, &sizes, &ordered);
-            let found = of(report::few(&run.made, sizes.len()))
-                .and_then(|copy| trees_predicted(&copy, &of(private)?, label));
-            let found = found.map_err(Failure::failed)?.into_iter().map(usize::from);
-            let labels = private.iter().skip(label).step_by(sizes.len());
-            let cells = private_score::cells(labels.map(|&label| label.into()), found);
+            let copy = report::few(&run.made, sizes.len());
+            let copy = CodedRecords::new(copy, &sizes, &ordered).map_err(Failure::failed)?;
+            let class = trees_predictor(&copy, label).map_err(Failure::failed)?;
+            let mut cells = Vec::new();
+            for block in run.input.records.blocks().map_err(Failure::failed)? {
+                let block = block.map_err(Failure::failed)?;
+                let records = CodedRecords::new(&block, &sizes, &ordered);
+                let found = records.and_then(|records| class(&records));
+                let found = found.map_err(Failure::failed)?.into_iter().map(usize::from);
+                let labels = block.iter().skip(label).step_by(sizes.len());
+                let labels = labels.map(|&label| label.into());
+                cells.extend(private_score::cells(labels, found));
+            }
             table.measure(&cells).map_err(Failure::failed)
         })?;
         Ok(Some(counts))
@@ -157,38 +162,20 @@ impl TableCopy {
         same_input::check(session, "the table", &here)
     }
 
-    pub(super) fn release(
-        &mut self,
-        name: &str,
-        query: &Contingency,
-        records: impl FnOnce(&Self) -> Cow<'_, [u16]>,
-        session: &mut Session,
-    ) -> Result<Vec<NoisyCounts>, Failure> {
-        session.release(self, name, query, |run, session| {
-            session.measure(query, &records(run))
-        })
-    }
-
     /// The two releases: counts of columns, and of pairs of columns whose values were joined by them.
     fn measured(&mut self, session: &mut Session) -> Result<(), Failure> {
         let most = self.most();
         let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
         let query = query.of_units(most);
-        self.columns = self.release(
-            COLUMNS,
-            &query,
-            |run| Cow::Borrowed(&run.input.records.codes[..]),
-            session,
-        )?;
+        self.columns = session.release(self, COLUMNS, &query, |run, _| {
+            run.input.measured(&query, None)
+        })?;
         self.bins = self.joined();
         let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
         let query = query.of_units(most);
-        self.pairs = self.release(
-            PAIRS,
-            &query,
-            |run| Cow::Owned(grouped(&run.input.records.codes, &run.bins)),
-            session,
-        )?;
+        self.pairs = session.release(self, PAIRS, &query, |run, _| {
+            run.input.measured(&query, Some(&run.bins))
+        })?;
         Ok(())
     }
 
@@ -278,7 +265,12 @@ impl Experiment for TableCopy {
         arguments: &Arguments<Flags>,
         _: &Chosen,
     ) -> Result<Self, Failure> {
-        let input = Input::load(settings, arguments.running.data_dir.as_deref())?;
+        let running = &arguments.running;
+        let part = Part {
+            of: running.ranks.map_or(1, |ranks| ranks as usize),
+            number: running.rank,
+        };
+        let input = Input::load(settings, running.data_dir.as_deref(), part)?;
         let classes = input.label.map(|place| input.columns[place].codes.len());
         let scored = input.test.is_none()
             && settings.epsilon.is_some()
@@ -381,15 +373,7 @@ impl Experiment for TableCopy {
                 "give --test, or --score-share 0, and no --ceilings",
             );
         }
-        crew.holds_records(self.input.records.rows)?;
-        let rows = self
-            .input
-            .records
-            .codes
-            .chunks_exact(self.input.columns.len());
-        let own = rows.skip(crew.rank()).step_by(crew.size());
-        self.input.records.codes = own.flatten().copied().collect();
-        Ok(())
+        crew.holds_records(self.input.rows)
     }
 
     fn serve(&mut self, session: &mut Session) -> Result<(), Failure> {
@@ -422,13 +406,10 @@ impl Experiment for TableCopy {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        // Of the sums of blocks: there may be many records.
-        let sum = |block: &[u16]| {
-            let bytes = block.iter().flat_map(|code| code.to_le_bytes());
-            hex(&bytes.collect::<Vec<u8>>())
-        };
-        let sums: String = self.input.records.codes.chunks(1 << 20).map(sum).collect();
-        Ok(Fingerprint::of(sums.as_bytes()))
+        // Which of the file's records count, and as what, the settings and the schema say.
+        let Input { records, text, .. } = &self.input;
+        let of = format!("{} {}", records.sha256, hex(text.as_bytes()));
+        Ok(Fingerprint::of(of.as_bytes()))
     }
 
     fn afterwards(

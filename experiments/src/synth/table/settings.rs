@@ -23,7 +23,8 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private table: a CSV or Parquet file, whose form --schema says; or adult, or `biased`, which needs no file.
+        /// The private table, whose form --schema says: a CSV or Parquet file, a folder of Parquet files, or a pattern of files
+        /// such as "part-*.csv"; or adult, or `biased`, which needs no file.
         input: String,
         /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private records, of trees that learned from
         /// the copy, where there are no public test records; 0 for none.

@@ -1,6 +1,7 @@
 //! Tables in Parquet files: their values are the texts that a CSV file would have in their place.
 
 mod read;
+mod shared;
 mod texts;
 mod write;
 

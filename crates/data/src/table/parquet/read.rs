@@ -1,15 +1,18 @@
-use std::fs::File;
 use std::path::Path;
 
 use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use rayon::prelude::*;
 
 use super::super::encode::{Places, named};
 use super::super::lines::{Line, Records};
-use super::texts::{Kind, Texts};
+use super::super::opened::Block;
+use super::super::texts::Texts;
+use super::shared::Shared;
+use super::texts::{self, Kind};
 use crate::DataError;
-use crate::error::{Place, open};
+use crate::error::{Place, io, open};
 use crate::table::Schema;
 
 /// Records that are read at once.
@@ -18,7 +21,7 @@ const BLOCK: usize = 4096;
 /// The records of a Parquet file as texts; no more of the file than a page of each column and a few records are kept.
 pub(in super::super) struct ParquetRows {
     file: String,
-    reader: SerializedFileReader<File>,
+    reader: SerializedFileReader<Shared>,
     /// What stands for a null.
     absent: String,
     names: Vec<String>,
@@ -29,7 +32,8 @@ pub(in super::super) struct ParquetRows {
     /// Of the group of records that is being read: its columns, and how many records are left in it.
     columns: Vec<ColumnReader>,
     left: usize,
-    /// The next group.
+    /// The groups that are read, and the next of them.
+    groups: Vec<usize>,
     group: usize,
     /// The records of a block by their columns, how many these are, and the next one.
     block: Vec<Texts>,
@@ -45,7 +49,8 @@ impl ParquetRows {
     /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
     pub(in super::super) fn open(path: &Path, absent: &str) -> Result<Self, DataError> {
         let file = path.display().to_string();
-        let reader = SerializedFileReader::new(open(path)?).map_err(|_| damaged(&file))?;
+        let shared = Shared::of(open(path)?).map_err(io(path, "read the file"))?;
+        let reader = SerializedFileReader::new(shared).map_err(|_| damaged(&file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let fields = schema.root_schema().get_fields();
         let names: Vec<String> = fields.iter().map(|field| field.name().into()).collect();
@@ -59,6 +64,7 @@ impl ParquetRows {
         let readable = (0..names.len()).filter(|&place| kinds[place].is_some());
         Ok(Self {
             read: readable.collect(),
+            groups: (0..reader.metadata().num_row_groups()).collect(),
             block: names.iter().map(|_| Texts::default()).collect(),
             file,
             reader,
@@ -72,6 +78,19 @@ impl ParquetRows {
             next: 0,
             record: 0,
         })
+    }
+
+    /// How many records each group has.
+    pub(in super::super) fn groups(&self) -> Vec<usize> {
+        let groups = self.reader.metadata().row_groups().iter();
+        groups
+            .map(|group| group.num_rows().try_into().unwrap_or(0))
+            .collect()
+    }
+
+    /// Passes over all groups but these.
+    pub(in super::super) fn read_groups(&mut self, groups: Vec<usize>) {
+        self.groups = groups;
     }
 
     /// The names of the columns.
@@ -109,17 +128,48 @@ impl ParquetRows {
         }
     }
 
-    /// Reads the next block; `false` at the end.
-    fn fill(&mut self) -> Result<bool, DataError> {
+    /// Adds up to `most` records of the columns that are read; none at the end.
+    pub(in super::super) fn block(
+        &mut self,
+        most: usize,
+        block: &mut Block,
+    ) -> Result<(), DataError> {
+        if !self.open_group()? {
+            return Ok(());
+        }
+        let length = self.left.min(most);
+        let leaves = self.leaves();
+        let (file, absent) = (&self.file, &self.absent);
+        let columns = self
+            .columns
+            .par_iter_mut()
+            .zip(leaves)
+            .zip(&mut block.columns);
+        columns.try_for_each(|((column, (_, kind)), texts)| {
+            let read = texts::read(texts, column, kind, length, absent);
+            read.ok_or_else(|| damaged(file))
+        })?;
+        self.left -= length;
+        let places = (self.record + 1..).take(length).map(Place::Record);
+        block.places.extend(places);
+        self.record += length as u64;
+        Ok(())
+    }
+
+    /// Opens the next group with records where all of one have been read; `false` at the end.
+    fn open_group(&mut self) -> Result<bool, DataError> {
         let broken = || damaged(&self.file);
         while self.left == 0 {
-            let metadata = self.reader.metadata();
-            if self.group == metadata.num_row_groups() {
+            let Some(&group) = self.groups.get(self.group) else {
                 return Ok(false);
-            }
-            let rows = metadata.row_group(self.group).num_rows();
+            };
+            let metadata = self.reader.metadata();
+            let before = metadata.row_groups()[..group].iter();
+            // The number of a record is that in the file, whatever was passed over.
+            self.record = before.map(|group| group.num_rows() as u64).sum();
+            let rows = metadata.row_group(group).num_rows();
             self.left = usize::try_from(rows).map_err(|_| broken())?;
-            let group = self.reader.get_row_group(self.group);
+            let group = self.reader.get_row_group(group);
             let group = group.map_err(|_| broken())?;
             self.columns.clear();
             for (leaf, _) in self.leaves() {
@@ -129,13 +179,21 @@ impl ParquetRows {
             }
             self.group += 1;
         }
+        Ok(true)
+    }
+
+    /// Reads the next records as they are asked for one by one; `false` at the end.
+    fn fill(&mut self) -> Result<bool, DataError> {
+        if !self.open_group()? {
+            return Ok(false);
+        }
         self.length = self.left.min(BLOCK);
         let leaves = self.leaves();
         let columns = self.columns.iter_mut().zip(&leaves).zip(&self.read);
         for ((column, &(_, kind)), &place) in columns {
             let texts = &mut self.block[place];
             texts.clear();
-            let read = texts.read(column, kind, self.length, &self.absent);
+            let read = texts::read(texts, column, kind, self.length, &self.absent);
             read.ok_or_else(|| damaged(&self.file))?;
         }
         (self.left, self.next) = (self.left - self.length, 0);

@@ -8,6 +8,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::super::calendar::{day_text, minute_text};
+use super::super::texts::Texts;
 
 /// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
@@ -98,91 +99,68 @@ fn decimal(value: i128, scale: u32, text: &mut String) -> Option<()> {
     write!(text, "{sign}{whole}{point}{part}").ok()
 }
 
-/// Texts of one column, one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Texts {
-    text: String,
-    ends: Vec<usize>,
+/// Adds so many values of a column, `absent` in the place of nulls; `None` where there are fewer, or damaged ones.
+pub(super) fn read(
+    texts: &mut Texts,
+    reader: &mut ColumnReader,
+    kind: Kind,
+    count: usize,
+    absent: &str,
+) -> Option<()> {
+    type Text<'a> = &'a mut String;
+    let whole = |signed: i64, unsigned: u64, text: Text<'_>| kind.whole(signed, unsigned, text);
+    let bytes = |value: &ByteArray, text: Text<'_>| kind.bytes(value.data(), text);
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
+            write!(text, "{v}").ok()
+        }),
+        ColumnReader::Int32ColumnReader(reader) => {
+            let put = |&v: &i32, text: Text<'_>| whole(v.into(), u64::from(v as u32), text);
+            fill(texts, reader, count, absent, put)
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            let put = |&v: &i64, text: Text<'_>| whole(v, v as u64, text);
+            fill(texts, reader, count, absent, put)
+        }
+        ColumnReader::Int96ColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
+            whole(v.to_millis(), 0, text)
+        }),
+        ColumnReader::FloatColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
+            write!(text, "{v}").ok()
+        }),
+        ColumnReader::DoubleColumnReader(reader) => {
+            fill(texts, reader, count, absent, |v, text| {
+                write!(text, "{v}").ok()
+            })
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => fill(texts, reader, count, absent, bytes),
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            fill(texts, reader, count, absent, |v, text| bytes(v, text))
+        }
+    }
 }
 
-impl Texts {
-    pub(super) fn clear(&mut self) {
-        self.text.clear();
-        self.ends.clear();
-    }
-
-    /// The text at a place; the empty one of a column that is not read.
-    pub(super) fn get(&self, place: usize) -> &str {
-        let start = place
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before));
-        match self.ends.get(place) {
-            Some(&end) => &self.text[start.copied().unwrap_or(0)..end],
-            None => "",
-        }
-    }
-
-    /// Reads so many values, `absent` in the place of nulls; `None` where there are fewer, or damaged ones.
-    pub(super) fn read(
-        &mut self,
-        reader: &mut ColumnReader,
-        kind: Kind,
-        count: usize,
-        absent: &str,
-    ) -> Option<()> {
-        type Text<'a> = &'a mut String;
-        let whole = |signed: i64, unsigned: u64, text: Text<'_>| kind.whole(signed, unsigned, text);
-        let bytes = |value: &ByteArray, text: Text<'_>| kind.bytes(value.data(), text);
-        match reader {
-            ColumnReader::BoolColumnReader(reader) => {
-                self.fill(reader, count, absent, |v, text| write!(text, "{v}").ok())
-            }
-            ColumnReader::Int32ColumnReader(reader) => {
-                let put = |&v: &i32, text: Text<'_>| whole(v.into(), u64::from(v as u32), text);
-                self.fill(reader, count, absent, put)
-            }
-            ColumnReader::Int64ColumnReader(reader) => {
-                let put = |&v: &i64, text: Text<'_>| whole(v, v as u64, text);
-                self.fill(reader, count, absent, put)
-            }
-            ColumnReader::Int96ColumnReader(reader) => {
-                self.fill(reader, count, absent, |v, text| {
-                    whole(v.to_millis(), 0, text)
-                })
-            }
-            ColumnReader::FloatColumnReader(reader) => {
-                self.fill(reader, count, absent, |v, text| write!(text, "{v}").ok())
-            }
-            ColumnReader::DoubleColumnReader(reader) => {
-                self.fill(reader, count, absent, |v, text| write!(text, "{v}").ok())
-            }
-            ColumnReader::ByteArrayColumnReader(reader) => self.fill(reader, count, absent, bytes),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-                self.fill(reader, count, absent, |v, text| bytes(v, text))
+fn fill<T: DataType>(
+    texts: &mut Texts,
+    reader: &mut ColumnReaderImpl<T>,
+    count: usize,
+    absent: &str,
+    put: impl Fn(&T::T, &mut String) -> Option<()>,
+) -> Option<()> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    let read = reader.read_records(count, Some(&mut levels), None, &mut values);
+    // A column that has a value in every record has no levels.
+    levels.resize(count, 1);
+    (read.ok()?.0 == count).then_some(())?;
+    let mut values = values.iter();
+    for level in levels {
+        match level {
+            0 => texts.push(absent),
+            _ => {
+                let value = values.next()?;
+                texts.with(|text| put(value, text))?;
             }
         }
     }
-
-    fn fill<T: DataType>(
-        &mut self,
-        reader: &mut ColumnReaderImpl<T>,
-        count: usize,
-        absent: &str,
-        put: impl Fn(&T::T, &mut String) -> Option<()>,
-    ) -> Option<()> {
-        let (mut levels, mut values) = (Vec::new(), Vec::new());
-        let read = reader.read_records(count, Some(&mut levels), None, &mut values);
-        // A column that has a value in every record has no levels.
-        levels.resize(count, 1);
-        (read.ok()?.0 == count).then_some(())?;
-        let mut values = values.iter();
-        for level in levels {
-            match level {
-                0 => self.text += absent,
-                _ => put(values.next()?, &mut self.text)?,
-            }
-            self.ends.push(self.text.len());
-        }
-        Some(())
-    }
+    Some(())
 }

@@ -39,26 +39,25 @@ pub fn trees_auc(
     })
 }
 
-/// What trees that learned column `label` from `train`, as in [`trees_auc`], take that of each record of `asked` for.
+/// What gives the class of each record that trees take it for, which learned column `label` from `train`, as in [`trees_auc`].
 ///
 /// ```
-/// use evaluating::tabular::{CodedRecords, trees_predicted};
+/// use evaluating::tabular::{CodedRecords, trees_predictor};
 /// let codes: Vec<u16> = (0..200).flat_map(|i| [i % 3, u16::from(i % 3 == 2)]).collect();
 /// let table = CodedRecords::new(&codes, &[3, 2], &[0, 0])?;
-/// let found = trees_predicted(&table, &table, 1)?;
-/// assert_eq!(found[..3], [0, 0, 1]);
+/// let class = trees_predictor(&table, 1)?;
+/// assert_eq!(class(&table)?[..3], [0, 0, 1]);
 /// # Ok::<(), evaluating::EvaluateError>(())
 /// ```
 ///
 /// # Errors
 ///
 /// As [`trees_auc`].
-pub fn trees_predicted(
+pub fn trees_predictor(
     train: &CodedRecords<'_>,
-    asked: &CodedRecords<'_>,
     label: usize,
-) -> Result<Vec<u16>, EvaluateError> {
-    one_against_rest::predicted(train, asked, label, |known, of_class| {
+) -> Result<impl Fn(&CodedRecords<'_>) -> Result<Vec<u16>, EvaluateError>, EvaluateError> {
+    one_against_rest::predictor(train, label, |known, of_class| {
         let trees = boost::Ensemble::fit(known, of_class);
         move |asked: &_| trees.scores(asked)
     })

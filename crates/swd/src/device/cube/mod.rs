@@ -1,10 +1,8 @@
 //! The sort on CubeCL: rows of 32-bit keys with their indices, sorted where they lie.
 //!
-//! A row that fits into the shared memory of one cube is sorted there, and its answer written at once
-//! ([`single`]). A longer one is sorted tile by tile, and the tiles are merged by passes over global
-//! memory, of which only those with strides longer than a tile touch it more than once ([`tiled`]).
-//! All passes are of one network, whose comparators go upwards only ([`network`]), so that lengths that
-//! are not powers of two need no padding.
+//! A row that fits into the shared memory of one cube is sorted there by a network whose comparators go upwards only
+//! ([`network`]), so that lengths that are not powers of two need no padding, and its answer is written at once ([`single`]).
+//! A longer one is sorted tile by tile, and the tiles are merged ([`tiled`]).
 
 mod network;
 mod single;

@@ -1,9 +1,9 @@
 //! Rows longer than a tile: tiles sorted in shared memory, then merged.
 //!
-//! Joining blocks of `half` keys takes one mirrored pass and one of each smaller stride. Those of at
-//! least a tile go through global memory, one comparator a unit; the rest of them are one pass in
-//! shared memory. For a row of `2^b` keys and a tile of `2^t` that is `(b - t)(b - t + 1) / 2` global
-//! passes and `b - t + 1` tiled ones.
+//! A pass merges neighbouring runs of sorted entries into one of twice the length, from one pair of buffers into another. One
+//! cube writes a tile of the result: it finds by bisection which entries of both runs belong there (Green, McColl and Bader
+//! 2012, "GPU merge path"), and each of these then finds its place by bisection among those of the other run. For a row of
+//! `2^b` keys and a tile of `2^t` that is `b - t` passes, of which the last one writes the answer.
 
 use burn::backend::DType;
 use burn::tensor::Shape;
@@ -21,10 +21,10 @@ pub(super) fn launch(
     output: CubeTensor,
     answer: Answer,
 ) {
-    let client = input.client.clone();
+    let (client, device) = (input.client.clone(), input.device.clone());
     let scratch = || {
         let shape = Shape::from([plan.rows, plan.n]);
-        empty_device_contiguous_dtype(client.clone(), input.device.clone(), shape, DType::U32)
+        empty_device_contiguous_dtype(client.clone(), device.clone(), shape, DType::U32)
     };
     let (keys, indices) = (scratch(), scratch());
     let tiles = plan.n.div_ceil(plan.tile);
@@ -46,57 +46,44 @@ pub(super) fn launch(
         plan.tile,
         plan.units,
     );
-    let comparators = plan.rows * (plan.n.next_power_of_two() / 2);
-    let unit = CubeDim::new(&client, comparators);
-    let pass = |half: usize, mirror: bool| {
-        compare_pass::launch(
-            &client,
-            cubecl::calculate_cube_count_elemwise(&client, comparators, unit),
-            unit,
-            keys.clone().into_tensor_arg(),
-            indices.clone().into_tensor_arg(),
-            rows,
-            n,
-            (plan.n.next_power_of_two() / 2) as u32,
-            half as u32,
-            mirror,
-        );
-    };
-    let mut half = plan.tile;
-    while half < plan.n {
-        pass(half, true);
-        let mut stride = half / 2;
-        while stride >= plan.tile {
-            pass(stride, false);
-            stride /= 2;
-        }
-        merge_tiles::launch(
+    let mut run = plan.tile;
+    let mut runs = (keys, indices);
+    let mut merged = None;
+    while 2 * run < plan.n {
+        let (to_keys, to_indices) = merged.take().unwrap_or_else(|| (scratch(), scratch()));
+        merge_runs::launch(
             &client,
             tiled(),
             plan.cube(),
-            keys.clone().into_tensor_arg(),
-            indices.clone().into_tensor_arg(),
+            runs.0.clone().into_tensor_arg(),
+            runs.1.clone().into_tensor_arg(),
+            to_keys.clone().into_tensor_arg(),
+            to_indices.clone().into_tensor_arg(),
             rows,
             n,
             tiles as u32,
+            run as u32,
             plan.tile,
             plan.units,
         );
-        half *= 2;
+        merged = Some(std::mem::replace(&mut runs, (to_keys, to_indices)));
+        run *= 2;
     }
-    let total = plan.rows * plan.n;
-    let unit = CubeDim::new(&client, total);
     let shared_cells = cells.meta.shape()[0] == 1;
-    write_answer::launch(
+    merge_last::launch(
         &client,
-        cubecl::calculate_cube_count_elemwise(&client, total, unit),
-        unit,
-        keys.into_tensor_arg(),
-        indices.into_tensor_arg(),
+        tiled(),
+        plan.cube(),
+        runs.0.into_tensor_arg(),
+        runs.1.into_tensor_arg(),
         cells.into_tensor_arg(),
         output.into_tensor_arg(),
         rows,
         n,
+        tiles as u32,
+        run as u32,
+        plan.tile,
+        plan.units,
         shared_cells,
         answer,
     );
@@ -141,14 +128,143 @@ fn sort_tiles(
     sync_cube();
 }
 
-/// One cube a tile: all passes of strides below a tile.
+/// A tile of two merged runs: where its entries come from, their keys in shared memory, those of the first run before those
+/// of the second.
+#[derive(CubeType)]
+struct Segment {
+    /// Where its entries of the first run begin in the buffers, and those of the second.
+    first: usize,
+    second: usize,
+    /// How many are of the first run, and how many there are.
+    of_first: usize,
+    length: usize,
+}
+
+/// How many of the first `diagonal` entries of two merged runs are of the first run.
+#[cube]
+fn of_first_run(
+    keys: &Tensor<u32>,
+    first: usize,
+    first_length: usize,
+    second: usize,
+    second_length: usize,
+    diagonal: usize,
+) -> usize {
+    let mut low = 0usize;
+    if diagonal > second_length {
+        low = diagonal - second_length;
+    }
+    let mut high = select(diagonal < first_length, diagonal, first_length);
+    while low < high {
+        let middle = (low + high) / 2;
+        // Of equal keys those of the first run, whose indices are smaller, come first.
+        if keys[first + middle] <= keys[second + diagonal - 1 - middle] {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Finds the entries of the tile that begins at `tile_start` of a row, and reads their keys.
+#[cube]
+fn segment(
+    keys: &Tensor<u32>,
+    shared: &mut Shared<[u32]>,
+    row_start: usize,
+    tile_start: usize,
+    n: usize,
+    run: usize,
+    #[comptime] tile: usize,
+    #[comptime] units: usize,
+) -> Segment {
+    let pair = tile_start / (2 * run) * (2 * run);
+    let first_length = select(n - pair < run, n - pair, run);
+    let rest = n - pair - first_length;
+    let second_length = select(rest < run, rest, run);
+    let first = row_start + pair;
+    let second = first + first_length;
+    let length = network::least(n - tile_start, tile);
+    let diagonal = tile_start - pair;
+    let mut bounds = Shared::<[u32]>::new_slice(2usize);
+    let mut end = UNIT_POS as usize;
+    while end < 2 {
+        bounds[end] = of_first_run(
+            keys,
+            first,
+            first_length,
+            second,
+            second_length,
+            diagonal + end * length,
+        ) as u32;
+        end += units;
+    }
+    sync_cube();
+    let before = bounds[0] as usize;
+    let of_first = bounds[1] as usize - before;
+    let second = second + diagonal - before;
+    let mut i = UNIT_POS as usize;
+    while i < length {
+        if i < of_first {
+            shared[i] = keys[first + before + i];
+        } else {
+            shared[i] = keys[second + i - of_first];
+        }
+        i += units;
+    }
+    sync_cube();
+    Segment {
+        first: first + before,
+        second,
+        of_first,
+        length,
+    }
+}
+
+/// The place of entry `i` of a tile among all of it.
+#[cube]
+fn place(shared: &Shared<[u32]>, segment: &Segment, i: usize) -> usize {
+    let is_first = i < segment.of_first;
+    let key = shared[i];
+    // Among the keys of the other run: behind smaller ones, and of the second run behind equal ones too.
+    let mut low = select(is_first, segment.of_first, 0usize);
+    let mut high = select(is_first, segment.length, segment.of_first);
+    let from = low;
+    while low < high {
+        let middle = (low + high) / 2;
+        let other = shared[middle];
+        if other < key || (other == key && !is_first) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    let own = select(is_first, i, i - segment.of_first);
+    own + low - from
+}
+
+/// Where entry `i` of a tile lies in the buffers.
+#[cube]
+fn source(segment: &Segment, i: usize) -> usize {
+    let mut at = segment.first + i;
+    if i >= segment.of_first {
+        at = segment.second + i - segment.of_first;
+    }
+    at
+}
+
+/// One cube a tile of the result.
 #[cube(launch)]
-fn merge_tiles(
-    keys: &mut Tensor<u32>,
-    indices: &mut Tensor<u32>,
+fn merge_runs(
+    keys: &Tensor<u32>,
+    indices: &Tensor<u32>,
+    to_keys: &mut Tensor<u32>,
+    to_indices: &mut Tensor<u32>,
     rows: u32,
     n: u32,
     tiles: u32,
+    run: u32,
     #[comptime] tile: usize,
     #[comptime] units: usize,
 ) {
@@ -157,103 +273,65 @@ fn merge_tiles(
         terminate!();
     }
     let n = n as usize;
-    let first = (CUBE_POS % tiles as usize) * tile;
-    let start = row * n + first;
-    let length = network::least(n - first, tile);
-    let mut shared_keys = Shared::<[u32]>::new_slice(tile);
-    let mut shared_indices = Shared::<[u32]>::new_slice(tile);
+    let tile_start = CUBE_POS % tiles as usize * tile;
+    let mut shared = Shared::<[u32]>::new_slice(tile);
+    let start = row * n;
+    let run = run as usize;
+    let segment = segment(keys, &mut shared, start, tile_start, n, run, tile, units);
     let mut i = UNIT_POS as usize;
-    while i < length {
-        shared_keys[i] = keys[start + i];
-        shared_indices[i] = indices[start + i];
-        i += units;
-    }
-    sync_cube();
-    network::merge(
-        &mut shared_keys,
-        &mut shared_indices,
-        length,
-        comptime!(tile / 2),
-        tile,
-        units,
-    );
-    let mut i = UNIT_POS as usize;
-    while i < length {
-        keys[start + i] = shared_keys[i];
-        indices[start + i] = shared_indices[i];
+    while i < segment.length {
+        let to = start + tile_start + place(&shared, &segment, i);
+        to_keys[to] = shared[i];
+        to_indices[to] = indices[source(&segment, i)];
         i += units;
     }
     sync_cube();
 }
 
-/// One unit a comparator, in global memory.
+/// The same of the last two runs, whose ranks are those of the row.
 #[cube(launch)]
-fn compare_pass(
-    keys: &mut Tensor<u32>,
-    indices: &mut Tensor<u32>,
-    rows: u32,
-    n: u32,
-    comparators: u32,
-    half: u32,
-    #[comptime] mirror: bool,
-) {
-    let row = ABSOLUTE_POS / comparators as usize;
-    if row >= rows as usize {
-        terminate!();
-    }
-    let half = half as usize;
-    let low = network::lower(ABSOLUTE_POS % comparators as usize, half);
-    let mut high = low + half;
-    if comptime!(mirror) {
-        high = network::mirrored(low, half);
-    }
-    if high >= n as usize {
-        terminate!();
-    }
-    let start = row * n as usize;
-    let key_low = keys[start + low];
-    let key_high = keys[start + high];
-    let index_low = indices[start + low];
-    let index_high = indices[start + high];
-    if network::after(key_low, index_low, key_high, index_high) {
-        keys[start + low] = key_high;
-        keys[start + high] = key_low;
-        indices[start + low] = index_high;
-        indices[start + high] = index_low;
-    }
-}
-
-/// One unit an entry.
-#[cube(launch)]
-fn write_answer(
+fn merge_last(
     keys: &Tensor<u32>,
     indices: &Tensor<u32>,
     cells: &Tensor<f32>,
     output: &mut Tensor<u32>,
     rows: u32,
     n: u32,
+    tiles: u32,
+    run: u32,
+    #[comptime] tile: usize,
+    #[comptime] units: usize,
     #[comptime] shared_cells: bool,
     #[comptime] answer: Answer,
 ) {
-    let n = n as usize;
-    let row = ABSOLUTE_POS / n;
+    let row = CUBE_POS / tiles as usize;
     if row >= rows as usize {
         terminate!();
     }
-    let rank = ABSOLUTE_POS % n;
+    let n = n as usize;
+    let tile_start = CUBE_POS % tiles as usize * tile;
+    let mut shared = Shared::<[u32]>::new_slice(tile);
     let start = row * n;
-    let mut cell = ABSOLUTE_POS;
+    let run = run as usize;
+    let segment = segment(keys, &mut shared, start, tile_start, n, run, tile, units);
+    let mut first_cell = start;
     if comptime!(shared_cells) {
-        cell = rank;
+        first_cell = 0;
     }
-    network::write(
-        keys[ABSOLUTE_POS],
-        indices[ABSOLUTE_POS],
-        rank,
-        start,
-        cells,
-        cell,
-        output,
-        answer,
-    );
+    let mut i = UNIT_POS as usize;
+    while i < segment.length {
+        let rank = tile_start + place(&shared, &segment, i);
+        network::write(
+            shared[i],
+            indices[source(&segment, i)],
+            rank,
+            start,
+            cells,
+            first_cell + rank,
+            output,
+            answer,
+        );
+        i += units;
+    }
+    sync_cube();
 }

@@ -1,0 +1,76 @@
+//! The files of a table: one, or several that are one data set.
+
+use std::path::{Path, PathBuf};
+
+use super::parquet;
+use crate::DataError;
+use crate::error::io;
+
+/// Whether this is a folder of Parquet files: the parts of one table.
+pub fn is_parts(path: &Path) -> bool {
+    path.is_dir() && of_folder(path).is_ok_and(|parts| !parts.is_empty())
+}
+
+/// Whether a table is in Parquet files, by the name of its file or what its folder holds.
+pub fn is_parquet(path: &Path) -> bool {
+    parquet::is_parquet(path) || is_parts(path)
+}
+
+/// The files of a table, in the order of their names: the file itself, the Parquet files of a folder, or those that a
+/// pattern such as `part-*.csv` matches.
+///
+/// # Errors
+/// [`DataError::Request`] for a folder without Parquet files, a pattern that matches none, or files of both forms;
+/// [`DataError::Io`].
+pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let shown = path.display();
+    let refuse = |problem: &str| Err(DataError::Request(format!("{shown}: {problem}")));
+    let is_pattern = || path.to_string_lossy().contains(['*', '?', '[']);
+    let files = if path.is_dir() {
+        let files = of_folder(path)?;
+        if files.is_empty() {
+            return refuse(
+                "expected a folder of Parquet files, found none in it; of CSV files give a pattern, such as \"FOLDER/*.csv\"",
+            );
+        }
+        files
+    } else if !path.exists() && is_pattern() {
+        let found = glob::glob(&path.to_string_lossy())
+            .map_err(|e| DataError::Request(format!("{shown}: {e}; change the pattern")))?;
+        let mut files = Vec::new();
+        for file in found {
+            files.push(file.map_err(|e| io(e.path(), "read the folder")(e.into()))?);
+        }
+        if files.is_empty() {
+            return refuse("expected a pattern of files, found none that it matches; change it");
+        }
+        files
+    } else {
+        vec![path.into()]
+    };
+    let of_parquet = files
+        .iter()
+        .filter(|file| parquet::is_parquet(file))
+        .count();
+    if of_parquet != 0 && of_parquet != files.len() {
+        return refuse(
+            "expected files of one form, found Parquet files and others; change the pattern",
+        );
+    }
+    Ok(files)
+}
+
+/// The Parquet files of a folder; other programs pass over names that begin with `.` or `_` too.
+fn of_folder(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let failed = io(folder, "read the folder");
+    let mut files = Vec::new();
+    for entry in folder.read_dir().map_err(&failed)? {
+        let path = entry.map_err(&failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if parquet::is_parquet(&path) && !name.starts_with(['.', '_']) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
