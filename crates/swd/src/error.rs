@@ -93,6 +93,16 @@ pub enum SwdError {
         /// The index of the value that is below its predecessor.
         index: usize,
     },
+    /// A cost of a power or a width that is out of its bounds.
+    #[error("the {what} of a cost must be {bound}, found {value}")]
+    Cost {
+        /// What it has: a power or a width.
+        what: &'static str,
+        /// The value.
+        value: f64,
+        /// Its bounds.
+        bound: &'static str,
+    },
     /// A bound that is negative, infinite or NaN.
     #[error("{what} must be a finite number of at least 0, found {value}")]
     NotABound {

@@ -22,6 +22,7 @@ mod ball;
 mod breakpoints;
 pub mod cells;
 mod check;
+mod cost;
 pub mod device;
 mod error;
 mod fields;
@@ -42,6 +43,7 @@ pub mod transport;
 
 pub use ball::UniformBall;
 pub use cells::Cells;
+pub use cost::Cost;
 pub use error::SwdError;
 pub use flow::{FlowTarget, Particles};
 pub use gaussian::StandardGaussian;

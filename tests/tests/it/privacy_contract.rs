@@ -24,7 +24,7 @@ use private_training::{
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::{Cells, Slices, UniformBall};
+use swd::{Cells, Cost, Slices, UniformBall};
 use system_tests::portability::available_devices;
 use test_support::distance;
 
@@ -51,12 +51,14 @@ struct Trial {
 /// `(1 - alpha)` of the reconstruction, clipped to `bound`, and `alpha` of the transport.
 fn objective(
     alpha: f64,
+    cost: Cost,
     (bound, clipping): (f64, Clipping),
     matching: Matching,
     sizes: &[usize],
 ) -> StepObjective {
     let loss = Loss::binary_cross_entropy_with_logits();
     let penalty = Penalty::to(Prior::UniformBall)
+        .cost(cost)
         .weight(alpha)
         .clipping(clipping);
     Objective::of([loss.weight(1.0 - alpha).max_grad_norm(bound)])
@@ -69,6 +71,10 @@ fn objective(
 
 impl Trial {
     fn new(index: u64, device: &Device) -> Self {
+        Self::of(Cost::Square, index, device)
+    }
+
+    fn of(cost: Cost, index: u64, device: &Device) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(index);
         let latent = [1, 2, 6][rng.random_range(0..3)];
         let classes = [0, 3][rng.random_range(0..2)];
@@ -116,7 +122,7 @@ impl Trial {
         neighbour[place * PIXELS..(place + 1) * PIXELS].copy_from_slice(&other);
         Self {
             model,
-            step: objective(alpha, bounds, matching, &sizes),
+            step: objective(alpha, cost, bounds, matching, &sizes),
             sizes,
             batch,
             neighbour,
@@ -184,6 +190,48 @@ fn neighbours_stay_within_the_declared_sensitivity() {
     assert!(largest > 0.5, "the worst trial used only {largest}");
 }
 
+/// Costs other than the square, by the host kernels and by tensors; each is nearly used.
+#[test]
+fn neighbours_stay_within_the_declared_sensitivity_of_any_cost() {
+    let device = Device::flex();
+    for (number, cost) in [
+        Cost::Huber(0.02),
+        Cost::Huber(0.5),
+        Cost::LogCosh(0.1),
+        Cost::PseudoHuber(0.1),
+        Cost::Power(1.2),
+        Cost::Power(3.0),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut largest = 0.0f64;
+        for index in 0..100 {
+            let trial = Trial::of(cost, 5000 + 100 * number as u64 + index, &device);
+            let engine = match index % 5 {
+                0 => Engine::Tensor { chunk: 4 },
+                _ => Engine::Host { chunk: 4 },
+            };
+            let ratio = trial.ratio(engine, &device);
+            assert!(
+                ratio <= 1.0,
+                "{cost:?}, trial {index}: {ratio} times the sensitivity"
+            );
+            largest = largest.max(ratio);
+        }
+        assert!(
+            largest > 0.5,
+            "{cost:?}: the worst trial used only {largest}"
+        );
+        let ties = saturated_of(cost, 300, true, &device);
+        let ratio = ties.ratio(Engine::Host { chunk: 20 }, &device);
+        assert!(
+            ratio <= 1.0,
+            "{cost:?}, ties: {ratio} times the sensitivity"
+        );
+    }
+}
+
 #[test]
 fn neighbours_stay_within_the_declared_sensitivity_on_tensors() {
     let device = Device::flex();
@@ -237,6 +285,10 @@ fn sabotage_without_clipping_is_caught() {
 /// `n` records whose latents all lie at the clipping bound, so that nearly every rank is a tie: at one
 /// end of it, or at both. One record is replaced by a blank image.
 fn saturated(n: usize, both_ends: bool, device: &Device) -> Trial {
+    saturated_of(Cost::Square, n, both_ends, device)
+}
+
+fn saturated_of(cost: Cost, n: usize, both_ends: bool, device: &Device) -> Trial {
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let model = SwaeConfig {
         latent: 1,
@@ -273,7 +325,7 @@ fn saturated(n: usize, both_ends: bool, device: &Device) -> Trial {
     Trial {
         model,
         sizes: vec![n],
-        step: objective(1.0, (1.0, clipping), matching, &[n]),
+        step: objective(1.0, cost, (1.0, clipping), matching, &[n]),
         batch,
         neighbour,
     }

@@ -52,11 +52,13 @@
 //! # Ok::<(), swd::SwdError>(())
 //! ```
 
+mod convex;
 mod joint;
 pub mod paper;
 mod per_slice;
 mod spread;
 
+pub use convex::{cost_bound, cost_bound_both_private, prior_cost_bound};
 pub use joint::{JointInput, joint_bound};
 pub use per_slice::per_slice_bound;
 pub use spread::CellSpread;

@@ -47,7 +47,7 @@ impl CellSpread {
             q_rms: (squares / rows as f64).sqrt(),
             q_max,
             shift_trivial: ranges / rows as f64,
-            shift_spread: shift_spread(cells, lambda_max),
+            shift_spread: shift_spread(cells, lambda_max, &|low, high| high - low),
         })
     }
 
@@ -57,12 +57,13 @@ impl CellSpread {
     }
 }
 
-fn shift_spread(cells: &Cells, lambda_max: f64) -> f64 {
+/// `S_spread` for what a jump between two neighbouring cells moves.
+pub(super) fn shift_spread(cells: &Cells, lambda_max: f64, jump: &impl Fn(f64, f64) -> f64) -> f64 {
     let (n, rows) = (cells.n(), cells.rows() as f64);
     let values = cells.values();
     let spacings: Vec<f64> = (0..cells.rows())
         .flat_map(|l| values[l * n..(l + 1) * n].windows(2))
-        .map(|pair| pair[1] - pair[0])
+        .map(|pair| jump(pair[0], pair[1]))
         .collect();
     // Where all k slices share one row, k times its sums over k is the row itself: only the number
     // of rows remains in the formula.

@@ -10,7 +10,7 @@ use crate::cells::write_cells_in_slice;
 use crate::check::{check_length, check_points};
 use crate::region::{add_projection, columns, project_columns};
 use crate::sort::{Sorter, check_rows};
-use crate::{Cells, Slices, SwdError};
+use crate::{Cells, Cost, Slices, SwdError};
 
 /// Records whose sums over the slices are kept in the nearest cache together.
 const BLOCK: usize = 256;
@@ -94,6 +94,50 @@ pub fn sliced_cotangents_and_distance(
     shifted_cotangents_and_distance(u, None, slices, cells)
 }
 
+/// The gradient of a sliced cost with respect to each record's activation, and the cost.
+///
+/// `c_i = (1/(n k)) sum_l theta_l h'(rho_{l,i})` and `(1/(n k)) sum_{l,i} h(rho_{l,i})`, for activations and cells as those of
+/// [`sliced_cotangents`]. For the square these are the values of [`sliced_cotangents_and_distance`], bit for bit. Of other costs
+/// it is the quantised one: the variance within the cells is left out, and residuals are of projections rounded to `f32`, in
+/// whose order they are ranked.
+///
+/// ```
+/// use swd::transport::host::sliced_cotangents_and_cost;
+/// use swd::{Cells, Cost, Slices};
+///
+/// // Two records on a line, to be moved to -1 and 1, one of them far and one near.
+/// let line = Slices::from_directions(1, &[1.0])?;
+/// let cells = Cells::shared(vec![-1.0, 1.0], 0.0)?;
+/// let (cotangents, cost) = sliced_cotangents_and_cost(Cost::Huber(0.5), &[2.0, -0.75], &line, &cells)?;
+/// assert_eq!(cotangents, [0.5, 0.25]);
+/// assert_eq!(cost, (0.75 + 0.0625) / 2.0);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// As [`sliced_cotangents`] and [`Cost::check`].
+pub fn sliced_cotangents_and_cost(
+    cost: Cost,
+    u: &[f32],
+    slices: &Slices,
+    cells: &Cells,
+) -> Result<(Vec<f32>, f64), SwdError> {
+    if cost.check()? == Cost::Square {
+        return sliced_cotangents_and_distance(u, slices, cells);
+    }
+    check_sides(u, slices, cells)?;
+    let n = cells.n();
+    let targets = |l, q: &mut [f64]| q.copy_from_slice(cells.row(l));
+    let (cotangents, cost, _) = transport(cost, u, n, None, slices, targets);
+    Ok((cotangents, cost))
+}
+
+fn check_sides(u: &[f32], slices: &Slices, cells: &Cells) -> Result<(), SwdError> {
+    check_length("activations", u.len(), cells.n() * slices.dim())?;
+    check_points("activations", u, slices.dim())?;
+    cells.check_slices(slices.count())
+}
+
 /// [`sliced_cotangents_and_distance`] for projections `<u_i, theta_l> + shifts[l n + i]`, the shifts
 /// being constants: none, or one row of `n` a slice.
 pub(crate) fn shifted_cotangents_and_distance(
@@ -103,15 +147,13 @@ pub(crate) fn shifted_cotangents_and_distance(
     cells: &Cells,
 ) -> Result<(Vec<f32>, f64), SwdError> {
     let n = cells.n();
-    check_length("activations", u.len(), n * slices.dim())?;
-    check_points("activations", u, slices.dim())?;
-    cells.check_slices(slices.count())?;
+    check_sides(u, slices, cells)?;
     if let Some(shifts) = shifts {
         check_length("shifts of projections", shifts.len(), slices.count() * n)?;
         check_points("shifts of projections", shifts, n)?;
     }
     let targets = |l, q: &mut [f64]| q.copy_from_slice(cells.row(l));
-    let (cotangents, squares, _) = transport(u, n, shifts, slices, targets);
+    let (cotangents, squares, _) = transport(Cost::Square, u, n, shifts, slices, targets);
     Ok((cotangents, squares + cells.mean_within_cell_variance()))
 }
 
@@ -150,14 +192,15 @@ pub fn sliced_gradient_and_distance(
     check_rows(m, m)?;
     let columns = columns(v, d);
     let targets = |l, q: &mut [f64]| write_cells_in_slice(&columns, m, slices.direction(l), q);
-    let (gradient, squares, within) = transport(u, n, None, slices, targets);
+    let (gradient, squares, within) = transport(Cost::Square, u, n, None, slices, targets);
     let within = within.iter().sum::<f64>() / within.len() as f64;
     Ok((gradient, squares + within))
 }
 
-/// The gradient in each of `n` records, the mean square of the residuals, and what `targets` gives for each slice,
+/// The gradient in each of `n` records, the mean cost of the residuals, and what `targets` gives for each slice,
 /// which writes the cells of the slice with this number.
 fn transport<R: Send>(
+    cost: Cost,
     u: &[f32],
     n: usize,
     shifts: Option<&[f32]>,
@@ -173,7 +216,7 @@ fn transport<R: Send>(
     let mut residuals = vec![0.0; at_once * n];
     let mut cells = vec![0.0; at_once * n];
     let mut sums = vec![0.0; u.len()];
-    let mut squares = 0.0;
+    let mut all = 0.0;
     let mut found = Vec::with_capacity(k);
     for first in (0..k).step_by(at_once) {
         let rows = &mut residuals[..at_once.min(k - first) * n];
@@ -193,19 +236,33 @@ fn transport<R: Send>(
                 // Rounding to the 32-bit key is monotone and depends on one record alone, so the ranks
                 // still never put a larger projection below a smaller one's cell.
                 let keys = sorter.load(residuals.iter().map(|&u| u as f32));
-                keys.place(|index, rank| residuals[index] -= cells[rank]);
+                match cost {
+                    Cost::Square => keys.place(|index, rank| residuals[index] -= cells[rank]),
+                    // The bounds are of values in their order, of which ties are in any.
+                    _ => keys.place(|index, rank| {
+                        residuals[index] = f64::from(residuals[index] as f32) - cells[rank];
+                    }),
+                }
             });
             found
         });
         found.par_extend(lot);
         // One sum in the order of the records, beside those that have a place for each.
-        (squares, ()) = rayon::join(
-            || rows.iter().fold(squares, |sum, rho| sum + rho * rho),
-            || add_weighted(rows, first, slices, &mut sums),
-        );
+        if cost == Cost::Square {
+            (all, ()) = rayon::join(
+                || rows.iter().fold(all, |sum, rho| sum + rho * rho),
+                || add_weighted(rows, first, slices, &mut sums),
+            );
+        } else {
+            all = rows.iter().fold(all, |sum, &rho| sum + cost.value(rho));
+            // What is scaled below is of squares, whose slope is twice the residual.
+            rows.par_iter_mut()
+                .for_each(|rho| *rho = cost.slope(*rho) / 2.0);
+            add_weighted(rows, first, slices, &mut sums);
+        }
     }
     let cotangents = scaled(&sums, slices, n);
-    (cotangents, squares / (k * n) as f64, found)
+    (cotangents, all / (k * n) as f64, found)
 }
 
 /// `(2/(n k)) Theta rho`, transposed to one row a record.

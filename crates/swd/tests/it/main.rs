@@ -2,6 +2,7 @@
 
 mod adversarial;
 mod common;
+mod costs;
 mod denoising;
 mod distance;
 mod losses;

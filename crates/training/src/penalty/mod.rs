@@ -8,10 +8,10 @@ mod sample;
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
 use rand::Rng;
-use swd::{Cells, Slices};
+use swd::{Cells, Cost, Slices};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
@@ -22,7 +22,8 @@ use crate::batch::Fixed;
 use crate::error::weight;
 use crate::{Batch, Clipping, TrainingError};
 
-/// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`.
+/// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`, or a sliced distance by another
+/// [`Cost`].
 ///
 /// - [`Penalty::to`]: of each group's activations to a public distribution, weighted by the sizes of groups;
 /// - [`Penalty::between_groups`], [`Penalty::between_classes`], [`Penalty::between`]: between groups of
@@ -37,10 +38,13 @@ use crate::{Batch, Clipping, TrainingError};
 /// use private_training::{Clipping, Penalty, Prior};
 /// let latents_in_the_ball = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.5, 2.4));
 /// let parity = Penalty::between_groups().slices(16).weight(0.5);
+/// // Nearly W_1, which a few records far away change less.
+/// let robust = Penalty::to(Prior::UniformBall).cost(swd::Cost::Huber(0.3));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Penalty {
     kind: Kind,
+    cost: Cost,
     slices: Directions,
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
@@ -68,6 +72,7 @@ impl Penalty {
     fn of(kind: Kind) -> Self {
         Self {
             kind,
+            cost: Cost::Square,
             slices: Directions::Tight(50),
             weight: 1.0,
             clipping: Clipping::published(JacobianClip::Spectral),
@@ -117,6 +122,14 @@ impl Penalty {
         Self::of(Kind::Sample { share })
     }
 
+    /// What moving a projected activation costs: its square unless said. Another cost is for a public distribution
+    /// ([`Penalty::to`]), and has another sensitivity ([`swd::sensitivity::prior_cost_bound`]).
+    #[must_use]
+    pub fn cost(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self
+    }
+
     /// The weight of this penalty in what is minimised, 1 unless said.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
@@ -162,6 +175,7 @@ impl Penalty {
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a penalty", self.weight)?;
+        self.cost.check()?;
         self.clipping.check()
     }
 
@@ -169,7 +183,8 @@ impl Penalty {
     ///
     /// # Errors
     ///
-    /// Fewer slices than dimensions, groups that do not pair, a public sample of another dimension.
+    /// Fewer slices than dimensions, groups that do not pair, a public sample of another dimension; a cost other than the
+    /// square between private records.
     pub fn draw(
         &self,
         dim: usize,
@@ -195,7 +210,9 @@ impl Penalty {
                 });
             }
         };
-        Ok(self.sampled(target))
+        let sampled = self.sampled(target);
+        sampled.check_cost()?;
+        Ok(sampled)
     }
 
     /// This penalty with a public side of the caller's own.
@@ -206,6 +223,7 @@ impl Penalty {
     fn sampled(&self, target: Target) -> SampledPenalty {
         SampledPenalty {
             target,
+            cost: self.cost,
             weight: self.weight,
             clipping: self.clipping,
             activation: self.activation,
@@ -275,6 +293,7 @@ pub(crate) struct Term {
 #[derive(Debug, Clone)]
 pub struct SampledPenalty {
     target: Target,
+    cost: Cost,
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) activation: usize,
@@ -286,6 +305,19 @@ impl SampledPenalty {
             weight: self.weight,
             clipping: self.clipping,
             activation: self.activation,
+        }
+    }
+
+    /// Refuses a cost that no bound is known of for this target.
+    fn check_cost(&self) -> Result<(), TrainingError> {
+        match (&self.target, self.cost.check()?) {
+            (Target::Prior(_), _) | (_, Cost::Square) => Ok(()),
+            (_, cost) => Err(TrainingError::Unbounded {
+                what: format!(
+                    "the cost {cost:?} of a penalty that compares private records, or goes to a release: use the square, or a \
+                     public distribution"
+                ),
+            }),
         }
     }
 
@@ -315,10 +347,12 @@ impl SampledPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused; a release, which is for public records.
+    /// Bounds that are refused; a release, which is for public records; a cost other than the square between private
+    /// records.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
+        self.check_cost()?;
         match &self.target {
-            Target::Prior(matching) => matching.sensitivity_upper(&self.clipping),
+            Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.clipping),
             Target::Between(between) => between.sensitivity_upper(&self.clipping),
             Target::Sample(sample) => sample.sensitivity_upper(&self.clipping),
             Target::Released(_) => Err(Released::unbounded()),
@@ -327,13 +361,16 @@ impl SampledPenalty {
 
     /// An upper bound on the sum over records of the norms of their parts of the gradient of the distance, before its
     /// weight: `2 L sqrt(lambda) (sqrt(lambda) M + R)` for activations of norm at most `M` that are compared along
-    /// directions of largest eigenvalue `lambda` with values of size at most `R`.
+    /// directions of largest eigenvalue `lambda` with values of size at most `R`; of another cost `L sqrt(lambda) h'(M + R)`.
     pub(crate) fn parts_upper(&self) -> f64 {
         let m = self.clipping.activation;
         let root = self.slices().lambda_max_upper().sqrt();
         let one_side = |r: f64| 2.0 * self.clipping.jacobian * root * (root * m + r);
         match &self.target {
-            Target::Prior(matching) => one_side(matching.largest_cell()),
+            Target::Prior(matching) => match self.cost {
+                Cost::Square => one_side(matching.largest_cell()),
+                cost => self.clipping.jacobian * root * cost.slope(m + matching.largest_cell()),
+            },
             Target::Between(between) => between.weights() * 2.0 * one_side(m),
             Target::Sample(_) => one_side(m),
             Target::Released(_) => f64::INFINITY,
@@ -350,9 +387,11 @@ impl SampledPenalty {
 
     /// The published bound for what [`SampledPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
-    /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1).
+    /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). None is published
+    /// for other costs than the square.
     pub fn published_sensitivity_upper(&self) -> f64 {
         match &self.target {
+            _ if self.cost != Cost::Square => f64::INFINITY,
             Target::Prior(matching) => {
                 12.0 * self.clipping.activation * self.clipping.jacobian / matching.records() as f64
             }
@@ -370,8 +409,9 @@ impl SampledPenalty {
         fixed: Option<&Fixed>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
+        self.check_cost()?;
         match &self.target {
-            Target::Prior(matching) => matching.cotangents(groups, activations),
+            Target::Prior(matching) => matching.cotangents(self.cost, groups, activations),
             Target::Between(between) => between.cotangents(groups, activations),
             Target::Sample(sample) => {
                 sample.cotangents(fixed, activations, self.clipping.activation)
@@ -389,6 +429,14 @@ impl SampledPenalty {
         bounded: bool,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
         let groups = batch.groups();
+        if self.cost != Cost::Square {
+            // Few numbers against those of the network: they are compared on the host.
+            let (shape, device) = (activations.dims(), activations.device());
+            let rows: Vec<f32> = activations.into_data().iter::<f32>().collect();
+            let (cotangents, value) = self.cotangents(groups, batch.fixed(), &rows)?;
+            let cotangents = Tensor::from_data(TensorData::new(cotangents, shape), &device);
+            return Ok((cotangents, Tensor::from_data([value as f32], &device)));
+        }
         let clipping = bounded.then_some(&self.clipping);
         match &self.target {
             Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),

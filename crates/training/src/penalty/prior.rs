@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use burn::tensor::Tensor;
 use rand::Rng;
-use swd::sensitivity::prior_matching_bound;
-use swd::transport::host::sliced_cotangents_and_distance;
+use swd::sensitivity::prior_cost_bound;
+use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
-use swd::{Cells, Slices, StandardGaussian, UniformBall, UniformSphere};
+use swd::{Cells, Cost, Slices, StandardGaussian, UniformBall, UniformSphere};
 
 use super::ExactCells;
 use crate::error::same;
@@ -108,7 +108,11 @@ impl Matching {
     }
 
     /// `max_c (n_c / n) Delta_SW(n_c)`: replacing one record moves the term of its group alone.
-    pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
+    pub(super) fn sensitivity_upper(
+        &self,
+        cost: Cost,
+        clipping: &Clipping,
+    ) -> Result<f64, TrainingError> {
         let n = self.records() as f64;
         let mut worst = 0.0f64;
         let mut known: BTreeMap<usize, f64> = BTreeMap::new();
@@ -117,7 +121,7 @@ impl Matching {
             let shared = cells.rows() == 1;
             let bound = match known.get(&size).filter(|_| shared) {
                 Some(&bound) => bound,
-                None => self.group_sensitivity(cells, clipping)?,
+                None => self.group_sensitivity(cost, cells, clipping)?,
             };
             known.insert(size, bound);
             worst = worst.max(bound * size as f64 / n);
@@ -135,6 +139,7 @@ impl Matching {
 
     pub(super) fn cotangents(
         &self,
+        cost: Cost,
         groups: &[Range<usize>],
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
@@ -145,7 +150,7 @@ impl Matching {
         let mut distance = 0.0;
         for (group, cells) in groups.iter().zip(&self.cells) {
             let u = &activations[group.start * d..group.end * d];
-            let (c, value) = sliced_cotangents_and_distance(u, &self.slices, cells)?;
+            let (c, value) = sliced_cotangents_and_cost(cost, u, &self.slices, cells)?;
             let weight = group.len() as f64 / n;
             cotangents.extend(c.into_iter().map(|c| (weight * f64::from(c)) as f32));
             distance += weight * value;
@@ -191,13 +196,18 @@ impl Matching {
         let largest = sizes.fold(0.0, f64::max);
         let (k, d) = (self.slices.count(), self.slices.dim());
         let error = cotangent_rounding(k, d, clipping.activation, largest);
-        let bound = self.group_sensitivity(cells, clipping)?;
+        let bound = self.group_sensitivity(Cost::Square, cells, clipping)?;
         Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / bound))
     }
 
-    fn group_sensitivity(&self, cells: &Cells, clipping: &Clipping) -> Result<f64, TrainingError> {
+    fn group_sensitivity(
+        &self,
+        cost: Cost,
+        cells: &Cells,
+        clipping: &Clipping,
+    ) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
-        let bound = prior_matching_bound(m, l, 0.0, &self.slices, cells)?;
+        let bound = prior_cost_bound(cost, m, l, 0.0, &self.slices, cells)?;
         // Cotangents of several groups are weighted by their sizes.
         Ok(if self.cells.len() == 1 {
             bound.in_f32_upper()

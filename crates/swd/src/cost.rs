@@ -1,0 +1,188 @@
+//! Convex costs of moving a point: what the distance between two samples on a line is the mean of.
+
+use crate::SwdError;
+
+/// A convex, even cost `h(x)` of moving a point by `x`.
+///
+/// `C(u, v)`, the least mean of `h` over all ways to match two samples on a line, matches them in order:
+/// `(1/n) sum_r h(u_(r) - v_(r))`. Its gradient has a bound that falls as `1/n` (as `n^(1-p)` for powers below 2), which the
+/// Wasserstein distance `W_1` itself, `h = |x|`, does not have: [`crate::sensitivity::cost_bound`].
+///
+/// | cost | `h(x)` | `h'(x)` | at most off from `abs(x)` by |
+/// |---|---|---|---|
+/// | `Square` | `x^2` | `2x` | |
+/// | `Power(p)`, `1 < p <= 16` | `abs(x)^p` | `p abs(x)^(p-1) sign(x)` | |
+/// | `Huber(t)` | `x^2/2t` up to `t`, then `abs(x) - t/2` | `x/t` within `[-1, 1]` | `t/2` |
+/// | `LogCosh(t)` | `t ln cosh(x/t)` | `tanh(x/t)` | `t ln 2` |
+/// | `PseudoHuber(t)` | `sqrt(t^2 + x^2) - t` | `x / sqrt(t^2 + x^2)` | `t` |
+///
+/// The width `t` is in the units of the points. Of all costs with `h'' <= 1/t` none is nearer to `abs(x)`, up to a constant,
+/// than Huber's.
+///
+/// ```
+/// use swd::Cost;
+///
+/// let cost = Cost::Huber(0.5);
+/// assert_eq!([cost.value(0.25), cost.value(-2.0)], [0.0625, 1.75]);
+/// assert_eq!([cost.slope(0.25), cost.slope(-2.0)], [0.5, -1.0]);
+/// assert!(Cost::Power(1.0).check().is_err());
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Cost {
+    /// The square: the squared Wasserstein distance `W_2^2`.
+    #[default]
+    Square,
+    /// A power: `W_p^p`.
+    Power(f64),
+    /// A square up to a distance, and linear beyond.
+    Huber(f64),
+    /// Smooth everywhere, near Huber's.
+    LogCosh(f64),
+    /// A branch of a hyperbola.
+    PseudoHuber(f64),
+}
+
+impl Cost {
+    /// Refuses a power or a width that no bound is known of.
+    ///
+    /// # Errors
+    /// [`SwdError::Cost`] for a power outside of `(1, 16]`, and for a width that is not positive and finite.
+    pub fn check(self) -> Result<Self, SwdError> {
+        let (what, value, bound, holds) = match self {
+            Self::Square => return Ok(self),
+            Self::Power(p) => ("power", p, "above 1 and at most 16", p > 1.0 && p <= 16.0),
+            Self::Huber(t) | Self::LogCosh(t) | Self::PseudoHuber(t) => {
+                let holds = t > 0.0 && t.is_finite();
+                ("width", t, "positive and finite", holds)
+            }
+        };
+        match holds {
+            true => Ok(self),
+            false => Err(SwdError::Cost { what, value, bound }),
+        }
+    }
+
+    /// `h(x)`.
+    pub fn value(self, x: f64) -> f64 {
+        let size = x.abs();
+        match self {
+            Self::Square => x * x,
+            Self::Power(p) => size.powf(p),
+            Self::Huber(t) if size <= t => x * x / (2.0 * t),
+            Self::Huber(t) => size - t / 2.0,
+            // ln cosh y = y + ln(1 + e^(-2y)) - ln 2, which does not overflow.
+            Self::LogCosh(t) => {
+                let y = size / t;
+                t * (y + (-2.0 * y).exp().ln_1p() - std::f64::consts::LN_2)
+            }
+            // Without the cancellation of sqrt(t^2 + x^2) - t.
+            Self::PseudoHuber(t) => size * (size / (t.hypot(size) + t)),
+        }
+    }
+
+    /// `h'(x)`.
+    pub fn slope(self, x: f64) -> f64 {
+        match self {
+            Self::Square => 2.0 * x,
+            Self::Power(p) => (p * x.abs().powf(p - 1.0)).copysign(x),
+            Self::Huber(t) => (x / t).clamp(-1.0, 1.0),
+            Self::LogCosh(t) => (x / t).tanh(),
+            Self::PseudoHuber(t) => x / t.hypot(x),
+        }
+    }
+
+    /// The largest `h''` on `[-reach, reach]`: infinite for a power below 2.
+    pub(crate) fn curvature_upper(self, reach: f64) -> f64 {
+        match self {
+            Self::Square => 2.0,
+            Self::Power(p) if p < 2.0 => f64::INFINITY,
+            Self::Power(p) => p * (p - 1.0) * reach.powf(p - 2.0),
+            Self::Huber(t) | Self::LogCosh(t) | Self::PseudoHuber(t) => 1.0 / t,
+        }
+    }
+
+    /// Whether `h'` is convex above 0, and not concave.
+    pub(crate) fn rises(self) -> bool {
+        match self {
+            Self::Square => true,
+            Self::Power(p) => p >= 2.0,
+            _ => false,
+        }
+    }
+
+    /// Of a cost whose `h'` is concave above 0: the largest `h'(x) - s x` for `x` in `[0, most]`, with `s >= 0`.
+    pub(crate) fn conjugate(self, s: f64, most: f64) -> f64 {
+        // Where h''(x) = s.
+        let x = match self {
+            Self::Square => 0.0,
+            Self::Power(p) => (s / (p * (p - 1.0))).powf(1.0 / (p - 2.0)),
+            Self::Huber(t) => f64::from(u8::from(s * t < 1.0)) * t,
+            Self::LogCosh(t) => t * (1.0 - s * t).max(0.0).sqrt().atanh(),
+            Self::PseudoHuber(t) => {
+                let root = (t * t / s).cbrt();
+                (root * root - t * t).max(0.0).sqrt()
+            }
+        };
+        // At s = 0 the place is infinite, or not a number.
+        let x = if x < most { x } else { most };
+        (self.slope(x) - s * x).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn costs() -> impl Strategy<Value = Cost> {
+        prop_oneof![
+            Just(Cost::Square),
+            (1.05_f64..6.0).prop_map(Cost::Power),
+            (0.05_f64..3.0).prop_map(Cost::Huber),
+            (0.05_f64..3.0).prop_map(Cost::LogCosh),
+            (0.05_f64..3.0).prop_map(Cost::PseudoHuber),
+        ]
+    }
+
+    proptest! {
+        /// The slope is the derivative, odd and rising; the curvature is bounded as stated.
+        #[test]
+        fn slopes_are_derivatives(cost in costs(), x in -4.0_f64..4.0) {
+            let h = 1e-4;
+            let difference = (cost.value(x + h) - cost.value(x - h)) / (2.0 * h);
+            let bend = cost.curvature_upper(4.1).min(1e3);
+            prop_assert!((difference - cost.slope(x)).abs() < bend * h + 1e-6);
+            prop_assert_eq!(cost.slope(-x), -cost.slope(x));
+            let rise = cost.slope(x + h) - cost.slope(x);
+            prop_assert!(rise >= 0.0 && rise <= cost.curvature_upper(4.1) * h * (1.0 + 1e-6) + 1e-12);
+            prop_assert!(cost.value(x) >= 0.0 && cost.value(0.0) == 0.0);
+        }
+
+        /// The conjugate is the largest value of a scan, and is attained.
+        #[test]
+        fn the_conjugate_is_the_largest(cost in costs(), s in 0.0_f64..4.0, most in 0.01_f64..5.0) {
+            prop_assume!(!cost.rises());
+            let scan = (0..=4000).map(|step| {
+                let x = most * f64::from(step) / 4000.0;
+                cost.slope(x) - s * x
+            });
+            let largest = scan.fold(0.0, f64::max);
+            let found = cost.conjugate(s, most);
+            prop_assert!(found >= largest - 1e-12 && found <= largest * 1.01 + 1e-3, "{} {}", found, largest);
+        }
+    }
+
+    #[test]
+    fn what_no_bound_is_known_of_is_refused() {
+        for cost in [Cost::Power(1.0), Cost::Power(f64::NAN), Cost::Power(17.0)] {
+            let said = cost.check().unwrap_err().to_string();
+            assert!(said.contains("above 1 and at most 16"), "{said}");
+        }
+        for width in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(Cost::Huber(width).check().is_err());
+            assert!(Cost::LogCosh(width).check().is_err());
+        }
+        assert_eq!(Cost::PseudoHuber(0.1).check(), Ok(Cost::PseudoHuber(0.1)));
+    }
+}

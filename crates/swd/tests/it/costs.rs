@@ -1,0 +1,292 @@
+//! Costs other than the square: the bounds against reference values and attacks, the gradient against its formula.
+
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use serde_json::Value;
+use swd::sensitivity::{
+    cost_bound, cost_bound_both_private, prior_cost_bound, prior_matching_bound, theorem_bound,
+};
+use swd::transport::host::{sliced_cotangents_and_cost, sliced_cotangents_and_distance};
+use swd::{Cells, Cost, Slices, UniformBall};
+
+fn reference() -> Value {
+    serde_json::from_str(include_str!("../data/convex_costs.json")).unwrap()
+}
+
+fn cost_of(case: &Value) -> Cost {
+    let number = |names: [&str; 3]| names.iter().find_map(|name| case[*name].as_f64()).unwrap();
+    let value = number(["p", "t", "par"]);
+    match case["h"].as_str().unwrap() {
+        "power" => Cost::Power(value),
+        "huber" => Cost::Huber(value),
+        "logcosh" => Cost::LogCosh(value),
+        "pseudohuber" => Cost::PseudoHuber(value),
+        other => panic!("{other}"),
+    }
+}
+
+/// How far the coefficients of two sets of points on a line are apart, times their number: of the points `u`, of which those at
+/// `index` are two records, and of the points `v`.
+fn moved(cost: Cost, u: [&[f64]; 2], v: &[f64], index: usize) -> [f64; 2] {
+    let (n, m) = (u[0].len(), v.len());
+    let of = |u: &[f64]| {
+        let order = |values: &[f64]| {
+            let mut order: Vec<usize> = (0..values.len()).collect();
+            order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+            order
+        };
+        let (of_u, of_v) = (order(u), order(v));
+        let (mut c, mut e) = (vec![0.0; n], vec![0.0; m]);
+        let (mut i, mut j, mut at) = (0, 0, 0.0);
+        // Both cut [0, 1) into cells: the overlaps are matched.
+        while i < n && j < m {
+            let ends = [(i + 1) as f64 / n as f64, (j + 1) as f64 / m as f64];
+            let to = ends[0].min(ends[1]);
+            let slope = cost.slope(u[of_u[i]] - v[of_v[j]]) * (to - at) * n as f64;
+            c[of_u[i]] += slope;
+            e[of_v[j]] -= slope;
+            at = to;
+            i += usize::from((i + 1) * m <= (j + 1) * n && ends[0] <= to + 1e-12);
+            j += usize::from(ends[1] <= to + 1e-12);
+        }
+        (c, e)
+    };
+    let [(c, e), (c_other, e_other)] = u.map(of);
+    let others = (0..n)
+        .filter(|&i| i != index)
+        .map(|i| (c[i] - c_other[i]).abs());
+    let own = others.sum::<f64>() + c[index].abs() + c_other[index].abs();
+    [
+        own,
+        e.iter().zip(&e_other).map(|(a, b)| (a - b).abs()).sum(),
+    ]
+}
+
+/// The reference's bounds, to 1e-6 and never below; its worst instances attain them.
+#[test]
+fn bounds_are_those_of_the_reference() {
+    let reference = reference();
+    let cases = reference["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 43);
+    let mut attacked = 0;
+    for case in cases {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
+        let (n, m) = (number("n") as usize, number("m") as usize);
+        let cost = cost_of(case);
+        let bound = cost_bound(cost, m_bound, l1, l2, n, Some(m)).unwrap();
+        let (expected, found) = (number("bound"), number("best_attack_found"));
+        assert!(bound >= found, "{case}: {bound} < {found}");
+        assert!(
+            bound >= expected * (1.0 - 1e-9) && bound <= expected * (1.0 + 1e-6),
+            "{case}: {bound}"
+        );
+        if let Some(any) = case["bound_any_n"].as_f64() {
+            assert!(bound <= any * (1.0 + 1e-6), "{case}: {bound}");
+        }
+        let Some(instance) = case["instance"].as_object() else {
+            continue;
+        };
+        let points =
+            |name: &str| -> Vec<f64> { serde_json::from_value(instance[name].clone()).unwrap() };
+        let (u, v, index) = (
+            points("u"),
+            points("v"),
+            instance["index"].as_u64().unwrap() as usize,
+        );
+        let mut other = u.clone();
+        other[index] = instance["u_new"].as_f64().unwrap();
+        let [own, others] = moved(cost, [&u, &other], &v, index);
+        let attained = (l1 * own + l2 * others) / n as f64;
+        assert!(
+            attained <= bound && attained > found * (1.0 - 1e-6),
+            "{case}: {attained}"
+        );
+        attacked += 1;
+    }
+    assert!(attacked >= 20, "{attacked}");
+}
+
+#[test]
+fn sliced_bounds_are_those_of_the_reference() {
+    let reference = reference();
+    for case in reference["sliced"].as_array().unwrap() {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        let matrix =
+            |name: &str| -> Vec<Vec<f64>> { serde_json::from_value(case[name].clone()).unwrap() };
+        let (theta, v) = (matrix("theta"), matrix("v"));
+        let (d, k, n) = (theta.len(), theta[0].len(), number("n") as usize);
+        let columns: Vec<f64> = (0..k)
+            .flat_map(|l| theta.iter().map(move |row| row[l]))
+            .collect();
+        let slices = Slices::from_directions(d, &columns).unwrap();
+        let mut rows = Vec::new();
+        for l in 0..k {
+            let project = |point: &Vec<f64>| (0..d).map(|a| point[a] * theta[a][l]).sum::<f64>();
+            let mut row: Vec<f64> = v.iter().map(project).collect();
+            row.sort_by(f64::total_cmp);
+            rows.extend(row);
+        }
+        let cells = Cells::from_rows(n, rows, vec![0.0; k]).unwrap();
+        let bound = prior_cost_bound(
+            cost_of(case),
+            number("M"),
+            number("L1"),
+            number("L2"),
+            &slices,
+            &cells,
+        )
+        .unwrap();
+        let times = &case["n_times"];
+        let n = n as f64;
+        for (name, value) in [
+            ("joint", bound.joint),
+            ("per_slice", bound.per_slice),
+            ("bound", bound.sensitivity()),
+        ] {
+            let Some(expected) = times[name].as_f64() else {
+                continue;
+            };
+            let ratio = n * value / expected;
+            assert!(
+                ratio > 0.99 && ratio < 1.01,
+                "{name} of {}: {ratio}",
+                case["h"]
+            );
+        }
+        assert!(n * bound.sensitivity() >= case["n_times_best_attack"].as_f64().unwrap());
+        assert!(bound.in_f32_upper() > bound.sensitivity());
+    }
+}
+
+/// The closed forms that the documentation quotes, and the square to the bit.
+#[test]
+fn known_bounds() {
+    let times = |cost, m_bound, l1, l2, n: usize| {
+        n as f64 * cost_bound(cost, m_bound, l1, l2, n, None).unwrap()
+    };
+    for (t, expected) in [(0.3, 2.0 + 10.0), (1.0, 5.0), (3.0, 2.0)] {
+        let found = times(Cost::Huber(t), 1.5, 1.0, 0.0, 600);
+        assert!((found / expected - 1.0).abs() < 1e-8, "{t}: {found}");
+    }
+    let tanh = times(Cost::LogCosh(0.2), 1.0, 1.0, 0.0, 1_000_000);
+    assert!((tanh - 11.0657).abs() < 1e-3, "{tanh}");
+    let power = times(Cost::Power(1.5), 1.0, 1.0, 0.0, 100);
+    assert!(
+        (power - 3.0 * (98.0_f64 + 4.0).sqrt()).abs() < 1e-6,
+        "{power}"
+    );
+    assert_eq!(
+        times(Cost::Power(3.0), 1.0, 1.0, 0.5, 7),
+        times(Cost::Power(3.0), 1.0, 1.0, 1.0, 7)
+    );
+    for (l1, l2) in [(1.0, 0.0), (1.0, 1.7)] {
+        let square = cost_bound(Cost::Square, 1.5, l1, l2, 60, Some(7)).unwrap();
+        assert_eq!(square, theorem_bound(1.5, l1, l2, 60).unwrap());
+        let two = cost_bound(Cost::Power(2.0), 1.5, l1, l2, 60, Some(7)).unwrap();
+        assert!((two / square - 1.0).abs() < 1e-8);
+    }
+    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    let slices = Slices::tight(6, 24, rng).unwrap();
+    let cells = UniformBall::new(6).unwrap().cells(50).unwrap();
+    let square = prior_cost_bound(Cost::Square, 1.5, 2.0, 0.0, &slices, &cells).unwrap();
+    assert_eq!(
+        square,
+        prior_matching_bound(1.5, 2.0, 0.0, &slices, &cells).unwrap()
+    );
+    let [one, other] = [(1.0, 0.3), (0.3, 1.0)]
+        .map(|(l1, l2)| cost_bound_both_private(Cost::Huber(0.2), 1.0, l1, l2, 30, 30).unwrap());
+    assert_eq!(one, other);
+    for bad in [f64::NAN, -1.0, f64::INFINITY] {
+        assert!(cost_bound(Cost::Huber(0.2), bad, 1.0, 0.0, 3, None).is_err());
+        assert!(cost_bound(Cost::Huber(bad), 1.0, 1.0, 0.0, 3, None).is_err());
+        assert!(prior_cost_bound(Cost::LogCosh(bad), 1.0, 1.0, 0.0, &slices, &cells).is_err());
+    }
+    assert!(cost_bound(Cost::Huber(0.2), 1.0, 1.0, 0.0, 0, None).is_err());
+    assert!(cost_bound(Cost::Huber(0.2), 1.0, 1.0, 0.0, 3, Some(0)).is_err());
+}
+
+fn costs() -> impl Strategy<Value = Cost> {
+    prop_oneof![
+        (1.05_f64..5.0).prop_map(Cost::Power),
+        (0.05_f64..3.0).prop_map(Cost::Huber),
+        (0.05_f64..3.0).prop_map(Cost::LogCosh),
+        (0.05_f64..3.0).prop_map(Cost::PseudoHuber),
+    ]
+}
+
+proptest! {
+    /// Any neighbours on a line, of any two numbers of points, are within the bound.
+    #[test]
+    fn neighbours_on_a_line_are_within_the_bound(
+        cost in costs(), n in 1_usize..9, m in 1_usize..9, l2 in 0.0_f64..2.0, seed: u64,
+    ) {
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let ends = rng.random_bool(0.5);
+        let mut point = || match ends {
+            true => f64::from(rng.random_range(-2_i8..3)) / 2.0,
+            false => rng.random_range(-1.0..1.0),
+        };
+        let u: Vec<f64> = (0..n).map(|_| point()).collect();
+        let v: Vec<f64> = (0..m).map(|_| point()).collect();
+        let mut other = u.clone();
+        other[n / 2] = point();
+        let [own, others] = moved(cost, [&u, &other], &v, n / 2);
+        let bound = cost_bound(cost, 1.0, 1.0, l2, n, Some(m)).unwrap();
+        let found = (own + l2 * others) / n as f64;
+        prop_assert!(found <= bound * (1.0 + 1e-9), "{} > {}", found, bound);
+    }
+
+    /// Neighbours in the ball towards public cells: what the transport gives moves by no more than the bound.
+    #[test]
+    fn neighbours_towards_cells_are_within_the_bound(cost in costs(), d in 1_usize..4, seed: u64) {
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let (n, m_bound) = (rng.random_range(1..12), 1.5);
+        let slices = Slices::tight(d, 2 * d, rng).unwrap();
+        let prior: Vec<f32> = (0..n * d).map(|_| rng.random_range(-1.2_f32..1.2)).collect();
+        let cells = Cells::of_sample(&prior, &slices, n).unwrap();
+        let mut inside = || -> Vec<f32> {
+            let row: Vec<f32> = (0..d).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-3);
+            row.iter().map(|x| x * 1.4999 / norm).collect()
+        };
+        let u: Vec<f32> = (0..n).flat_map(|_| inside()).collect();
+        let mut other = u.clone();
+        other[..d].copy_from_slice(&inside());
+        let [a, b] = [&u, &other].map(|u| sliced_cotangents_and_cost(cost, u, &slices, &cells).unwrap().0);
+        let norm = |of: &dyn Fn(usize) -> f64| (0..d).map(|j| of(j).powi(2)).sum::<f64>().sqrt();
+        // Jacobians of norm 1 may turn each change to add up; those of the two records are unrelated.
+        let mut found = norm(&|j| a[j].into()) + norm(&|j| b[j].into());
+        found += (1..n).map(|i| norm(&|j| f64::from(a[i * d + j]) - f64::from(b[i * d + j]))).sum::<f64>();
+        let bound = prior_cost_bound(cost, m_bound, 1.0, 0.0, &slices, &cells).unwrap();
+        prop_assert!(found <= bound.in_f32_upper(), "{} > {:?}", found, bound);
+    }
+
+    /// Cotangents are the derivatives of the cost, and those of the square what they were.
+    #[test]
+    fn cotangents_are_derivatives(cost in costs(), seed: u64) {
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let (n, d) = (7, 2);
+        let slices = Slices::iid(d, 5, rng).unwrap();
+        let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+        let (u, prior) = (values(n * d), values(n * d));
+        let cells = Cells::of_sample(&prior, &slices, n).unwrap();
+        let of = |u: &[f32]| sliced_cotangents_and_cost(cost, u, &slices, &cells).unwrap();
+        let (cotangents, _) = of(&u);
+        let h = 1e-3_f32;
+        for (place, &cotangent) in cotangents.iter().enumerate() {
+            let mut both = [u.clone(), u.clone()];
+            both[0][place] -= h;
+            both[1][place] += h;
+            let width = f64::from(both[1][place]) - f64::from(both[0][place]);
+            let [low, high] = both.map(|u| of(&u).1);
+            let difference = (high - low) / width;
+            // Where ranks or a kink lie between, the mean over the width is another.
+            let near = (difference - f64::from(cotangent)).abs();
+            prop_assert!(near < 0.06, "{} for {}", cotangent, difference);
+        }
+        let square = sliced_cotangents_and_cost(Cost::Square, &u, &slices, &cells).unwrap();
+        prop_assert_eq!(square, sliced_cotangents_and_distance(&u, &slices, &cells).unwrap());
+    }
+}
