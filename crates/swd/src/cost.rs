@@ -1,5 +1,8 @@
 //! Convex costs of moving a point: what the distance between two samples on a line is the mean of.
 
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
 use crate::SwdError;
 
 /// A convex, even cost `h(x)` of moving a point by `x`.
@@ -130,6 +133,42 @@ impl Cost {
     }
 }
 
+/// The names of the costs, as they are written: `square`, `huber:0.3`.
+const NAMES: [&str; 5] = ["square", "power", "huber", "log-cosh", "pseudo-huber"];
+
+impl Display for Cost {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let (name, value) = match self {
+            Self::Square => return formatter.write_str(NAMES[0]),
+            Self::Power(p) => (NAMES[1], p),
+            Self::Huber(t) => (NAMES[2], t),
+            Self::LogCosh(t) => (NAMES[3], t),
+            Self::PseudoHuber(t) => (NAMES[4], t),
+        };
+        write!(formatter, "{name}:{value}")
+    }
+}
+
+impl FromStr for Cost {
+    type Err = SwdError;
+
+    /// As it is displayed: `square`, or `power:P`, `huber:T`, `log-cosh:T` and `pseudo-huber:T`.
+    fn from_str(text: &str) -> Result<Self, SwdError> {
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.parse();
+        let cost = match (NAMES.iter().position(|known| *known == name), value) {
+            (Some(0), _) if name == text => Some(Self::Square),
+            (Some(1), Ok(p)) => Some(Self::Power(p)),
+            (Some(2), Ok(t)) => Some(Self::Huber(t)),
+            (Some(3), Ok(t)) => Some(Self::LogCosh(t)),
+            (Some(4), Ok(t)) => Some(Self::PseudoHuber(t)),
+            _ => None,
+        };
+        let unknown = || SwdError::UnknownCost { found: text.into() };
+        cost.ok_or_else(unknown)?.check()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,5 +223,17 @@ mod tests {
             assert!(Cost::LogCosh(width).check().is_err());
         }
         assert_eq!(Cost::PseudoHuber(0.1).check(), Ok(Cost::PseudoHuber(0.1)));
+        for text in [
+            "square",
+            "power:2.5",
+            "huber:0.3",
+            "log-cosh:1",
+            "pseudo-huber:0.25",
+        ] {
+            assert_eq!(text.parse::<Cost>().unwrap().to_string(), text);
+        }
+        for text in ["", "square:1", "huber", "huber:x", "huber:-1", "w1:2"] {
+            assert!(text.parse::<Cost>().is_err(), "{text}");
+        }
     }
 }

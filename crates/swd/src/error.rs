@@ -103,6 +103,14 @@ pub enum SwdError {
         /// Its bounds.
         bound: &'static str,
     },
+    /// A name that no cost has.
+    #[error(
+        "a cost is square, power:P, huber:T, log-cosh:T or pseudo-huber:T with a number, found {found:?}"
+    )]
+    UnknownCost {
+        /// The text.
+        found: String,
+    },
     /// A bound that is negative, infinite or NaN.
     #[error("{what} must be a finite number of at least 0, found {value}")]
     NotABound {

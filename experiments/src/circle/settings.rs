@@ -12,6 +12,7 @@ use lab::session::{
 use private_training::penalty::ToSample;
 use private_training::{Clipping, Objective, Penalty};
 use serde::{Deserialize, Serialize};
+use swd::Cost;
 
 use crate::objective::{Preset, refused};
 
@@ -64,6 +65,10 @@ lab::settings! {
         clip: JacobianClip,
         /// L: the bound on Jacobians.
         clip_jacobian: f64,
+        /// What moving a point costs: `square`, or `huber:T`, `log-cosh:T` and `pseudo-huber:T`, which are near the distance
+        /// itself beyond T, and `power:P` from 2 to 16.
+        #[setting(default = "square")]
+        cost: String,
     }
     switches {
         /// Where values that no flag gives come from: `assets/circle`, `gradients.toml` or `paper.toml`.
@@ -127,6 +132,22 @@ impl Method for Smoothed {
 }
 
 impl Gradients {
+    fn cost(&self) -> Result<Cost, Failure> {
+        let help = "choose another cost";
+        let cost: Cost = self
+            .cost
+            .parse()
+            .map_err(|e| Failure::input(format!("--cost: {e}"), help))?;
+        let whole = !matches!(cost, Cost::Power(p) if p < 2.0);
+        bounded(
+            "cost",
+            cost,
+            whole,
+            "a power of at least 2: the circle's points are private",
+        )?;
+        Ok(cost)
+    }
+
     /// The distance to the circle with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self, shared: &Shared, share: f64) -> Result<Objective, Failure> {
         let clipping = Clipping {
@@ -135,10 +156,15 @@ impl Gradients {
             mode: self.clip,
         };
         let distance = Penalty::to_private_sample(share).slices(shared.slices);
+        let distance = distance.cost(self.cost()?);
         let objective = Objective::default().penalty(distance.clipping(clipping));
         objective.check().map_err(refused)?;
         Ok(objective)
     }
+}
+
+fn square() -> String {
+    Cost::Square.to_string()
 }
 
 impl<M: Method> Settings<M> {
@@ -170,7 +196,10 @@ impl<M: Method> Settings<M> {
     pub(super) fn share(&self) -> Result<f64, Failure> {
         let batch = self.shared.batch;
         match self.gradients() {
-            Some(_) => ToSample::share(2, batch, batch).map_err(Failure::failed),
+            Some(own) => {
+                let radius = self.shared.clip_activation;
+                ToSample::share(own.cost()?, radius, 2, batch, batch).map_err(Failure::failed)
+            }
             None => Ok(1.0),
         }
     }

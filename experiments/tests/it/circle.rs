@@ -67,7 +67,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
         let deviation = entries[0].deviation.expect("a deviation");
         // 4 sqrt(1/2) M L / m, with room for rounding.
         let of_target = 4.0 * 0.5f64.sqrt() * 8.0f64.sqrt() / 200.0;
-        let share = ToSample::share(2, 200, 200).expect("a share");
+        let share = ToSample::share(swd::Cost::Square, 1.0, 2, 200, 200).expect("a share");
         assert!(
             (declared * share / of_target - 1.0).abs() < 0.01,
             "{declared}"

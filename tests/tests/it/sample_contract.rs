@@ -19,6 +19,7 @@ use private_training::{
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use swd::Cost;
 use system_tests::portability::available_devices;
 use test_support::distance;
 
@@ -55,6 +56,10 @@ struct Trial {
 
 impl Trial {
     fn new(index: u64, device: &Device) -> Self {
+        Self::of(Cost::Square, index, device)
+    }
+
+    fn of(cost: Cost, index: u64, device: &Device) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(index);
         let d = [1, 2, 7][rng.random_range(0..3)];
         let scale = [0.5, 4.0, 100.0][rng.random_range(0..3)];
@@ -98,8 +103,8 @@ impl Trial {
             jacobian: rng.random_range(0.1..3.0),
             mode: [JacobianClip::Rows, JacobianClip::Spectral][rng.random_range(0..2)],
         };
-        let share = ToSample::share(d, n, m).unwrap();
-        let penalty = Penalty::to_private_sample(share).slices(3 * d);
+        let share = ToSample::share(cost, clipping.activation, d, n, m).unwrap();
+        let penalty = Penalty::to_private_sample(share).slices(3 * d).cost(cost);
         let step = Objective::default()
             .penalty(penalty.weight(0.7).clipping(clipping))
             .draw(&[d], GroupSizes::Fixed(vec![n, m]), &mut rng)
@@ -164,6 +169,45 @@ fn neighbours_of_either_side_stay_within_what_is_declared_for_it() {
     );
 }
 
+/// Costs other than the square. The bound for the sample is attained where all residuals stay within the width, which random
+/// ones do the less the smaller it is.
+#[test]
+fn neighbours_of_either_side_stay_within_the_sensitivity_of_any_cost() {
+    let device = Device::flex();
+    for (number, (cost, least)) in [
+        (Cost::Huber(0.05), 0.2),
+        (Cost::Huber(1.0), 0.99),
+        (Cost::LogCosh(0.2), 0.4),
+        (Cost::PseudoHuber(0.2), 0.4),
+        (Cost::Power(3.0), 0.4),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut largest = [0.0f64; 2];
+        for index in 0..200 {
+            let trial = Trial::of(cost, 8000 + 200 * number as u64 + index, &device);
+            let engine = match index % 20 {
+                0 => Engine::Tensor { chunk: 3 },
+                1 => Engine::Autodiff,
+                _ => Engine::Host { chunk: 4 },
+            };
+            let ratio = trial.ratio(engine, &device);
+            assert!(
+                ratio <= 1.0,
+                "{cost}, trial {index}: {ratio} times the sensitivity"
+            );
+            let side = usize::from(trial.of_sample);
+            largest[side] = largest[side].max(ratio);
+        }
+        let [inputs, sample] = largest;
+        assert!(
+            inputs > 0.4 && sample > least,
+            "{cost}: the worst used only {largest:?}"
+        );
+    }
+}
+
 #[test]
 fn neighbours_stay_within_the_sensitivity_on_every_device() {
     for test_device in available_devices().iter().filter(|d| d.private()) {
@@ -222,7 +266,7 @@ fn the_bound_for_the_sample_is_attained_on_the_line() {
 #[test]
 fn what_sums_may_be_off_by_is_declared_over_the_share() {
     let (d, n) = (2, 10_000);
-    let share = ToSample::share(d, n, n).unwrap();
+    let share = ToSample::share(Cost::Square, 1.0, d, n, n).unwrap();
     let declared = |share: f64, engine: Engine| {
         let penalty = Penalty::to_private_sample(share).slices(3 * d);
         let mut objective = Objective::default().penalty(penalty.clipping(Clipping::new(1.0, 1.0)));

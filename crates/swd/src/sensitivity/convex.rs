@@ -3,10 +3,11 @@
 //! With `psi = h'` and `kappa` the sum of what a replacement does to the coefficients of a slice, `n Delta` is at most the largest
 //! `kappa max(2 L1, L1 + L2)`. Where `psi` is convex above 0 that is attained by moving one record from one end to the other
 //! (theorem A). Where it is concave, `psi(a + b) <= psi(a) + psi(b)`, and the worst record jumps over as many others as there are
-//! (theorem B). docs/theory.md has the proofs.
+//! (theorem B). `docs/theory.md` of the repository has the proofs.
 
 use super::{
-    CellSpread, PriorMatchingBound, ROUNDING, check_all, prior_matching_bound, theorem_bound,
+    CellSpread, PriorMatchingBound, ROUNDING, check_all, prior_matching_bound,
+    private_sample_bounds, theorem_bound,
 };
 use crate::{Cells, Cost, Slices, SwdError};
 
@@ -19,7 +20,7 @@ const STEPS: usize = 120;
 /// that is not trained; `m`: `None` for a distribution, or for weights.
 ///
 /// - `Square`, and powers of at least 2: `p (2M)^(p-1) max(2 L1, L1 + L2) / n`, attained for every `n` and `m`;
-/// - Huber, `L2 = 0`, `t <= M` and `n > M/t`: `(2 + 2M/t) L1 / n`, attained;
+/// - Huber, `L2 = 0`, `t <= M` and `N >= 1 + M/t`: `(2 + 2M/t) L1 / n`, attained;
 /// - all others: the largest sum of `E(l1) + E(l2) + (L1 + L2)(2N-4) psi(c / (2N-4))` with `l1 + l2 + c = 2M`,
 ///   `E(l) = max{2 L1 psi(l), 2 (L1 + L2) psi(l/2)}` and `N = min(n, m)`, attained where `n = m`, or one divides the other.
 ///
@@ -160,6 +161,49 @@ pub fn prior_cost_bound(
         // As for squares: each cotangent is at most sqrt(lambda) psi in norm.
         rounding: f64::powi(2.0, -23) * l1 * root * cost.slope(m_bound + largest),
     })
+}
+
+/// [`private_sample_bounds`] for any cost: for a record of the `n` that the map is fed, and for one of the `m` of the private
+/// sample that it does not touch, which is compared by its `n` quantile cells.
+///
+/// The first is the smaller of [`cost_bound`] with `L2 = 0` and, where `psi = h'` is concave,
+/// `(2 sqrt(lambda) psi((1 + sqrt lambda) M) + 2 psi(M) + 2 sqrt(lambda) M B) L / n`. The second is `2 sqrt(lambda) M B L / m`: a
+/// record of the sample moves the cells of a slice by what sums to `n/m` times its own move, and each coefficient by `B` times
+/// that.
+///
+/// # Errors
+/// As [`cost_bound`]; [`SwdError::Cost`] for a power below 2, whose `B`, the largest `h''`, is infinite.
+pub fn private_sample_cost_bounds(
+    cost: Cost,
+    m_bound: f64,
+    l: f64,
+    n: usize,
+    m: usize,
+    lambda_max: f64,
+) -> Result<[f64; 2], SwdError> {
+    if cost == Cost::Square {
+        return private_sample_bounds(m_bound, l, n, m, lambda_max);
+    }
+    check_all(m_bound, l, lambda_max, m)?;
+    let mut inputs = cost_bound(cost, m_bound, l, 0.0, n, None)?;
+    let curvature = cost.curvature_upper(2.0 * m_bound);
+    if !curvature.is_finite() {
+        let Cost::Power(value) = cost else {
+            return Ok([inputs, f64::INFINITY]);
+        };
+        return Err(SwdError::Cost {
+            what: "power",
+            value,
+            bound: "at least 2 towards a private sample",
+        });
+    }
+    let root = lambda_max.sqrt();
+    let moved = 2.0 * root * m_bound * curvature;
+    if !cost.rises() {
+        let own = 2.0 * root * cost.slope((1.0 + root) * m_bound) + 2.0 * cost.slope(m_bound);
+        inputs = inputs.min((own + moved) * l / n as f64 * (1.0 + ROUNDING));
+    }
+    Ok([inputs, moved * l / m as f64 * (1.0 + ROUNDING)])
 }
 
 /// `n Delta` on a line for `values` points on the side of fewer, rounded up by at most 1e-9 where `psi` is concave.

@@ -58,7 +58,9 @@ pub mod paper;
 mod per_slice;
 mod spread;
 
-pub use convex::{cost_bound, cost_bound_both_private, prior_cost_bound};
+pub use convex::{
+    cost_bound, cost_bound_both_private, prior_cost_bound, private_sample_cost_bounds,
+};
 pub use joint::{JointInput, joint_bound};
 pub use per_slice::per_slice_bound;
 pub use spread::CellSpread;

@@ -123,7 +123,8 @@ impl Penalty {
     }
 
     /// What moving a projected activation costs: its square unless said. Another cost is for a public distribution
-    /// ([`Penalty::to`]), and has another sensitivity ([`swd::sensitivity::prior_cost_bound`]).
+    /// ([`Penalty::to`]) or a private sample ([`Penalty::to_private_sample`]), and has another sensitivity
+    /// ([`swd::sensitivity::prior_cost_bound`], [`swd::sensitivity::private_sample_cost_bounds`]).
     #[must_use]
     pub fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
@@ -184,7 +185,7 @@ impl Penalty {
     /// # Errors
     ///
     /// Fewer slices than dimensions, groups that do not pair, a public sample of another dimension; a cost other than the
-    /// square between private records.
+    /// square between groups.
     pub fn draw(
         &self,
         dim: usize,
@@ -311,11 +312,10 @@ impl SampledPenalty {
     /// Refuses a cost that no bound is known of for this target.
     fn check_cost(&self) -> Result<(), TrainingError> {
         match (&self.target, self.cost.check()?) {
-            (Target::Prior(_), _) | (_, Cost::Square) => Ok(()),
+            (Target::Prior(_) | Target::Sample(_), _) | (_, Cost::Square) => Ok(()),
             (_, cost) => Err(TrainingError::Unbounded {
                 what: format!(
-                    "the cost {cost:?} of a penalty that compares private records, or goes to a release: use the square, or a \
-                     public distribution"
+                    "the cost {cost} of a penalty between groups, or to a release: use the square"
                 ),
             }),
         }
@@ -347,14 +347,13 @@ impl SampledPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused; a release, which is for public records; a cost other than the square between private
-    /// records.
+    /// Bounds that are refused; a release, which is for public records; a cost other than the square between groups.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
         self.check_cost()?;
         match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.clipping),
             Target::Between(between) => between.sensitivity_upper(&self.clipping),
-            Target::Sample(sample) => sample.sensitivity_upper(&self.clipping),
+            Target::Sample(sample) => sample.sensitivity_upper(self.cost, &self.clipping),
             Target::Released(_) => Err(Released::unbounded()),
         }
     }
@@ -372,7 +371,10 @@ impl SampledPenalty {
                 cost => self.clipping.jacobian * root * cost.slope(m + matching.largest_cell()),
             },
             Target::Between(between) => between.weights() * 2.0 * one_side(m),
-            Target::Sample(_) => one_side(m),
+            Target::Sample(_) => match self.cost {
+                Cost::Square => one_side(m),
+                cost => self.clipping.jacobian * root * cost.slope(2.0 * m),
+            },
             Target::Released(_) => f64::INFINITY,
         }
     }
@@ -414,7 +416,8 @@ impl SampledPenalty {
             Target::Prior(matching) => matching.cotangents(self.cost, groups, activations),
             Target::Between(between) => between.cotangents(groups, activations),
             Target::Sample(sample) => {
-                sample.cotangents(fixed, activations, self.clipping.activation)
+                let radius = self.clipping.activation;
+                sample.cotangents(self.cost, fixed, activations, radius)
             }
             Target::Released(released) => released.cotangents(activations),
         }

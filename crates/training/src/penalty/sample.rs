@@ -1,10 +1,10 @@
 //! A private sample that the network does not touch, and what one record can move the distance to it.
 
 use burn::tensor::Tensor;
-use swd::sensitivity::{F32_CLIP_SLACK, private_sample_bounds};
-use swd::transport::host::sliced_cotangents_and_distance;
+use swd::sensitivity::{F32_CLIP_SLACK, private_sample_bounds, private_sample_cost_bounds};
+use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
-use swd::{Cells, Slices};
+use swd::{Cells, Cost, Slices};
 
 use crate::batch::Fixed;
 use crate::engine::project_to_ball;
@@ -24,16 +24,22 @@ pub struct ToSample {
 
 impl ToSample {
     /// What a record of a sample of `m` moves the gradient by, against what a record of the `n` inputs does,
-    /// for tight frames in `dim` dimensions: the largest `share` that
+    /// for tight frames in `dim` dimensions, a cost, and activations of norm at most `radius`: the largest `share` that
     /// [`crate::Penalty::to_private_sample`] takes without declaring more for it.
     ///
     /// # Errors
     ///
-    /// Sizes of 0.
-    pub fn share(dim: usize, n: usize, m: usize) -> Result<f64, TrainingError> {
+    /// Sizes of 0; a cost that is refused.
+    pub fn share(
+        cost: Cost,
+        radius: f64,
+        dim: usize,
+        n: usize,
+        m: usize,
+    ) -> Result<f64, TrainingError> {
         // Frames are tight up to a relative 1e-6, and rounding adds as little.
         let lambda = (1.0 + 1e-5) / dim.max(1) as f64;
-        let [inputs, sample] = private_sample_bounds(1.0, 1.0, n, m, lambda)?;
+        let [inputs, sample] = private_sample_cost_bounds(cost, radius, 1.0, n, m, lambda)?;
         Ok(sample / inputs * (1.0 + 1e-4))
     }
 
@@ -73,13 +79,26 @@ impl ToSample {
     }
 
     /// `max(Delta of a record of the inputs, Delta of one of the sample / share)`.
-    pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
+    pub(super) fn sensitivity_upper(
+        &self,
+        cost: Cost,
+        clipping: &Clipping,
+    ) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
         // As between groups: cotangents, and the cells that they are taken from, are rounded to f32.
-        let rounding = f64::powi(2.0, -20) * l * root * (root + 1.0) * m;
-        let bounds = private_sample_bounds(m, l, self.sizes[0], self.sizes[1], lambda)?;
+        let rounding = match cost {
+            Cost::Square => f64::powi(2.0, -20) * l * root * (root + 1.0) * m,
+            // Cotangents, and what cells that are off by 2^-22 M move them by, in each of two data sets.
+            cost => {
+                let of_cells = cost.slope(2.0 * m + f64::powi(2.0, -22) * m) - cost.slope(2.0 * m);
+                let steepest = cost.slope(f64::powi(2.0, -22) * m).max(of_cells);
+                2.0 * l * root * (f64::powi(2.0, -24) * cost.slope(2.0 * m) + 2.0 * steepest)
+            }
+        };
+        let [n, s] = [0, 1].map(|group| self.sizes[group]);
+        let bounds = private_sample_cost_bounds(cost, m, l, n, s, lambda)?;
         let [inputs, sample] = bounds.map(|bound| bound * (1.0 + F32_CLIP_SLACK) + rounding);
         Ok(inputs.max(sample / self.share))
     }
@@ -112,12 +131,14 @@ impl ToSample {
     /// The penalty at `activations`, `[n, d]`, and its cotangents, `[n, d]`.
     pub(super) fn cotangents(
         &self,
+        cost: Cost,
         sample: Option<&Fixed>,
         activations: &[f32],
         radius: f64,
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         let cells = self.cells(sample, activations.len() / self.slices.dim(), radius)?;
-        Ok(sliced_cotangents_and_distance(
+        Ok(sliced_cotangents_and_cost(
+            cost,
             activations,
             &self.slices,
             &cells,
