@@ -513,7 +513,9 @@ fn a_parquet_file_becomes_one() {
 
     // Several files of either form are one table; a draft of them lies beside their folder.
     let (parts, texts) = (home.path().join("parts"), home.path().join("texts"));
-    [&parts, &texts].map(|folder| fs::create_dir(folder).expect("a folder"));
+    for folder in [&parts, &texts] {
+        fs::create_dir(folder).expect("a folder");
+    }
     let lines = fs::read_to_string(&csv).expect("a table");
     let (header, records) = lines.split_once('\n').expect("a header");
     let records: Vec<&str> = records.lines().collect();

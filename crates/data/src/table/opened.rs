@@ -17,7 +17,7 @@ use crate::error::{Place, fields, io as failed, open};
 /// The records of a file by a schema, as texts.
 pub(super) enum Opened<R> {
     Text(Lines<BufReader<Hashed<R>>>),
-    Parquet(Box<ParquetRows>),
+    Parquet(ParquetRows),
 }
 
 /// Some records by the columns that are read, and where each one stands.
@@ -39,7 +39,7 @@ impl Opened<File> {
         }
         let rows = ParquetRows::open(path, absent)?;
         let places = rows.places(schema)?;
-        Ok((Self::Parquet(Box::new(rows)), places))
+        Ok((Self::Parquet(rows), places))
     }
 
     /// The SHA-256 of the file, whose records have all been read.

@@ -122,8 +122,8 @@ fn sliced_bounds_are_those_of_the_reference() {
             .collect();
         let slices = Slices::from_directions(d, &columns).unwrap();
         let mut rows = Vec::new();
-        for l in 0..k {
-            let project = |point: &Vec<f64>| (0..d).map(|a| point[a] * theta[a][l]).sum::<f64>();
+        for direction in columns.chunks_exact(d) {
+            let project = |point: &Vec<f64>| point.iter().zip(direction).map(|(x, t)| x * t).sum();
             let mut row: Vec<f64> = v.iter().map(project).collect();
             row.sort_by(f64::total_cmp);
             rows.extend(row);
