@@ -16,8 +16,8 @@ use crate::DataError;
 use crate::error::Place;
 
 /// Records that are read at once, unless they are long; and their values at most.
-const RECORDS: usize = 1 << 16;
-const VALUES: usize = 1 << 22;
+const RECORDS: usize = 1 << 14;
+const VALUES: usize = 1 << 21;
 
 /// Reads the files of a table one after the other.
 pub(super) struct Coding<'a> {

@@ -164,9 +164,8 @@ impl ParquetRows {
                 return Ok(false);
             };
             let metadata = self.reader.metadata();
-            let before = metadata.row_groups()[..group].iter();
             // The number of a record is that in the file, whatever was passed over.
-            self.record = before.map(|group| group.num_rows() as u64).sum();
+            self.record = self.groups()[..group].iter().map(|&rows| rows as u64).sum();
             let rows = metadata.row_group(group).num_rows();
             self.left = usize::try_from(rows).map_err(|_| broken())?;
             let group = self.reader.get_row_group(group);
