@@ -39,8 +39,23 @@ pub trait Query {
     /// error, which would tell about it: it counts as a public one.
     fn measure(&self, records: &Self::Records) -> Result<SensitiveVector, QueryError>;
 
-    /// The same of a part of the records, where they lie in several processes: the values of all parts add up to those of
-    /// the whole.
+    /// The same of a part of the records, where they lie in several processes or are more than memory holds: the values of
+    /// all parts add up to those of the whole.
+    ///
+    /// ```
+    /// use private_queries::{Moments, Query};
+    ///
+    /// let query = Moments::labelled(1, 2, 1.0);
+    /// let mut blocks = [[0.1, 0.2, 0.3, 0.2], [0.5, 0.5, -0.5, 0.0]].into_iter();
+    /// let mut measured = query.measure_part(&[Vec::new()])?;
+    /// while let Some(block) = blocks.next() {
+    ///     measured = measured.plus(&query.measure_part(&[block.to_vec()])?)?;
+    /// }
+    /// let whole = query.measure(&[vec![0.1, 0.2, 0.3, 0.2, 0.5, 0.5, -0.5, 0.0]])?;
+    /// assert_eq!(measured.sensitivity_upper(), whole.sensitivity_upper());
+    /// assert!(measured.before_noise().iter().zip(whole.before_noise()).all(|(a, b)| (a - b).abs() < 1e-12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! What one release of noisy projections costs: rows of 28x28 pixels with a one-hot class, a thousand slices.
+//! What one release costs: of noisy projections of rows of 28x28 pixels with a one-hot class, a thousand slices; and of what a
+//! flow is moved by, where records come block by block.
 //!
 //! Whole: the draw of the slices where they are sampled anew, rows into the ball, projections, noise from the secret
 //! generator, and the line of the ledger on disk. `benches/python/release.py` is the published form in PyTorch, which
@@ -13,7 +14,8 @@ use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::Failure;
-use private_queries::{Projections, Query};
+use private_queries::marginals::{Basis, Bins};
+use private_queries::{LabelledMarginals, MarginalQuery, Moments, Projections, Query};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices, UniformBall};
@@ -43,6 +45,54 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
         let ms = one(repeat, &rows, || Ok(signs.clone()))?;
         println!("| {batch} | 1024 signs that were sampled before | {ms:.2} |");
     }
+    blocks(repeat)
+}
+
+/// Records of a block, and their numbers.
+const BLOCK: usize = 1 << 17;
+const LATENT: usize = 64;
+
+/// Measures and prints, a line a query, what a block adds to it.
+fn blocks(repeat: u64) -> Result<(), Failure> {
+    println!(
+        "\nReleases of records of {LATENT} numbers that come in blocks of {BLOCK}, on the host\n"
+    );
+    println!("| release | values | seconds for a million records |");
+    println!("|---|---|---|");
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let ball = UniformBall::new(LATENT).map_err(Failure::failed)?;
+    let block = [ball.sample(BLOCK, &mut rng)];
+    let moments = Moments::labelled(1, LATENT, 1.0);
+    part("moments", &moments, &block, repeat)?;
+    for slices in [64, 256] {
+        let region = Region::ball(1.0).map_err(Failure::failed)?;
+        let directions = Slices::tight(LATENT, slices, &mut rng).map_err(Failure::failed)?;
+        let bins = Bins::uniform(1.0, 64).map_err(Failure::failed)?;
+        let query = MarginalQuery::new(directions, region, bins, Basis::Haar);
+        let query = LabelledMarginals::of(vec![query.map_err(Failure::failed)?]);
+        let query = query.map_err(Failure::failed)?;
+        part(
+            &format!("{slices} sliced marginals of 64 bins"),
+            &query,
+            &block,
+            repeat,
+        )?;
+    }
+    Ok(())
+}
+
+fn part<Q: Query<Records = [Vec<f32>]>>(
+    name: &str,
+    query: &Q,
+    block: &[Vec<f32>],
+    repeat: u64,
+) -> Result<(), Failure> {
+    let ms = median(repeat, || {
+        black_box(query.measure_part(block).map_err(Failure::failed)?);
+        Ok(())
+    })?;
+    let seconds = ms / 1e3 * 1e6 / BLOCK as f64;
+    println!("| {name} | {} | {seconds:.2} |", query.len());
     Ok(())
 }
 

@@ -25,6 +25,7 @@ pub use mixture::Mixture;
 use std::f64::consts::SQRT_2;
 
 use dp_core::mechanism::{Noisy, SensitiveVector};
+use rayon::prelude::*;
 
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
@@ -223,11 +224,30 @@ impl Query for Moments {
     }
 }
 
-/// The sums of `(u, u u^T)` of one group, `u` projected onto the ball of radius `radius`.
+/// Records whose sums are added up by one thread: the same sums on any number of them.
+const RUN: usize = 1 << 16;
+
+/// The sums of `(u, u u^T)` of one group.
+fn sums(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
+    let runs = latents.par_chunks(RUN * latent.max(1));
+    let runs: Vec<_> = runs
+        .map(|run| sums_of_run(run, latent, radius, scale))
+        .collect();
+    let mut runs = runs.into_iter();
+    let first = runs.next().unwrap_or(vec![0.0; width(latent)]);
+    runs.fold(first, |mut sums, run| {
+        sums.iter_mut()
+            .zip(run)
+            .for_each(|(sum, more)| *sum += more);
+        sums
+    })
+}
+
+/// The sums of `(u, u u^T)` of some records, `u` projected onto the ball of radius `radius`.
 ///
 /// The second moment is packed with off-diagonal entries times `sqrt 2`, so that the Euclidean norm of the packed vector is
 /// the Frobenius norm. A latent that is not finite counts as the origin.
-fn sums(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
+fn sums_of_run(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
     let mut sums = vec![0.0; width(latent)];
     for row in latents.chunks_exact(latent) {
         let row: Vec<f64> = row.iter().map(|x| f64::from(x * scale as f32)).collect();
