@@ -91,6 +91,7 @@ impl Cost {
             Self::Power(p) => (p * x.abs().powf(p - 1.0)).copysign(x),
             Self::Huber(t) => (x / t).clamp(-1.0, 1.0),
             Self::LogCosh(t) => (x / t).tanh(),
+            Self::PseudoHuber(_) if x.is_infinite() => 1.0_f64.copysign(x),
             Self::PseudoHuber(t) => x / t.hypot(x),
         }
     }
@@ -103,6 +104,14 @@ impl Cost {
             Self::Power(p) => p * (p - 1.0) * reach.powf(p - 2.0),
             Self::Huber(t) | Self::LogCosh(t) | Self::PseudoHuber(t) => 1.0 / t,
         }
+    }
+
+    /// Whether `h'` is at most 1 in size, however far a point is moved.
+    pub(crate) fn levels_off(self) -> bool {
+        matches!(
+            self,
+            Self::Huber(_) | Self::LogCosh(_) | Self::PseudoHuber(_)
+        )
     }
 
     /// Whether `h'` is convex above 0, and not concave.
@@ -196,6 +205,7 @@ mod tests {
             let rise = cost.slope(x + h) - cost.slope(x);
             prop_assert!(rise >= 0.0 && rise <= cost.curvature_upper(4.1) * h * (1.0 + 1e-6) + 1e-12);
             prop_assert!(cost.value(x) >= 0.0 && cost.value(0.0) == 0.0);
+            prop_assert!(!cost.levels_off() || cost.slope(f64::NEG_INFINITY) == -1.0);
         }
 
         /// The conjugate is the largest value of a scan, and is attained.

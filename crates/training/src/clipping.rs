@@ -8,7 +8,9 @@ use crate::error::positive;
 /// The bounds of a penalty on activations (Rodriguez-Vitores, Lalanne and Loubes 2025, section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Clipping {
-    /// `M`: activations are projected onto the ball of this radius before they are transported.
+    /// `M`: activations are projected onto the ball of this radius before they are transported. Infinite for none, which has a
+    /// sensitivity towards a public distribution by a cost that levels off ([`swd::sensitivity::prior_cost_bound`]), and is
+    /// refused elsewhere.
     pub activation: f64,
     /// `L`: the spectral norm of each record's Jacobian of the activations.
     pub jacobian: f64,
@@ -37,7 +39,9 @@ impl Clipping {
     }
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
-        positive("the bound M of activations", self.activation)?;
+        if self.activation != f64::INFINITY {
+            positive("the bound M of activations", self.activation)?;
+        }
         positive("the bound L of Jacobians", self.jacobian)
     }
 }

@@ -106,11 +106,19 @@ impl Trial {
             })
             .collect();
         let mode = [JacobianClip::Rows, JacobianClip::Spectral][rng.random_range(0..2)];
-        let clipping = Clipping {
+        let mut clipping = Clipping {
             activation: rng.random_range(0.2..2.0),
             jacobian: rng.random_range(0.1..3.0),
             mode,
         };
+        // Costs whose slope levels off need no ball.
+        let free = matches!(
+            cost,
+            Cost::Huber(_) | Cost::LogCosh(_) | Cost::PseudoHuber(_)
+        );
+        if free && index % 4 == 3 {
+            clipping.activation = f64::INFINITY;
+        }
         let bounds = (rng.random_range(0.1..3.0), clipping);
         let alpha = [0.0, 0.1, 0.5, 1.0][rng.random_range(0..4)];
         let matching = Matching::new(slices, cells);

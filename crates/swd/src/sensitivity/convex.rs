@@ -78,6 +78,24 @@ pub fn cost_bound_both_private(
 /// The gradient is that of the *quantised* cost `(1/n) sum_r h(u_(r) - q_r)`, which is at most `B/2` times the mean variance
 /// within the cells below the cost itself, `B` the largest `h''`.
 ///
+/// `m_bound` may be infinite for the Huber, log-cosh and pseudo-Huber costs with `L2 = 0`: `(2 sqrt(lambda) + S) L1 / n` holds for
+/// any activations, `S` what the jumps of a record from cell to cell may add up to. Nothing needs to be projected onto a ball
+/// then.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use swd::sensitivity::prior_cost_bound;
+/// use swd::{Cost, Slices, UniformBall};
+///
+/// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// let slices = Slices::tight(6, 96, &mut rng)?;
+/// let ball = UniformBall::new(6)?.cells(600)?;
+/// let bound = |m_bound| prior_cost_bound(Cost::Huber(0.5), m_bound, 1.0, 0.0, &slices, &ball);
+/// assert_eq!(bound(1.5)?.sensitivity(), bound(f64::INFINITY)?.sensitivity());
+/// assert!(600.0 * bound(f64::INFINITY)?.sensitivity() < 4.0);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
 /// # Errors
 /// As [`prior_matching_bound`] and [`Cost::check`].
 pub fn prior_cost_bound(
@@ -93,7 +111,8 @@ pub fn prior_cost_bound(
     }
     cost.check()?;
     let n = cells.n();
-    check_all(m_bound, l1, l2, n)?;
+    let free = m_bound == f64::INFINITY && cost.levels_off() && l2 == 0.0;
+    check_all(if free { 0.0 } else { m_bound }, l1, l2, n)?;
     cells.check_slices(slices.count())?;
     let lambda = slices.lambda_max_upper();
     let root = lambda.sqrt();
@@ -134,7 +153,10 @@ pub fn prior_cost_bound(
         shift = shift.min(moved + 2.0 * cost.slope(mean(&half_range)));
         2.0 * root * cost.slope(root * m_bound + spread.q_rms)
     };
-    let line = |row: &[f64]| n_delta(cost, m_bound.max(size(row)), l1, l2, n);
+    let line = |row: &[f64]| match free {
+        true => f64::INFINITY,
+        false => n_delta(cost, m_bound.max(size(row)), l1, l2, n),
+    };
     let mut per_slice = mean(&line);
     if !cost.rises() && l2 == 0.0 {
         let alone = |row: &[f64]| {
@@ -155,7 +177,10 @@ pub fn prior_cost_bound(
     };
     let upper = |n_delta: f64| n_delta / n as f64 * (1.0 + ROUNDING);
     Ok(PriorMatchingBound {
-        theorem: upper(n_delta(cost, m_bound.max(largest), l1, l2, n)),
+        theorem: match free {
+            true => f64::INFINITY,
+            false => upper(n_delta(cost, m_bound.max(largest), l1, l2, n)),
+        },
         joint: upper(l1 * (own + shift) + other),
         per_slice: upper(per_slice),
         // As for squares: each cotangent is at most sqrt(lambda) psi in norm.
