@@ -138,7 +138,7 @@ sbom:
 # throughput probes, which only the full level of autotuning leaves out.
 swiftshader := "/usr/lib/chromium/vk_swiftshader_icd.json"
 
-# The same cases on every backend that this machine has; the table goes to docs/portability.md. More
+# The same cases on every backend that this machine has; the table goes to docs/contributing/portability.md. More
 # backends by `just portability "vulkan cuda"`.
 portability with="":
     #!/usr/bin/env bash
@@ -146,7 +146,7 @@ portability with="":
     if [ -z "${VK_DRIVER_FILES:-}" ] && [ -e {{swiftshader}} ] && ! ls /dev/dri/renderD* /dev/nvidia0 >/dev/null 2>&1; then
         export VK_DRIVER_FILES={{swiftshader}} CUBECL_AUTOTUNE_LEVEL=full XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}"
     fi
-    cargo run --release --locked --features "{{with}}" --bin portability -- --write docs/portability.md --need "{{with}}"
+    cargo run --release --locked --features "{{with}}" --bin portability -- --write docs/contributing/portability.md --need "{{with}}"
 
 # Format, lints, docs, then tests: cheapest first.
 check: fmt lint docs test

@@ -1,4 +1,4 @@
-//! Runs every case on every backend and prints the table of `docs/portability.md`:
+//! Runs every case on every backend and prints the table of `docs/contributing/portability.md`:
 //! `just portability`, or with `--write FILE` into that file. `--need "vulkan cuda"` fails where one of
 //! those backends has no device.
 
