@@ -167,16 +167,17 @@ bench-table *flags="":
 # A GPU of any maker: the portability suite, then the tables of costs and a run with the preset `paper`, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
 # Products of cuda and rocm are too coarse for private steps: there the run is one without privacy.
-gpu-check backend="wgpu":
-    #!/usr/bin/env bash
-    set -uo pipefail
-    # A part that fails is counted, and the next one still runs: a card is not always at hand.
-    failed=""
-    part() { echo; echo "== $*"; "$@" || failed+=" [$*]"; }
-    sliver() { part cargo run --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver -- "$@"; }
-    sliver devices
-    part just portability "{{ if backend == "wgpu" { "" } else { backend } }}"
-    sliver cost --backend {{backend}} --only step --only device --only clipping
-    if python3 -c "import torch" 2>/dev/null; then part python3 benches/python/sort.py; else echo "no torch: benches/python/sort.py is left out"; fi
-    sliver swae glyphs --backend {{backend}} --preset paper {{ if backend =~ "cuda|rocm" { "--no-privacy" } else { "" } }}
-    if [ -n "$failed" ]; then echo "failed:$failed" >&2; exit 1; fi
+gpu-check backend="wgpu": (gpu-pack backend)
+    bash gpu/check.sh {{backend}}
+
+# The same for a machine that has a card, and neither Rust nor a network: copy the folder `gpu` there, some 50 MB, and
+# run `bash gpu/check.sh BACKEND`.
+gpu-pack backend="wgpu":
+    cargo build --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver --bin portability
+    mkdir -p gpu
+    cp benches/gpu-check.sh gpu/check.sh
+    cp benches/python/sort.py gpu/
+    strip -o gpu/sliver "$CARGO_TARGET_DIR/release/sliver"
+    strip -o gpu/portability "$CARGO_TARGET_DIR/release/portability"
+    tar -C gpu -cf - sliver portability | xz -T0 -6 > gpu/programs.tar.xz
+    rm gpu/sliver gpu/portability
