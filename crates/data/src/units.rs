@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
+use crate::DataError;
+use crate::error::unfit;
+
 /// The unit of each record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Units {
@@ -42,11 +45,17 @@ impl Units {
     }
 
     /// The places, ascending, of at most `most` records of each unit, by the checksums of their contents
-    /// ([`Units::sum`]): which of a unit's records are kept depends on this unit alone.
-    pub fn kept(&self, most: usize, sums: impl IntoIterator<Item = [u8; 32]>) -> Vec<usize> {
+    /// ([`Units::sum`]), one a record: which of a unit's records are kept depends on this unit alone.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] for sums of another number of records.
+    pub fn kept(&self, most: usize, sums: &[[u8; 32]]) -> Result<Vec<usize>, DataError> {
+        if sums.len() != self.of.len() {
+            return Err(unfit("records with units", self.of.len(), sums.len()));
+        }
         let mut of_units: Vec<Vec<([u8; 32], usize)>> = vec![Vec::new(); self.count];
         for ((place, &unit), sum) in self.of.iter().enumerate().zip(sums) {
-            of_units[unit].push((sum, place));
+            of_units[unit].push((*sum, place));
         }
         let mut kept: Vec<usize> = Vec::with_capacity(self.of.len());
         for unit in &mut of_units {
@@ -54,7 +63,7 @@ impl Units {
             kept.extend(unit.iter().take(most).map(|&(_, place)| place));
         }
         kept.sort_unstable();
-        kept
+        Ok(kept)
     }
 }
 
@@ -64,14 +73,15 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_unit_depends_on_it_alone() {
-        let contents = || (0..6).map(|place| Units::sum(&[place]));
+        let contents: Vec<_> = (0..6).map(|place| Units::sum(&[place])).collect();
         let units = Units::of_texts(["a", "b", "a", "c", "a", "b"]);
         assert_eq!((units.count(), units.records()), (3, 6));
-        let kept = units.kept(2, contents());
+        let kept = units.kept(2, &contents).unwrap();
         assert_eq!(kept.len(), 5);
         assert!([1, 3, 5].iter().all(|place| kept.contains(place)));
         // Another unit in the place of one changes nothing of the others.
-        let other = Units::of_texts(["a", "d", "a", "d", "a", "d"]).kept(2, contents());
+        let other = Units::of_texts(["a", "d", "a", "d", "a", "d"]).kept(2, &contents);
+        let other = other.unwrap();
         let of_a = |kept: &[usize]| {
             kept.iter()
                 .copied()
@@ -79,6 +89,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(of_a(&kept), of_a(&other));
-        assert_eq!(units.kept(9, contents()), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(units.kept(9, &contents).unwrap(), [0, 1, 2, 3, 4, 5]);
+        // A part of the records has no units of its own: another one would be kept in their place.
+        assert!(units.kept(2, &contents[..4]).is_err());
     }
 }

@@ -119,7 +119,7 @@ fn ranks_release_a_table_as_one_process_does() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         known.write(&path, codes, rng).expect("written");
     }
-    let copy = |ranks: usize, table: &Path, out: &Path| {
+    let copy = |ranks: usize, table: &Path, out: &Path, more: &str| {
         let mut command = match ranks {
             0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
             _ => mpirun(ranks)?,
@@ -130,6 +130,7 @@ fn ranks_release_a_table_as_one_process_does() {
             .arg("--schema")
             .arg(&schema);
         command.args(flags.split(' ')).arg("--out").arg(out);
+        command.args(more.split_whitespace());
         if ranks > 0 {
             command.args(["--ranks", &ranks.to_string()]);
         }
@@ -139,7 +140,7 @@ fn ranks_release_a_table_as_one_process_does() {
                 .map(|name| fs::read(out.join(name)).expect(name)),
         )
     };
-    let one = copy(0, &csv, &keep.path().join("one"));
+    let one = copy(0, &csv, &keep.path().join("one"), "");
     assert!(one.is_some());
     for (ranks, table, place) in [
         (3, &csv, "three"),
@@ -150,10 +151,14 @@ fn ranks_release_a_table_as_one_process_does() {
             return;
         }
         assert!(
-            copy(ranks, table, &keep.path().join(place)) == one,
+            copy(ranks, table, &keep.path().join(place), "") == one,
             "{place}"
         );
     }
+    // Which records of a unit count does not depend on who holds them.
+    let units = "--unit patient --most-per-unit 2";
+    let one = copy(0, &csv, &keep.path().join("one-of-units"), units);
+    assert!(one.is_some() && one == copy(3, &csv, &keep.path().join("units"), units));
 }
 
 /// The process of `rank` of the job that `mpirun` started.

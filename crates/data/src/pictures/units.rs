@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Pictures;
-use crate::error::{io, unfit};
+use crate::error::io;
 use crate::units::Units;
 use crate::{DataError, LabelledImages};
 
@@ -81,10 +81,8 @@ impl Units {
         images: &LabelledImages,
         most: usize,
     ) -> Result<LabelledImages, DataError> {
-        if self.records() != images.len() {
-            return Err(unfit("images with units", self.records(), images.len()));
-        }
         let sum = |place| Self::sum(images.image_bytes(place).unwrap_or_default());
-        images.select(&self.kept(most, (0..images.len()).map(sum)))
+        let sums: Vec<_> = (0..images.len()).map(sum).collect();
+        images.select(&self.kept(most, &sums)?)
     }
 }

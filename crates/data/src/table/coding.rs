@@ -15,7 +15,7 @@ use super::{Missing, Schema};
 use crate::DataError;
 use crate::error::Place;
 
-/// Records that are read at once, unless they are long; and their values at most.
+/// How many records are read at once, unless they are long, and how many values at most.
 const RECORDS: usize = 1 << 14;
 const VALUES: usize = 1 << 21;
 

@@ -83,7 +83,7 @@ impl Codes {
     }
 }
 
-/// Records that are read block by block.
+/// Reads codes block by block.
 enum Blocks<'a> {
     Memory(Chunks<'a, u16>),
     File(&'a File, usize),

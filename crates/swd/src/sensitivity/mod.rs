@@ -53,14 +53,14 @@
 //! ```
 
 mod convex;
+mod convex_sliced;
 mod joint;
 pub mod paper;
 mod per_slice;
 mod spread;
 
-pub use convex::{
-    cost_bound, cost_bound_both_private, prior_cost_bound, private_sample_cost_bounds,
-};
+pub use convex::{cost_bound, cost_bound_both_private};
+pub use convex_sliced::{prior_cost_bound, private_sample_cost_bounds};
 pub use joint::{JointInput, joint_bound};
 pub use per_slice::per_slice_bound;
 pub use spread::CellSpread;

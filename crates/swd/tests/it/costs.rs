@@ -149,8 +149,10 @@ fn sliced_bounds_are_those_of_the_reference() {
                 continue;
             };
             let ratio = n * value / expected;
+            // Of two bounds on a slice ours takes the smaller in each, the reference the smaller of their means.
+            let below = if name == "per_slice" { 1e-2 } else { 1e-3 };
             assert!(
-                ratio > 0.99 && ratio < 1.01,
+                ratio > 1.0 - below && ratio < 1.0 + 1e-6,
                 "{name} of {}: {ratio}",
                 case["h"]
             );

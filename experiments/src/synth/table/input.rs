@@ -395,7 +395,13 @@ fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
     }
     let refused = |e: DataError| Failure::input(format!("--input: {e}"), ADVICE);
     let most = settings.records.unwrap_or(usize::MAX);
-    let mut records = schema.stored(path, part, most).map_err(refused)?;
+    // Which records of a unit count is decided among all of them.
+    let read = if settings.unit.is_some() {
+        Part::ALL
+    } else {
+        part
+    };
+    let mut records = schema.stored(path, read, most).map_err(refused)?;
     if let Some(open) = &open {
         // What is wrong with a record is said before anything is released.
         open.counted(path, |_| false).map_err(refused)?;
@@ -407,7 +413,11 @@ fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
         units = Some(of_records.count());
         let places = places_of_units(&records, &of_records, most)?;
         rows = places.len();
-        let has = |place| places.binary_search(&place).is_ok();
+        let has = |place| {
+            places
+                .binary_search(&place)
+                .is_ok_and(|index| part.has(index))
+        };
         records.retain(has).map_err(refused)?;
         kept = Some(places);
     }
@@ -461,7 +471,7 @@ fn places_of_units(
             Units::sum(&bytes)
         }));
     }
-    Ok(units.kept(most, sums))
+    units.kept(most, &sums).map_err(Failure::failed)
 }
 
 /// The schema of a public table: nobody has to confirm it.
