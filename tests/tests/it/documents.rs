@@ -128,8 +128,8 @@ fn every_test_that_a_document_names_exists() {
         let (of_page, of_page_wrong) = names_of_tests(&page, &text, &sources);
         names += of_page;
         wrong.extend(of_page_wrong);
-        // Every statement of these two has its tests, or says that it has none.
-        if !["docs/privacy.md", "docs/pitfalls.md"].contains(&page.as_str()) {
+        // Every statement of this page has its tests, or says that it has none.
+        if page != "docs/privacy.md" {
             continue;
         }
         for statement in statements(&text) {
@@ -139,7 +139,7 @@ fn every_test_that_a_document_names_exists() {
             }
         }
     }
-    assert!(names > 250 && count > 40, "{names} {count}");
+    assert!(names > 120 && count > 40, "{names} {count}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
