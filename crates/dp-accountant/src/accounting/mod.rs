@@ -1,6 +1,6 @@
 //! From mechanisms to epsilon: events as data, accountants that answer for them, calibration.
 //!
-//! [`PldAccountant`] is the default and rigorous. Its derivation, and what is certified and what
+//! [`PldAccountant`] is the default and rigorous. What it composes, and what is certified and what
 //! is not, is in `docs/accounting.md`.
 //!
 //! ```

@@ -2,7 +2,30 @@
 //!
 //! A pair `(P, Q)` is held as the distribution of its privacy loss `ln dP/dQ` under `P`: atoms, and a
 //! density over a coordinate `x`. The base has loss `L(x) = slope x + intercept`; sampling maps it
-//! to `g(L) = ln(1 - p + p e^L)`. See `docs/accounting.md` for the derivation.
+//! to `g(L) = ln(1 - p + p e^L)`. `docs/accounting.md` names the pairs.
+//!
+//! # Fixed size without replacement
+//! With `mu = 1/z`, `phi` the density of `N(0, 1)`, `R = e^(mu x - mu^2/2)` the likelihood ratio before sampling and
+//! `delta_mu(epsilon) = integral (R - e^epsilon)_+ phi`, lemma 5.2 of Rodriguez-Vitores et al. 2025 gives, for every
+//! `epsilon >= 0`, `delta' = p delta_mu(epsilon)` at `e^epsilon' = 1 + p (e^epsilon - 1)`. Take the pair with
+//!
+//! - on `x > mu/2` (where `R > 1`): `dQ = phi dx`, `dP = (1 - p + p R) dQ`, so the loss is positive;
+//! - on negative losses the mirror image, with `P` and `Q` exchanged;
+//! - an atom of mass `(1 - p)(1 - 2 Phi(-mu/2))` at loss 0.
+//!
+//! Both have mass 1: with `F = Phi(-mu/2)` the positive part has `Q`-mass `F` and `P`-mass `(1 - p) F + p (1 - F)`, the
+//! negative part the same exchanged. For `epsilon' >= 0` only the positive part counts:
+//!
+//! ```text
+//! H_{e^epsilon'}(P || Q) = integral over x > mu/2 of (1 - p + p R - e^epsilon')_+ phi
+//!                        = p integral (R - e^epsilon)_+ phi = p delta_mu(epsilon),
+//! ```
+//!
+//! exactly the lemma's bound. For `epsilon' < 0`, any two distributions satisfy
+//! `H_{1/a}(A || B) = 1 - 1/a + H_a(B || A) / a`; neighbours and the pair are symmetric, so the bound for `a > 1` in both
+//! orders gives that for `a < 1`. For groups of different rates the largest counts: with `c = e^epsilon' - 1 >= 0`, `H` is
+//! `integral (p (R - 1) - c)_+ phi`, which rises with `p`. Laplace noise has `R = e^((2x - 1)/z)` on `0 < x < 1`, with atoms
+//! of `R = e^(+-1/z)` at the ends.
 
 use super::normal::{density, upper_tail};
 use super::steps::{Base, Sampling, Step};

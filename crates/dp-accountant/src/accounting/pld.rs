@@ -32,7 +32,7 @@ const STEEPER: f64 = 30.0;
 /// Covers Gaussian and Laplace releases, plain, on batches without replacement (replace-one or
 /// k-end neighbours) or on Poisson samples (add-remove, zero-out), and any composition of them. The pair of
 /// a step is that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 5 and lemma 5.2;
-/// `docs/accounting.md` derives it and the control of the error.
+/// `docs/accounting.md` names it and the control of the error.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, RdpAccountant};
