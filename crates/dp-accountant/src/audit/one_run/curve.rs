@@ -9,15 +9,20 @@ const ROUNDING: f64 = 1e-9;
 /// Whether at least so many right guesses have a probability below `alarm_rate` under every mechanism that keeps the
 /// claim.
 ///
-/// Let `p_i` be the probability of exactly `i` right ones of `k` guesses on `m` canaries, and `level` the claim's
-/// [`Claim::least_level`]. For any `t`, flipping one coin turns one right guess into a wrong one and changes no
-/// other, so the curve gives, averaged over the canaries,
+/// Of `m` canaries `k` are guessed, from what was released alone; `p_i` is the probability of exactly `i` right guesses, and
+/// `level` the claim's [`Claim::least_level`]: convex and not falling. Take a canary `j` and a number `t`, and the event that
+/// `j` is guessed and at least `t - 1` of the *other* guesses are right. It depends on the coin of `j` through what was
+/// released alone, so the guess is a test: the probabilities `x_j` of the event with a right guess of `j` and `y_j` of that
+/// with a wrong one satisfy `y_j >= level(x_j)`, and so do their means over canaries. A right guess of `j` makes at least `t`
+/// right ones in all, a wrong one at least `t - 1`. Summed over `j`, for every `t`,
 ///
 /// `sum over i >= t-1 of (k - i)/m p_i  >=  level(sum over i >= t of i/m p_i)`.
 ///
-/// The least of all `p` with `p_c + p_(c+1) + ... = alarm_rate` is found from the top: all of the tail at `c`
-/// (elsewhere it would need more below), and below each the least that its inequality asks for. Where the least
-/// adds up to more than 1, there is none.
+/// The least of all `p` with `p_c + p_(c+1) + ... = alarm_rate` is found from the top: all of the tail at `c`, since mass that
+/// is moved down to it makes the left side larger and the right side smaller, and below each the least that its inequality
+/// asks for. Where the least adds up to more than 1, there is none.
+///
+/// Source: Mahloujifar, Melis and Chaudhuri 2024, arXiv 2410.22235, algorithm 3.
 pub(super) fn refuted(found: &Guesses, claim: &Claim, alarm_rate: f64) -> bool {
     let (m, k) = (found.canaries as f64, found.guesses as f64);
     let c = found.right as f64;

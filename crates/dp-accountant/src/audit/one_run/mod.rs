@@ -108,8 +108,8 @@ impl Guesses {
 
     /// An upper bound on the probability of so many right guesses, were the claim true.
     ///
-    /// By the recursion of Mahloujifar, Melis and Chaudhuri 2024 (arXiv 2410.22235, algorithm 3). `docs/auditing.md`
-    /// derives it for any trade-off curve.
+    /// By the recursion of Mahloujifar, Melis and Chaudhuri 2024 (arXiv 2410.22235, algorithm 3), for any trade-off
+    /// curve; the private function `curve::refuted` has its proof.
     pub fn p_value(&self, claim: &Claim) -> f64 {
         curve::p_value(self, claim)
     }
