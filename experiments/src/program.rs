@@ -192,9 +192,10 @@ fn experiments() -> Vec<Subcommand> {
         ),
         group(
             "adapt",
-            "Carry a classifier over to private records without labels, `sliced` where no method is named",
+            "Carry a classifier over to private records without labels, `warp` where no method is named",
             "method",
             vec![
+                experiment::<adapt::Adapt<adapt::Warped>>(&["source", "target"]),
                 experiment::<adapt::Adapt<adapt::Sliced>>(&["source", "target"]),
                 experiment::<adapt::Adapt<adapt::Dann>>(&["source", "target"]),
                 experiment::<adapt::Adapt<adapt::Source>>(&["source", "target"]),

@@ -6,10 +6,11 @@
 use burn::optim::GradientsParams;
 use lab::diagnostic::Failure;
 use lab::session::{Basics, Session, next_step, positive};
-use private_training::Loss;
+use private_training::{Loss, Objective};
 
+use super::fit::Warps;
 use super::public::{Sampled, add, public_gradient, source_batch};
-use super::settings::{Method, Private};
+use super::settings::{Method, Private, Steps};
 use super::train::Adapt;
 
 /// What the discriminator says of a domain.
@@ -32,13 +33,15 @@ impl Method for Dann {
         "Deceive a discriminator of domains, by clipped and noisy gradients";
     const READS: &'static str = "the discriminator's gradients at target records";
     type Private = Private;
+    type Steps = Steps;
 
     fn check(&self, _: &Basics) -> Result<(), Failure> {
         positive("max-grad-norm", self.max_grad_norm)
     }
 
-    fn loss(&self) -> Loss {
-        Loss::binary_cross_entropy_with_logits().max_grad_norm(self.max_grad_norm)
+    fn objective(&self, _: &Steps) -> Objective {
+        let loss = Loss::binary_cross_entropy_with_logits();
+        Objective::of([loss.max_grad_norm(self.max_grad_norm)])
     }
 
     /// One release, and one update.
@@ -59,16 +62,21 @@ impl Method for Dann {
         let released = step.gradient(&adversary, &batch, &mut session.ledger);
         let (mut released, _) = released.map_err(Failure::failed)?;
         let public = run.training.gradients().public_rng();
-        let sampled = source_batch(&run.settings.shared, &run.domains, public);
+        let sampled = source_batch(
+            &run.settings.shared,
+            &run.domains,
+            &Warps::default(),
+            public,
+        );
         let domain = of(sampled.rows.clone(), sampled.labels.len(), SOURCE)?;
         let loss = Loss::binary_cross_entropy_with_logits();
-        let mut seen = public_gradient(&adversary, loss, Vec::new(), &domain, &device)?;
+        let mut seen = public_gradient(&adversary, loss, &domain, &device)?;
         let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
-        let mut own = public_gradient(&model.classifier(), loss, Vec::new(), &classes, &device)?;
+        let mut own = public_gradient(&model.classifier(), loss, &classes, &device)?;
         let mut total = GradientsParams::new();
         add(&mut total, &model, 1.0, &mut own);
         for side in [&mut released, &mut seen] {
-            let weight = run.settings.private.weight;
+            let weight = run.settings.steps.weight;
             add(&mut total, &model.extractor, -weight, side);
             add(&mut total, discriminator, 1.0, side);
         }

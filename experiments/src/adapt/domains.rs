@@ -9,7 +9,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Used, bounded, name_of_path};
 use rayon::prelude::*;
 
-use super::images::upright;
+use super::images::Warp;
 use super::settings::{Images, Shared, is_file};
 use crate::records::load_private;
 
@@ -149,7 +149,7 @@ fn images(
             let grey: Vec<f32> = image.iter().map(|&v| f32::from(v) / 255.0).collect();
             match settings.images {
                 Images::Raw => grey,
-                Images::Upright => upright(&grey, side),
+                Images::Upright => Warp::UPRIGHT.of(&grey, side),
             }
         });
         Domain {

@@ -9,15 +9,14 @@ use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use model::layers::{Mlp, Window, conv2d, linear};
-use private_training::TrainingError;
-use private_training::weights::{from_host, to_host};
 use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
 /// Units of the hidden layers.
 const HIDDEN: usize = 100;
-/// Filters of the convolutions, and their size.
+/// Filters of the published convolutions, and of those with a pool behind both; and the size of all.
 const FILTERS: [usize; 2] = [32, 20];
+const POOLED: [usize; 2] = [24, 48];
 const KERNEL: usize = 5;
 
 /// From records to the features that are compared.
@@ -34,12 +33,13 @@ enum Body {
     Features(Mlp),
 }
 
-/// Two convolutions; a rectifier and a pool behind the first, a logistic function behind the second.
+/// Two convolutions; a rectifier and a pool behind the first, and behind the second a logistic function, or the same again.
 #[derive(Module, Debug)]
 struct Convolutions {
     first: Conv2d,
     pool: MaxPool2d,
     second: Conv2d,
+    pooled: bool,
     side: usize,
 }
 
@@ -54,10 +54,8 @@ pub(crate) struct Path {
 /// All that is trained.
 #[derive(Module, Debug)]
 pub(crate) struct Model {
-    /// That of the target, and of the source where that has none of its own.
+    /// From records of both domains to features.
     pub extractor: Extractor,
-    /// That of the source, where it is moved towards the target's features, which stay where they are.
-    pub mapped: Option<Extractor>,
     /// From features to classes.
     pub classifier: Mlp,
     /// From features to domains, where that is learned.
@@ -75,8 +73,8 @@ pub(crate) struct Sizes {
     pub classes: usize,
     /// Dimension of the compared features, where it is not the extractor's own.
     pub bottleneck: Option<usize>,
-    /// Whether the source has an extractor of its own.
-    pub mapped: bool,
+    /// Whether there is a pool behind both convolutions.
+    pub pooled: bool,
     /// Whether domains are told apart.
     pub adversary: bool,
 }
@@ -90,8 +88,12 @@ impl Sizes {
     fn extracted(&self) -> usize {
         match self.side {
             Some(side) => {
-                let pooled = (side + 1).saturating_sub(KERNEL) / 2;
-                FILTERS[1] * (pooled + 1).saturating_sub(KERNEL).pow(2)
+                let behind = |side: usize| (side + 1).saturating_sub(KERNEL);
+                let first = behind(side) / 2;
+                match self.pooled {
+                    true => POOLED[1] * (behind(first) / 2).pow(2),
+                    false => FILTERS[1] * behind(first).pow(2),
+                }
             }
             None => HIDDEN,
         }
@@ -110,13 +112,11 @@ impl Model {
         Self {
             discriminator: sizes.adversary.then(|| head(1)),
             classifier,
-            // Its weights are those of the other, once they are known.
-            mapped: sizes.mapped.then(|| Extractor::new(sizes, rng, device)),
             extractor,
         }
     }
 
-    /// From target records to classes, with the compared features on the way.
+    /// From records to classes, with the compared features on the way.
     pub(crate) fn classifier(&self) -> Path {
         Path {
             extractor: self.extractor.clone(),
@@ -124,22 +124,11 @@ impl Model {
         }
     }
 
-    /// From source records to classes.
-    pub(crate) fn of_source(&self) -> Path {
-        Path {
-            extractor: self.mapped.clone().unwrap_or(self.extractor.clone()),
-            head: self.classifier.clone(),
-        }
-    }
-
-    /// With this extractor on both sides, and this classifier.
-    pub(crate) fn with_classifier(mut self, path: &Path) -> Result<Self, TrainingError> {
-        let weights = to_host(&path.extractor);
-        let mapped = self.mapped.take();
-        self.mapped = mapped.map(|own| from_host(own, &weights)).transpose()?;
+    /// With another classifier.
+    pub(crate) fn with_classifier(mut self, path: &Path) -> Self {
         self.extractor = path.extractor.clone();
         self.classifier = path.head.clone();
-        Ok(self)
+        self
     }
 
     /// From records to domains; none where that is not learned.
@@ -153,14 +142,19 @@ impl Model {
 impl Extractor {
     fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let window = Window::new(KERNEL, 1, 0);
+        let (filters, gain) = match sizes.pooled {
+            true => (POOLED, 2.0),
+            false => (FILTERS, 1.0),
+        };
         let body = match sizes.side {
             Some(side) => Body::Images(Convolutions {
-                first: conv2d([1, FILTERS[0]], window, 2.0, 0.0, rng, device),
+                first: conv2d([1, filters[0]], window, 2.0, 0.0, rng, device),
                 pool: MaxPool2dConfig::new([2, 2])
                     .with_strides([2, 2])
                     .with_padding(PaddingConfig2d::Valid)
                     .init(),
-                second: conv2d(FILTERS, window, 1.0, 0.0, rng, device),
+                second: conv2d(filters, window, gain, 0.0, rng, device),
+                pooled: sizes.pooled,
                 side,
             }),
             None => Body::Features(Mlp::new(&[sizes.width, HIDDEN, HIDDEN], 2.0, rng, device)),
@@ -178,7 +172,12 @@ impl Extractor {
             Body::Images(layers) => {
                 let images = rows.reshape([n, 1, layers.side, layers.side]);
                 let first = layers.pool.forward(relu(layers.first.forward(images)));
-                sigmoid(layers.second.forward(first)).flatten(1, 3)
+                let second = layers.second.forward(first);
+                match layers.pooled {
+                    true => layers.pool.forward(relu(second)),
+                    false => sigmoid(second),
+                }
+                .flatten(1, 3)
             }
             Body::Features(layers) => relu(layers.forward(rows)),
         };
@@ -192,19 +191,24 @@ impl Extractor {
     }
 
     fn bounded(&self) -> bool {
-        self.bottleneck.is_some() || matches!(self.body, Body::Images(_))
+        self.bottleneck.is_some() || matches!(&self.body, Body::Images(layers) if !layers.pooled)
     }
 
     /// The same as layers.
     pub(crate) fn chain(&self) -> Chain<'_> {
         let mut chain = match &self.body {
-            Body::Images(layers) => Chain::image([1, layers.side, layers.side])
-                .conv2d(&layers.first)
-                .relu()
-                .max_pool2d(&layers.pool)
-                .conv2d(&layers.second)
-                .sigmoid()
-                .flatten(),
+            Body::Images(layers) => {
+                let first = Chain::image([1, layers.side, layers.side])
+                    .conv2d(&layers.first)
+                    .relu()
+                    .max_pool2d(&layers.pool)
+                    .conv2d(&layers.second);
+                match layers.pooled {
+                    true => first.relu().max_pool2d(&layers.pool),
+                    false => first.sigmoid(),
+                }
+                .flatten()
+            }
             Body::Features(layers) => layers.behind(Chain::features(layers.inputs())).relu(),
         };
         if let Some(layer) = &self.bottleneck {
@@ -221,6 +225,17 @@ impl Path {
     /// The layers, with the compared features as an activation.
     pub(crate) fn chain(&self) -> Chain<'_> {
         self.head.behind(self.extractor.chain().activation())
+    }
+}
+
+impl private_training::Network<2> for Extractor {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let features = Extractor::forward(self, rows);
+        Forward::with_activation(features.clone(), features)
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        Layers::chain(self.chain().activation())
     }
 }
 

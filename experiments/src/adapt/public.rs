@@ -10,7 +10,7 @@ use lab::progress::Progress;
 use lab::session::{Session, batch};
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
-use private_training::{Batch, Engine, GroupSizes, Loss, Objective, SampledPenalty, cosine};
+use private_training::{Batch, Engine, GroupSizes, Loss, Objective, cosine};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
@@ -19,7 +19,8 @@ use serde_json::json;
 use crate::trained::{CachePath, damaged};
 
 use super::domains::Domains;
-use super::images::varied;
+use super::fit::Warps;
+use super::images::Warp;
 use super::network::Path;
 use super::settings::Shared;
 
@@ -32,16 +33,15 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// Images varied, each in its own way.
-    fn varied(mut self, side: Option<usize>, strength: f64, rng: &mut impl Rng) -> Self {
-        let Some(side) = side.filter(|_| strength > 0.0) else {
-            return self;
-        };
+    /// Images warped, each in its own way around one of `warps`.
+    fn warped(mut self, side: usize, warps: &Warps, strength: f64, rng: &mut impl Rng) -> Self {
         let seeds: Vec<u64> = self.labels.iter().map(|_| rng.random()).collect();
         let rows = self.rows.par_chunks(side * side).zip(seeds);
         self.rows = rows
             .flat_map_iter(|(image, seed)| {
-                varied(image, side, strength, &mut ChaCha8Rng::seed_from_u64(seed))
+                let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+                let warp = warps.sample(rng).plus(&Warp::random(strength, rng));
+                warp.of(image, side)
             })
             .collect();
         self
@@ -54,8 +54,13 @@ impl Sampled {
     }
 }
 
-/// Source records of a step, sampled independently, with their labels.
-pub(crate) fn source_batch(settings: &Shared, domains: &Domains, rng: &mut impl Rng) -> Sampled {
+/// Source records of a step, sampled independently, with their labels; images under `warps`.
+pub(crate) fn source_batch(
+    settings: &Shared,
+    domains: &Domains,
+    warps: &Warps,
+    rng: &mut impl Rng,
+) -> Sampled {
     let source = &domains.source;
     let draws = (0..settings.source_batch).map(|_| rng.random_range(0..source.len()));
     let indices: Vec<usize> = draws.collect();
@@ -63,19 +68,21 @@ pub(crate) fn source_batch(settings: &Shared, domains: &Domains, rng: &mut impl 
         rows: source.gather(&indices),
         labels: indices.iter().map(|&i| source.labels[i]).collect(),
     };
-    sampled.varied(domains.side, settings.augment, rng)
+    match domains.side {
+        Some(side) => sampled.warped(side, warps, settings.augment, rng),
+        None => sampled,
+    }
 }
 
-/// The gradient of a loss, and of penalties, on public records. **For private ones it is not.**
+/// The gradient of a loss on public records. **For private ones it is not.**
 pub(crate) fn public_gradient(
     network: &Path,
     loss: Loss,
-    penalties: Vec<SampledPenalty>,
     batch: &Batch<2>,
     device: &Device,
 ) -> Result<GradientsParams, Failure> {
     let sizes = GroupSizes::Fixed(batch.sizes());
-    let step = Objective::of([loss]).with_penalties(penalties, sizes);
+    let step = Objective::of([loss]).with_penalties(Vec::new(), sizes);
     let gradient = step.and_then(|step| {
         step.gradient_without_privacy(network, batch, Engine::for_device(device), device)
     });
@@ -106,20 +113,23 @@ pub(crate) fn add<M: Module>(
     module.visit(&mut Add(into, weight, from));
 }
 
-/// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
+/// The classifier after its steps on the source alone, images under `warps`: read from `cache`, or trained and written there.
 pub(crate) fn trained_on_source(
     fresh: Path,
     settings: &Shared,
     domains: &Domains,
+    warps: &Warps,
     cache: &FilePath,
     session: &Session,
 ) -> Result<Path, Failure> {
     let key = json!({
-        "format": 1,
+        "format": 2,
         "source": domains.used[0].sha256,
         "records": domains.source.len(),
         "images": settings.images,
         "augment": settings.augment,
+        "warps": warps,
+        "pooled": settings.pooled,
         "bottleneck": settings.bottleneck,
         "steps": settings.source_steps,
         "batch": settings.source_batch,
@@ -140,9 +150,9 @@ pub(crate) fn trained_on_source(
     let progress = Progress::from(0, steps);
     for step in 0..steps {
         session.interrupt.check("the source was learned")?;
-        let batch = source_batch(settings, domains, &mut rng).batch(device)?;
+        let batch = source_batch(settings, domains, warps, &mut rng).batch(device)?;
         let loss = Loss::cross_entropy();
-        let gradient = public_gradient(&network, loss, Vec::new(), &batch, device)?;
+        let gradient = public_gradient(&network, loss, &batch, device)?;
         let rate = settings.learning_rate * cosine(step, steps, 0.0);
         network = adam.step(rate, network, gradient);
         progress.step();

@@ -12,10 +12,13 @@ use super::evaluate::{Confusion, outputs};
 use super::network::Path;
 use super::settings::Method;
 use super::train::Adapt;
+use crate::random::stream;
 
 /// Test records of each class in the picture of samples, and of each domain in that of features.
 const SAMPLES: usize = 2;
 const POINTS: usize = 800;
+/// Of the generator of what is shown.
+const STREAM: u64 = 13;
 /// Screen pixels of a cell of the confusion matrix.
 const CELL: usize = 24;
 
@@ -24,13 +27,13 @@ impl<M: Method> Adapt<M> {
     pub(super) fn report_of(&self, session: &Session) -> Result<Report, Failure> {
         let device = &session.chosen.device;
         let scored = self.training.averaged().map_err(Failure::failed)?;
-        let (after, of_source) = (scored.classifier(), scored.of_source());
+        let after = scored.classifier();
         let before = self.before.as_ref().unwrap_or(&after);
         let (target, classes) = (&self.domains.target_test, self.domains.classes);
         let confusion =
             |network: &Path, test: &Domain| Confusion::of(network, test, classes, device);
         let (first, last) = (confusion(before, target)?, confusion(&after, target)?);
-        let source = confusion(&of_source, &self.domains.source_test)?;
+        let source = confusion(&after, &self.domains.source_test)?;
         let mut scores = Scores::default();
         for (key, name, found) in [
             ("accuracy", "Accuracy on the target's test records", &last),
@@ -56,17 +59,22 @@ impl<M: Method> Adapt<M> {
                 "of the source's classifier",
                 [before, before],
             ),
-            (
-                "features-after.svg",
-                "after adaptation",
-                [&of_source, &after],
-            ),
+            ("features-after.svg", "after adaptation", [&after, &after]),
         ] {
             pictures.push(self.features(file, when, networks, device)?);
         }
+        let mut more = vec![("confusion", json!(last.counts))];
+        if let Some(warps) = &self.warps {
+            let named: serde_json::Map<_, _> = warps
+                .named()
+                .into_iter()
+                .map(|(name, value)| (name, json!(value)))
+                .collect();
+            more.push(("warp", named.into()));
+        }
         Ok(Report {
             pictures,
-            more: vec![("confusion", json!(last.counts))],
+            more,
             ..scores.report()
         })
     }
@@ -74,12 +82,19 @@ impl<M: Method> Adapt<M> {
     /// Test records of both domains, as the network sees them: a row a domain, classes side by side.
     fn samples(&self, side: usize) -> Result<Picture, Failure> {
         let classes = self.domains.classes;
-        let mut images = Vec::new();
-        for domain in [&self.domains.source_test, &self.domains.target_test] {
+        let (mut images, mut rng) = (Vec::new(), stream(self.settings.shared.seed, STREAM));
+        let domains = [&self.domains.source_test, &self.domains.target_test];
+        for (place, domain) in domains.into_iter().enumerate() {
             for class in 0..classes {
                 let of_class = (0..domain.len()).filter(|&i| domain.labels[i] == class);
                 let chosen: Vec<usize> = of_class.take(SAMPLES).collect();
                 let mut rows = domain.gather(&chosen);
+                if let (0, Some(warps)) = (place, &self.warps) {
+                    let images = rows.chunks_exact(side * side);
+                    rows = images
+                        .flat_map(|image| warps.sample(&mut rng).of(image, side))
+                        .collect();
+                }
                 rows.resize(SAMPLES * side * side, 0.0);
                 images.extend(rows);
             }
@@ -94,8 +109,14 @@ impl<M: Method> Adapt<M> {
             zoom: 2,
         };
         let caption = format!(
-            "Test records of {} (above) and {} (below), as the network sees them",
-            self.settings.shared.source, self.settings.shared.target
+            "Test records of {}{} (above) and of {} (below)",
+            self.settings.shared.source,
+            if self.warps.is_some() {
+                " as they are warped"
+            } else {
+                ""
+            },
+            self.settings.shared.target
         );
         Ok(("samples.png", caption, grid.draw()?.bytes))
     }

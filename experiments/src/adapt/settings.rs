@@ -1,12 +1,14 @@
 //! A run's settings: the preset of its data, then flags, then checks.
 
+use std::any::TypeId;
 use std::path::Path;
 
+use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::diagnostic::Failure;
 use lab::session::{
     self, Arguments, Basics, Ends, Part, Session, bounded, budget_name, positive, within,
 };
-use private_training::Loss;
+use private_training::{Loss, Objective};
 use serde::{Deserialize, Serialize};
 
 use super::train::Adapt;
@@ -29,6 +31,8 @@ lab::settings! {
     preset {
         /// The method, by its name.
         method: String,
+        /// Whether a pool is behind both convolutions, which have more filters then: not published.
+        pooled: bool,
     }
     flags {
         /// Public records with labels: mnist, usps, fashion-mnist, glyphs, or a file of features (NPY or CSV).
@@ -66,17 +70,23 @@ lab::settings! {
 }
 
 lab::settings! {
-    /// What a method has that reads private records: a release at each of its steps.
+    /// What a method has that reads private records.
     struct Private, PrivateFlags;
     common {
-        epsilon: Option<f64>, delta: f64, steps: u64, records: Option<usize>, insecure_noise_seed: Option<u64>,
+        epsilon: Option<f64>, delta: f64, records: Option<usize>, insecure_noise_seed: Option<u64>,
     }
+}
+
+lab::settings! {
+    /// What a method has that releases something at each of its steps.
+    struct Steps, StepsFlags;
+    common { steps: u64 }
     flags {
         /// Weight of the distance, or of the reversed gradient of the discriminator.
         weight: f64,
     }
     optional {
-        /// Private target records in a release (default: all of them).
+        /// Private target records in a step (default: all of them).
         batch: usize,
         /// Score, and keep, a moving average of the weights with this decay.
         ema: f64,
@@ -91,34 +101,51 @@ lab::settings! {
         shared: Shared,
         /// Nothing where no private record is read.
         private: M::Private,
+        /// Nothing where no step releases anything.
+        steps: M::Steps,
     }
 }
 
-/// How the extractor learns of the target: the settings that a method has alone, and what it does by them.
+/// How the classifier learns of the target: the settings that a method has alone, and what it does by them.
 pub(crate) trait Method: Part {
     /// Its name on the command line.
     const NAME: &'static str;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
-    /// The tables of a preset that it has.
-    const TABLES: &'static [&'static str] = &["private", Self::NAME];
     /// What it reads of the target.
     const READS: &'static str;
+    /// What it releases outside of steps, by its name in the plan.
+    const RELEASES: &'static [&'static str] = &[];
     /// [`Private`], or `()` where it reads no private record.
     type Private: Part;
+    /// [`Steps`], or `()` where it makes none that read private records.
+    type Steps: Part;
 
     /// Refuses what cannot be.
     fn check(&self, _: &Basics) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// The loss of its private gradients; others see public records alone.
-    fn loss(&self) -> Loss {
-        Loss::cross_entropy().max_grad_norm(1.0)
+    /// What its private gradients are of; others see public records alone.
+    fn objective(&self, _: &Self::Steps) -> Objective {
+        Objective::of([Loss::cross_entropy().max_grad_norm(1.0)])
+    }
+
+    /// What samples a step's records, of the target's and the source's numbers: of the target alone unless said.
+    fn sampler([target, _]: [usize; 2], size: usize) -> Result<BatchSampler, Failure> {
+        let sampler = FixedSizeSampler::new(target, size);
+        sampler.map(Into::into).map_err(Failure::failed)
+    }
+
+    /// What comes before the first step, once the source is learned.
+    fn prepare(_: &mut Adapt<Self>, _: &mut Session) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// One release, and what follows from it.
-    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure>;
+    fn step(_: &mut Adapt<Self>, _: f64, _: &mut Session) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 lab::settings! {
@@ -130,13 +157,9 @@ lab::settings! {
 impl Method for Source {
     const NAME: &'static str = "source";
     const ABOUT: &'static str = "Keep the classifier of the source: nothing private is read";
-    const TABLES: &'static [&'static str] = &[];
     const READS: &'static str = "nothing";
     type Private = ();
-
-    fn step(_: &mut Adapt<Self>, _: f64, _: &mut Session) -> Result<(), Failure> {
-        Ok(())
-    }
+    type Steps = ();
 }
 
 /// Whether a domain is a file and no data set.
@@ -155,15 +178,20 @@ impl<M: Method> Settings<M> {
         self.private.get()
     }
 
-    /// Budget, steps, seeds: no step without private records.
+    /// What it has where steps release something.
+    pub(crate) fn stepwise(&self) -> Option<&Steps> {
+        self.steps.get()
+    }
+
+    /// Budget, steps, seeds.
     pub(crate) fn basics(&self) -> Basics {
-        let (shared, private) = (&self.shared, self.private());
+        let (shared, private, steps) = (&self.shared, self.private(), self.stepwise());
         Basics {
             epsilon: private.and_then(|p| p.epsilon),
             delta: private.map(|p| p.delta),
-            steps: private.map_or(0, |p| p.steps),
+            steps: steps.map_or(0, |s| s.steps),
             learning_rate: shared.learning_rate,
-            ema: private.and_then(|p| p.ema),
+            ema: steps.and_then(|s| s.ema),
             seed: shared.seed,
             insecure_noise_seed: private.and_then(|p| p.insecure_noise_seed),
         }
@@ -184,8 +212,13 @@ impl<M: Method> session::Settings for Settings<M> {
             Preset::Tuned => include_str!("../../../assets/adapt/digits.toml"),
         };
         let mut preset: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
-        for name in ["private", "sliced", "dann"] {
-            let table = preset.remove(name).filter(|_| M::TABLES.contains(&name));
+        for name in ["private", "steps", "warp", "sliced", "dann"] {
+            let has = match name {
+                "private" => TypeId::of::<M::Private>() != TypeId::of::<()>(),
+                "steps" => TypeId::of::<M::Steps>() != TypeId::of::<()>(),
+                _ => name == M::NAME,
+            };
+            let table = preset.remove(name).filter(|_| has);
             preset.extend(
                 table
                     .and_then(|t| t.as_table().cloned())
@@ -218,10 +251,18 @@ impl<M: Method> session::Settings for Settings<M> {
         let holds = test.is_none() || is_file(target);
         let bound = "left out for a data set";
         bounded("target-test", test.unwrap_or(""), holds, bound)?;
-        if let Some(private) = self.private() {
-            self.basics().check()?;
-            positive("weight", private.weight)?;
-            at_least_1("batch", private.batch.unwrap_or(1))?;
+        if self.private().is_some() {
+            let steps = self.basics().steps.max(1);
+            Basics {
+                steps,
+                ..self.basics()
+            }
+            .check()?;
+        }
+        if let Some(steps) = self.stepwise() {
+            bounded("steps", steps.steps, steps.steps > 0, "at least 1")?;
+            positive("weight", steps.weight)?;
+            at_least_1("batch", steps.batch.unwrap_or(1))?;
         }
         self.own.check(&self.basics())
     }

@@ -2,23 +2,23 @@
 
 use std::path::PathBuf;
 
-use dp_core::plan::CheckedPlan;
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::mechanism::Releaser;
+use dp_core::plan::{CheckedPlan, ReleaseNoise};
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Scores, Session,
-    Start, Wording, bounded, floats_to_bytes, save_weights,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
+    Scores, Session, Start, Wording, bounded, floats_to_bytes, save_weights,
 };
 use private_training::weights::to_host;
-use private_training::{Objective, Training, TrainingConfig};
+use private_training::{Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::adversary::Dann;
 use super::domains::Domains;
 use super::evaluate::Confusion;
-use super::matching::Sliced;
+use super::fit::Warps;
 use super::network::{Model, Path, Sizes};
 use super::public::trained_on_source;
 use super::settings::{Flags, Method, Settings};
@@ -32,17 +32,22 @@ pub(crate) struct Adapt<M: Method> {
     pub(super) domains: Domains,
     pub(super) sizes: Sizes,
     pub(super) training: Training<Model>,
-    /// Records in a release.
+    /// Target records in a step.
     batch: usize,
+    /// A classifier with fresh weights.
+    pub(super) fresh: Path,
     /// The classifier of the source; none before it is trained.
     pub(super) before: Option<Path>,
-    cache: PathBuf,
+    /// What source images were warped by, where that was learned.
+    pub(super) warps: Option<Warps>,
+    pub(super) cache: PathBuf,
 }
 
 impl<M: Method> Experiment for Adapt<M> {
     const NAME: &'static str = "adapt";
     const KIND: Option<(&'static str, &'static str)> = Some(("method", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
+    const STORED: &'static [&'static str] = M::RELEASES;
     type Settings = Settings<M>;
 
     fn load(
@@ -55,31 +60,38 @@ impl<M: Method> Experiment for Adapt<M> {
         let records = private.and_then(|p| p.records);
         let domains = Domains::load(shared, records, arguments.running.data_dir.as_deref())?;
         let records = domains.target.len();
-        let batch = private.and_then(|p| p.batch).unwrap_or(records);
+        let batch = settings.stepwise().and_then(|s| s.batch).unwrap_or(records);
         let bound = format!("between 1 and the {records} private target records");
         bounded("batch", batch, (1..=records).contains(&batch), &bound)?;
-        let sampler = FixedSizeSampler::new(records, batch).map_err(Failure::failed)?;
+        let sampler = M::sampler([records, domains.source.len()], batch)?;
         let sizes = Sizes {
             width: domains.source.width,
             side: domains.side,
             classes: domains.classes,
             bottleneck: shared.bottleneck,
-            mapped: settings.own.get::<Sliced>().is_some(),
+            pooled: shared.pooled,
             adversary: settings.own.get::<Dann>().is_some(),
         };
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
         let basics = settings.basics();
-        let config = TrainingConfig::new(Objective::of([settings.own.loss()]))
+        let config = TrainingConfig::new(settings.own.objective(&settings.steps))
             .average(basics.ema)
             .public(public);
+        let fresh = model.classifier();
+        let mut start = Start::new(&basics, config, model, sampler);
+        for name in M::RELEASES {
+            start = start.and(name, ReleaseNoise::Share(1.0));
+        }
         Ok(Self {
             settings: settings.clone(),
             domains,
             sizes,
-            training: Start::new(&basics, config, model, sampler).training(chosen)?,
+            training: start.training(chosen)?,
             batch,
+            fresh,
             before: None,
+            warps: None,
             cache,
         })
     }
@@ -99,7 +111,7 @@ impl<M: Method> Experiment for Adapt<M> {
     }
 
     fn wording(&self) -> Wording {
-        let reads_nothing = self.steps() == 0;
+        let reads_nothing = self.settings.private().is_none();
         Wording {
             releases: format!("all that is read of the target ({})", M::READS),
             public: format!(
@@ -121,21 +133,28 @@ impl<M: Method> Experiment for Adapt<M> {
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (records, source) = (self.domains.source.len(), &self.settings.shared.source);
         let (steps, batch, d) = (self.steps(), self.batch, self.sizes.compared());
-        Ok(vec![
-            format!("source    {records} public records of {source}"),
-            format!("releases  {steps} of {batch} records each"),
-            format!("features  {d} dimensions are compared"),
-        ])
+        let mut lines = vec![format!("source    {records} public records of {source}")];
+        if steps > 0 {
+            lines.push(format!("releases  {steps} of {batch} target records each"));
+            lines.push(format!("features  {d} dimensions are compared"));
+        }
+        Ok(lines)
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let fresh = self.training.network.classifier();
-        let (shared, domains) = (&self.settings.shared, &self.domains);
-        let trained = trained_on_source(fresh, shared, domains, &self.cache, session)?;
-        let network = self.training.network.clone().with_classifier(&trained);
-        self.training.network = network.map_err(Failure::failed)?;
+        let (shared, domains, fresh) = (&self.settings.shared, &self.domains, self.fresh.clone());
+        let trained = trained_on_source(
+            fresh,
+            shared,
+            domains,
+            &Warps::default(),
+            &self.cache,
+            session,
+        )?;
+        let network = self.training.network.clone();
+        self.training.network = network.with_classifier(&trained);
         self.before = Some(trained);
-        Ok(())
+        M::prepare(self, session)
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
@@ -175,5 +194,11 @@ impl<M: Method> Experiment for Adapt<M> {
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         save_weights(&self.training, &session.folder)?;
         self.report_of(session)
+    }
+}
+
+impl<M: Method> Releases for Adapt<M> {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.training.releaser()
     }
 }

@@ -65,7 +65,7 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("ldp-images", "ldp", "--dataset glyphs --quick-scores"),
     ("circle-gradients", "circle", "gradients --epsilon 1"),
     ("circle-smoothed", "circle", "smoothed --epsilon 10"),
-    ("adapt", "adapt", "--epsilon 2 --steps-per-release 5"),
+    ("adapt", "adapt", "sliced --epsilon 2"),
     ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];
 

@@ -167,7 +167,7 @@ fn twenty_kills_of_an_adaptation() {
         path.to_str().expect("text").to_string()
     });
     let flags = format!(
-        "--features 6 --classes 3 --delta 1e-4 --source-steps 60 --source-batch 32 --batch 60 --steps 60 \
+        "sliced --features 6 --classes 3 --delta 1e-4 --source-steps 60 --source-batch 32 --batch 60 --steps 60 \
          --bottleneck 4 --slices 4 --ema 0.5 --source {source} --target {target}"
     );
     with_cache(&flags, |flags| {

@@ -82,7 +82,7 @@ fn what_a_run_is_on_may_come_first() {
         ),
         (
             "adapt usps mnist",
-            "adapt sliced --source usps --target mnist",
+            "adapt warp --source usps --target mnist",
         ),
         (
             "adapt dann usps mnist",
@@ -112,7 +112,7 @@ const KINDS: [[&str; 4]; 6] = [
     ["fair", "task", "classification", "adult"],
     ["ldp", "kind", "images", "points"],
     ["circle", "method", "gradients", "smoothed"],
-    ["adapt", "method", "sliced", "dann"],
+    ["adapt", "method", "warp", "dann"],
 ];
 
 #[test]

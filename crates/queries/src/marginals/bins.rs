@@ -25,6 +25,15 @@ impl Bins {
         Self::from_edges((0..=count).map(place).collect())
     }
 
+    /// `count` bins of equal width between two public ends.
+    ///
+    /// # Errors
+    /// Fewer than two bins, or ends that are not finite or do not increase.
+    pub fn between(from: f64, to: f64, count: usize) -> Result<Self, SwdError> {
+        let place = |edge| from + (to - from) * edge as f64 / count.max(1) as f64;
+        Self::from_edges((0..=count).map(place).collect())
+    }
+
     /// Bins between given edges, which must be public: chosen without a look at private rows.
     ///
     /// # Errors

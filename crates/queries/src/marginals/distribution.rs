@@ -38,6 +38,16 @@ impl PiecewiseUniform {
         }
     }
 
+    /// The mass below a value.
+    fn below(&self, value: f64) -> f64 {
+        let begun = self.pieces.partition_point(|piece| piece.left < value);
+        let Some(piece) = self.pieces[..begun].last() else {
+            return 0.0;
+        };
+        let share = ((value - piece.left) / piece.width).min(1.0);
+        piece.from + share * (piece.to - piece.from)
+    }
+
     /// The mean of the square.
     fn second_moment(&self) -> f64 {
         let moment = |piece: &Piece| {
@@ -116,6 +126,11 @@ impl SlicedMarginals {
     /// The slices.
     pub fn slices(&self) -> &Slices {
         &self.slices
+    }
+
+    /// The share of records below a value on slice `l`, which is less than the number of slices.
+    pub fn below(&self, l: usize, value: f64) -> f64 {
+        self.distributions[l].below(value)
     }
 
     /// The `n` quantile cells in each slice, with the variance inside them.

@@ -108,6 +108,42 @@ impl MarginalQuery {
         })
     }
 
+    /// Counts in bins of each slice's own, as many in each.
+    ///
+    /// # Errors
+    /// Another number of bins than of slices, slices with different numbers of bins, and as [`MarginalQuery::new`].
+    pub fn by_slice(
+        slices: Slices,
+        region: Region,
+        bins: Vec<Bins>,
+        basis: Basis,
+    ) -> Result<Self, SwdError> {
+        let expected = slices.count();
+        let count = bins.first().map_or(0, Bins::count);
+        let other = bins.iter().find(|bins| bins.count() != count);
+        for (what, found, expected) in [
+            ("bins of slices", bins.len(), expected),
+            ("bins of a slice", other.map_or(count, Bins::count), count),
+        ] {
+            if found != expected {
+                return Err(SwdError::Length {
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        basis.check(count)?;
+        Ok(Self {
+            slices,
+            region,
+            bins,
+            basis,
+            expected: None,
+            cleaning: Cleaning::default(),
+        })
+    }
+
     /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), given in
     /// the tree's basis, and cleaned towards that distribution.
     ///

@@ -2,7 +2,6 @@
 
 mod between;
 mod prior;
-mod released;
 mod sample;
 
 use std::ops::Range;
@@ -15,7 +14,6 @@ use swd::{Cells, Cost, Slices};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
-pub use released::Released;
 pub use sample::ToSample;
 
 use crate::batch::Fixed;
@@ -58,7 +56,6 @@ enum Kind {
     Classes,
     Pairs(Vec<Pair>),
     Sample { share: f64 },
-    Release,
 }
 
 /// Which directions a step compares along.
@@ -95,12 +92,6 @@ impl Penalty {
     /// equation 9). Groups stand as `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
     pub fn between_classes() -> Self {
         Self::of(Kind::Classes)
-    }
-
-    /// The smoothed distance of public records to a release, which a step is given by
-    /// [`Penalty::with_target`].
-    pub fn to_release() -> Self {
-        Self::of(Kind::Release)
     }
 
     /// Distances between any disjoint pairs of groups, with weights.
@@ -205,11 +196,6 @@ impl Penalty {
                 Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
             }
             Kind::Sample { share } => Target::Sample(ToSample::new(sizes, slices, *share)?),
-            Kind::Release => {
-                return Err(TrainingError::Unbounded {
-                    what: "a release cannot be drawn: give it by Penalty::with_target".into(),
-                });
-            }
         };
         let sampled = self.sampled(target);
         sampled.check_cost()?;
@@ -260,14 +246,6 @@ pub enum Target {
     Between(Between),
     /// A private sample.
     Sample(ToSample),
-    /// A release, for public records alone.
-    Released(Released),
-}
-
-impl From<Released> for Target {
-    fn from(released: Released) -> Self {
-        Self::Released(released)
-    }
 }
 
 impl From<Matching> for Target {
@@ -314,9 +292,7 @@ impl SampledPenalty {
         match (&self.target, self.cost.check()?) {
             (Target::Prior(_) | Target::Sample(_), _) | (_, Cost::Square) => Ok(()),
             (_, cost) => Err(TrainingError::Unbounded {
-                what: format!(
-                    "the cost {cost} of a penalty between groups, or to a release: use the square"
-                ),
+                what: format!("the cost {cost} of a penalty between groups: use the square"),
             }),
         }
     }
@@ -327,7 +303,6 @@ impl SampledPenalty {
             Target::Prior(matching) => matching.slices(),
             Target::Between(between) => between.slices(),
             Target::Sample(sample) => sample.slices(),
-            Target::Released(released) => released.slices(),
         }
     }
 
@@ -337,7 +312,6 @@ impl SampledPenalty {
             Target::Prior(matching) => matching.sizes(),
             Target::Between(between) => between.sizes(),
             Target::Sample(sample) => sample.sizes(),
-            Target::Released(released) => released.sizes(),
         }
     }
 
@@ -347,14 +321,13 @@ impl SampledPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused; a release, which is for public records; a cost other than the square between groups.
+    /// Bounds that are refused; a cost other than the square between groups.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
         self.check_cost()?;
         match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.clipping),
             Target::Between(between) => between.sensitivity_upper(&self.clipping),
             Target::Sample(sample) => sample.sensitivity_upper(self.cost, &self.clipping),
-            Target::Released(_) => Err(Released::unbounded()),
         }
     }
 
@@ -375,7 +348,6 @@ impl SampledPenalty {
                 Cost::Square => one_side(m),
                 cost => self.clipping.jacobian * root * cost.slope(2.0 * m),
             },
-            Target::Released(_) => f64::INFINITY,
         }
     }
 
@@ -399,7 +371,6 @@ impl SampledPenalty {
             }
             Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
             Target::Sample(sample) => sample.published_sensitivity_upper(&self.clipping),
-            Target::Released(_) => f64::INFINITY,
         }
     }
 
@@ -419,7 +390,6 @@ impl SampledPenalty {
                 let radius = self.clipping.activation;
                 sample.cotangents(self.cost, fixed, activations, radius)
             }
-            Target::Released(released) => released.cotangents(activations),
         }
     }
 
@@ -448,8 +418,6 @@ impl SampledPenalty {
                 let radius = self.clipping.activation;
                 sample.device_cotangents(batch.fixed(), activations, radius, clipping)
             }
-            Target::Released(_) if bounded => Err(Released::unbounded()),
-            Target::Released(released) => released.device_cotangents(activations),
         }
     }
 }
