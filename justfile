@@ -71,7 +71,7 @@ mpi ranks recipe *flags:
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
-# ldp`). Runs what is not done of the sweeps, then draws.
+# ldp`). Runs what is not done of the sweeps, then draws. `just figures docs` draws the charts of docs/results.
 figures experiment="fair" *flags="":
     for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done

@@ -38,4 +38,6 @@ mod synth_baselines;
 mod synth_table;
 mod synth_table_open;
 mod tuned;
+#[cfg(unix)]
+mod tutorials;
 mod uses;

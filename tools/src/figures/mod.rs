@@ -6,9 +6,12 @@
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
 //! adds to them (13, 15, 18, 20, 21), and trade-off curves with their spread over seeds (5, 16). Curves
 //! are of the objective on test records, where the published ones are of the training loss, which is private.
+//!
+//! `docs` draws the charts of the pages of results from the tables beside them.
 
 mod charts;
 mod circle;
+mod docs;
 mod ldp;
 mod page;
 mod runs;
@@ -26,13 +29,13 @@ pub use circle::circle_panels;
 #[command(name = "figures")]
 pub struct Arguments {
     /// The experiment.
-    #[arg(value_parser = ["fair", "circle", "ldp"])]
+    #[arg(value_parser = ["fair", "circle", "ldp", "docs"])]
     pub experiment: String,
     /// Folders of runs; every run below them is read (default: those of the experiment's sweeps, such as
-    /// `runs/sweeps/circle`).
+    /// `runs/sweeps/circle`); of `docs`, that of the tables (default: `docs/results`).
     #[arg(long, num_args = 1..)]
     pub runs: Vec<PathBuf>,
-    /// Where the figures and `figures.html` go (default: `runs/figures/EXPERIMENT`).
+    /// Where the figures and `figures.html` go (default: `runs/figures/EXPERIMENT`; of `docs`, `assets/pictures`).
     #[arg(long)]
     pub out: Option<PathBuf>,
 }
@@ -42,6 +45,9 @@ impl Arguments {
     fn folders(&self) -> Vec<PathBuf> {
         if !self.runs.is_empty() {
             return self.runs.clone();
+        }
+        if self.experiment == "docs" {
+            return vec!["docs/results".into()];
         }
         let endings: &[&str] = match self.experiment.as_str() {
             "fair" => &["", "-line", "-adult"],
@@ -54,7 +60,10 @@ impl Arguments {
     }
 
     fn out(&self) -> PathBuf {
-        let place = || Path::new("runs/figures").join(&self.experiment);
+        let place = || match self.experiment.as_str() {
+            "docs" => "assets/pictures".into(),
+            experiment => Path::new("runs/figures").join(experiment),
+        };
         self.out.clone().unwrap_or_else(place)
     }
 }
@@ -67,6 +76,14 @@ impl Arguments {
 /// where a figure cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (folders, out) = (arguments.folders(), arguments.out());
+    if arguments.experiment == "docs" {
+        for folder in &folders {
+            for chart in docs::charts(folder)? {
+                save(&out, &chart.file, &chart.bytes)?;
+            }
+        }
+        return Ok(());
+    }
     let (title, sections) = match arguments.experiment.as_str() {
         "circle" => {
             let drawn = circle::charts(&folders)?;

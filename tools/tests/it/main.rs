@@ -1,5 +1,6 @@
 //! The tools as a person runs them.
 
 mod account;
+mod figures;
 #[cfg(unix)]
 mod sweep;

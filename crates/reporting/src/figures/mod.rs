@@ -30,6 +30,7 @@ mod histogram;
 mod latents;
 mod lines;
 mod marker;
+mod mode;
 mod palette;
 mod panel;
 mod particles;

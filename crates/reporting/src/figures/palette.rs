@@ -1,6 +1,6 @@
 //! Colours that can be told apart with any colour vision, on white.
 
-use plotters::style::RGBColor;
+use plotters::style::{RGBColor, WHITE};
 
 /// Six of Okabe and Ito (2008), black, and three that lie far from them and from each other under
 /// normal, protanopic, deuteranopic and tritanopic vision.
@@ -23,6 +23,18 @@ pub(super) const INK: RGBColor = RGBColor(45, 45, 45);
 pub(super) const FAINT: RGBColor = RGBColor(224, 224, 224);
 /// Boundaries that are context, not data.
 pub(super) const CONTEXT: RGBColor = RGBColor(150, 150, 150);
+
+/// What stands for white and for each colour that is hard to see on black, on a dark page.
+pub(super) const DARK: [(RGBColor, RGBColor); 8] = [
+    (WHITE, RGBColor(13, 17, 23)),
+    (INK, RGBColor(220, 220, 220)),
+    (FAINT, RGBColor(52, 58, 66)),
+    (COLOURS[0], RGBColor(70, 160, 225)),
+    (COLOURS[6], RGBColor(245, 245, 245)),
+    (COLOURS[7], RGBColor(176, 110, 255)),
+    (COLOURS[8], RGBColor(190, 120, 85)),
+    (COLOURS[9], RGBColor(112, 124, 255)),
+];
 
 /// The colour of the series, class or method with this number; after ten they repeat.
 pub(super) fn colour(number: usize) -> RGBColor {
@@ -116,12 +128,28 @@ mod tests {
         }
     }
 
+    fn luminance(colour: RGBColor) -> f64 {
+        let [r, g, b] = linear(colour);
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    }
+
     #[test]
     fn colours_stand_out_from_white() {
         for k in 0..10 {
-            let [r, g, b] = linear(colour(k));
-            let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            let luminance = luminance(colour(k));
             assert!(1.05 / (luminance + 0.05) > 2.2, "colour {k}");
+        }
+    }
+
+    #[test]
+    fn colours_stand_out_from_a_dark_page() {
+        let dark = |light: RGBColor| {
+            let pair = DARK.iter().find(|(from, _)| *from == light);
+            luminance(pair.map_or(light, |(_, to)| *to))
+        };
+        for colour in COLOURS.into_iter().chain([INK]) {
+            let contrast = (dark(colour) + 0.05) / (dark(WHITE) + 0.05);
+            assert!(contrast > 4.0, "{colour:?}: {contrast}");
         }
     }
 }

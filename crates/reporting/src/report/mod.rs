@@ -14,7 +14,7 @@ mod number;
 mod page;
 mod picture;
 mod privacy;
-mod published;
+pub mod published;
 mod read;
 mod record;
 mod run_file;

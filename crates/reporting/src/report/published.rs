@@ -35,10 +35,12 @@ struct File {
     published: Vec<Figure>,
 }
 
+/// A published accuracy of a classifier that learned from private synthetic images, at delta 1e-5.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Figure {
-    method: String,
+pub struct Figure {
+    /// The method's name.
+    pub method: String,
     paper: String,
     year: u32,
     arxiv: Option<String>,
@@ -46,12 +48,16 @@ struct Figure {
     table: Option<String>,
     /// Which classifier learned from the samples.
     #[serde(default = "convolutional")]
-    classifier: String,
-    epsilon: f64,
+    pub classifier: String,
+    /// Its epsilon.
+    pub epsilon: f64,
+    /// What was public.
     #[serde(default = "nothing")]
-    public: String,
-    mnist: f64,
-    fashion_mnist: f64,
+    pub public: String,
+    /// The accuracy on MNIST.
+    pub mnist: f64,
+    /// The accuracy on Fashion-MNIST.
+    pub fashion_mnist: f64,
 }
 
 fn nothing() -> String {
@@ -115,7 +121,8 @@ impl Figure {
     }
 }
 
-fn figures() -> Vec<Figure> {
+/// All of `assets/published.toml`.
+pub fn figures() -> Vec<Figure> {
     // The file is part of the program, and the test below reads it.
     toml::from_str(FILE).map_or_else(|_| Vec::new(), |file: File| file.published)
 }
