@@ -160,7 +160,10 @@ fn labels_of_the_target_change_nothing() {
         let ends = [target, other].map(|target| {
             let out = out.with_extension(target.file_stem().expect("a name"));
             let more = [method, "--epsilon", "2", "--insecure-noise-seed", "7"];
-            let output = run(&mut adapt(keep.path(), &[source.clone(), target], &more), &out);
+            let output = run(
+                &mut adapt(keep.path(), &[source.clone(), target], &more),
+                &out,
+            );
             assert!(output.status.success(), "{}", text(&output.stderr));
             // The loss has all digits: it tells of any other weight.
             metrics(&out).0.last().cloned()
