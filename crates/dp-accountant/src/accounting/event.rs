@@ -204,6 +204,12 @@ pub enum Event {
         /// The distance, in [0, 1].
         delta: f64,
     },
+    /// Anything that is rho-zCDP: its Renyi divergences are at most `rho alpha` for every order `alpha` (Bun and Steinke 2016,
+    /// arXiv 1605.02065). Nothing else is known of it: [`super::RdpAccountant`] covers it, beside whatever else it covers.
+    Zcdp {
+        /// Rho, in [0, 5e5].
+        rho: f64,
+    },
     /// A release without any guarantee: epsilon is infinite.
     NonPrivate,
 }
@@ -244,6 +250,7 @@ impl Event {
             Self::Gaussian { .. }
             | Self::DiscreteGaussian { .. }
             | Self::Laplace { .. }
+            | Self::Zcdp { .. }
             | Self::Failure { .. }
             | Self::NonPrivate => Ok(None),
             Self::Sampled { sampler, event } => {
@@ -281,6 +288,7 @@ impl Event {
             Self::Parallel { .. } => "a parallel composition".into(),
             Self::Selected { .. } => "the best of a random number of runs".into(),
             Self::Failure { .. } => "a release that may fail".into(),
+            Self::Zcdp { .. } => "a release that is known by its zCDP".into(),
             Self::NonPrivate => "a release without noise".into(),
         }
     }

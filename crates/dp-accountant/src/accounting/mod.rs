@@ -38,6 +38,7 @@ mod selection;
 mod side;
 mod steps;
 pub(crate) mod trade_off;
+mod zcdp;
 
 pub use accountant::Accountant;
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
@@ -51,3 +52,4 @@ pub use rdp::RdpAccountant;
 pub use replay::{is_as_planned, replay};
 pub use selection::{Runs, Selection};
 pub use steps::MAX_STEPS;
+pub use zcdp::{zcdp_of, zcdp_to_delta, zcdp_to_epsilon};

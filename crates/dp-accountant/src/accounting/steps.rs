@@ -11,6 +11,9 @@ pub const MAX_STEPS: u64 = 1 << 52;
 /// The name of the accountant that adds up Renyi divergences.
 pub(crate) const RENYI: &str = "rdp";
 
+/// The name under which zCDP is asked for.
+pub(crate) const ZCDP: &str = "zcdp";
+
 /// Relative allowance for the rounding of sums of deltas.
 const ROUNDING: f64 = 1e-14;
 
@@ -143,6 +146,7 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         Event::Gaussian { .. }
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
+        | Event::Zcdp { .. }
         | Event::Selected { .. }
         | Event::Failure { .. }
         | Event::NonPrivate => Ok(()),
@@ -183,9 +187,9 @@ impl Walk<'_> {
             Event::Gaussian { .. } | Event::Laplace { .. } => {
                 self.push(base(event)?, Sampling::None, count)
             }
-            Event::DiscreteGaussian { .. } => {
+            Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {
                 // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
-                if self.accountant != RENYI {
+                if !matches!(self.accountant, RENYI | ZCDP) {
                     return Err(
                         self.refuse(event, "only its Renyi divergences are bounded; use rdp")
                     );
@@ -332,6 +336,14 @@ fn base(event: &Event) -> Result<Base> {
         Event::Gaussian { noise_multiplier } | Event::DiscreteGaussian { noise_multiplier } => {
             Ok(Base::Gaussian {
                 mu: 1.0 / covered(*noise_multiplier)?,
+            })
+        }
+        // No order has a larger divergence than Gaussian noise of this mu.
+        Event::Zcdp { rho } => {
+            super::zcdp::check_rho(*rho)?;
+            let mu = (2.0 * rho).sqrt();
+            Ok(Base::Gaussian {
+                mu: if mu == 0.0 { 0.0 } else { mu.next_up() },
             })
         }
         // Only called for the kinds above.

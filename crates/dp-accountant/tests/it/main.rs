@@ -8,3 +8,4 @@ mod discrete_gaussian;
 mod failure;
 mod plan_spent;
 mod samplers;
+mod zcdp;
