@@ -204,6 +204,20 @@ pub enum Event {
         /// The distance, in [0, 1].
         delta: f64,
     },
+    /// An exponential mechanism: `y` with a probability proportional to `e^(epsilon u(y) / (2 sensitivity))` of its score,
+    /// the 2 left out where all scores move in one direction. Its privacy loss has a range of `epsilon`, whatever its ends
+    /// are (Durfee and Rogers 2019, arXiv 1905.04273), and so it costs less than [`Event::Pure`] of the same epsilon.
+    ExponentialMechanism {
+        /// The range of the privacy loss, between 1e-9 and 1e3.
+        epsilon: f64,
+    },
+    /// Anything that is purely epsilon-private, as permute-and-flip (McKenna and Sheldon 2020, arXiv 2010.12603), the
+    /// geometric mechanism or randomised response, which is the worst of them (Kairouz, Oh and Viswanath 2015, arXiv
+    /// 1311.0776, theorem 3.3).
+    Pure {
+        /// Epsilon, between 1e-9 and 1e3.
+        epsilon: f64,
+    },
     /// Anything that is rho-zCDP: its Renyi divergences are at most `rho alpha` for every order `alpha` (Bun and Steinke 2016,
     /// arXiv 1605.02065). Nothing else is known of it: [`super::RdpAccountant`] covers it, beside whatever else it covers.
     Zcdp {
@@ -250,6 +264,8 @@ impl Event {
             Self::Gaussian { .. }
             | Self::DiscreteGaussian { .. }
             | Self::Laplace { .. }
+            | Self::ExponentialMechanism { .. }
+            | Self::Pure { .. }
             | Self::Zcdp { .. }
             | Self::Failure { .. }
             | Self::NonPrivate => Ok(None),
@@ -288,6 +304,8 @@ impl Event {
             Self::Parallel { .. } => "a parallel composition".into(),
             Self::Selected { .. } => "the best of a random number of runs".into(),
             Self::Failure { .. } => "a release that may fail".into(),
+            Self::ExponentialMechanism { .. } => "an exponential mechanism".into(),
+            Self::Pure { .. } => "a release that is known by its epsilon".into(),
             Self::Zcdp { .. } => "a release that is known by its zCDP".into(),
             Self::NonPrivate => "a release without noise".into(),
         }

@@ -46,7 +46,7 @@ impl GdpCltAccountant {
             let Base::Gaussian { mu } = step.base else {
                 return Err(AccountingError::NotCovered {
                     accountant: self.name(),
-                    event: "a Laplace release".into(),
+                    event: "a release without Gaussian noise".into(),
                     reason: "its formula is for Gaussian noise; use pld",
                 });
             };

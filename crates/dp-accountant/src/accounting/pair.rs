@@ -55,6 +55,11 @@ impl Pair {
         matches!(self.form, Form::Symmetric { .. })
     }
 
+    /// Whether the density is positive up to the ends of its range, with no atom there.
+    pub(super) fn ends_abruptly(&self) -> bool {
+        matches!(self.base, Base::Exponential { .. })
+    }
+
     /// Whether the loss falls with `x`.
     fn is_falling(&self) -> bool {
         matches!(self.form, Form::Add { .. })
@@ -64,6 +69,7 @@ impl Pair {
         match self.base {
             Base::Gaussian { mu } => (mu, -0.5 * mu * mu),
             Base::Laplace { scale } => (2.0 / scale, -1.0 / scale),
+            Base::Exponential { epsilon } | Base::Pure { epsilon } => (2.0 * epsilon, -epsilon),
         }
     }
 
@@ -103,6 +109,12 @@ impl Pair {
                 0.5 / scale * (-x / scale).exp(),
                 0.5 / scale * ((x - 1.0) / scale).exp(),
             ),
+            Base::Exponential { epsilon } => {
+                let scale = epsilon / -(-epsilon).exp_m1();
+                let at = |x: f64| scale * (-epsilon * x).exp();
+                (at(x), at(1.0 - x))
+            }
+            Base::Pure { .. } => (0.0, 0.0),
         };
         match self.form {
             Form::Plain => p,
@@ -129,7 +141,9 @@ impl Pair {
                 };
                 ((low, high.max(low)), upper_tail(t))
             }
-            Base::Laplace { .. } => match self.form {
+            // Atoms alone.
+            Base::Pure { .. } => ((0.5, 0.5), 0.0),
+            Base::Laplace { .. } | Base::Exponential { .. } => match self.form {
                 Form::Symmetric { .. } => ((0.5, 1.0), 0.0),
                 _ => ((0.0, 1.0), 0.0),
             },
@@ -139,9 +153,16 @@ impl Pair {
     /// Point masses of the loss (for a mirrored pair: without the mirror images).
     pub(super) fn atoms(&self) -> Vec<Atom> {
         let mut atoms = Vec::new();
-        if let Base::Laplace { scale } = self.base {
-            let (near, far) = (0.5, 0.5 * (-1.0 / scale).exp());
-            // At L = 1/scale: P has `near`, Q has `far`; the other way round at -1/scale.
+        // At the largest loss P has `near`, Q has `far`; the other way round at the smallest.
+        let ends = match self.base {
+            Base::Gaussian { .. } | Base::Exponential { .. } => None,
+            Base::Laplace { scale } => Some((0.5, 0.5 * (-1.0 / scale).exp())),
+            Base::Pure { epsilon } => {
+                let near = 1.0 / (1.0 + (-epsilon).exp());
+                Some((near, near * (-epsilon).exp()))
+            }
+        };
+        if let Some((near, far)) = ends {
             let mut push = |x: f64, q: f64, p: f64| {
                 let mass = match self.form {
                     Form::Plain => p,
@@ -159,14 +180,9 @@ impl Pair {
             }
         }
         if let Form::Symmetric { rate } = self.form {
-            // Total variation of the base: 1 - 2 Q(L > 0).
-            let apart = match self.base {
-                Base::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
-                Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
-            };
             atoms.push(Atom {
                 loss: 0.0,
-                mass: (1.0 - rate) * apart,
+                mass: (1.0 - rate) * self.base.total_variation(),
             });
         }
         atoms
@@ -176,16 +192,18 @@ impl Pair {
     pub(super) fn smooth_length(&self, x: f64) -> f64 {
         match self.base {
             Base::Gaussian { mu } => 1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu),
-            Base::Laplace { scale } => (0.5 * scale).min(1.0),
+            // A tilt looks at its ends, where it has no atoms.
+            Base::Exponential { epsilon } => {
+                let end = x.min(1.0 - x).max(0.0);
+                (0.5 / epsilon).min(0.2 * end + 1e-4)
+            }
+            base => (0.5 / base.loss_supremum()).min(1.0),
         }
     }
 
     /// Largest loss of the pair.
     pub(super) fn loss_supremum(&self) -> f64 {
-        let largest = match self.base {
-            Base::Gaussian { .. } => f64::INFINITY,
-            Base::Laplace { scale } => 1.0 / scale,
-        };
+        let largest = self.base.loss_supremum();
         match self.form {
             Form::Plain => largest,
             Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, largest),

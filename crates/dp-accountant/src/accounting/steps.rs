@@ -27,6 +27,32 @@ pub(crate) enum Base {
     Gaussian { mu: f64 },
     /// Laplace noise of this scale, shifted by 1.
     Laplace { scale: f64 },
+    /// The pair of all exponential mechanisms of this range: losses in `[-epsilon, epsilon]` of density
+    /// `e^(loss / 2) / (4 sinh(epsilon / 2))`.
+    Exponential { epsilon: f64 },
+    /// Randomised response, the pair of all that is purely epsilon-private.
+    Pure { epsilon: f64 },
+}
+
+impl Base {
+    /// The largest loss.
+    pub(super) fn loss_supremum(self) -> f64 {
+        match self {
+            Self::Gaussian { .. } => f64::INFINITY,
+            Self::Laplace { scale } => 1.0 / scale,
+            Self::Exponential { epsilon } | Self::Pure { epsilon } => epsilon,
+        }
+    }
+
+    /// Total variation of its pair, `1 - 2 Q(loss > 0)` with atoms at 0 in halves.
+    pub(super) fn total_variation(self) -> f64 {
+        match self {
+            Self::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
+            Self::Laplace { scale } => -(-0.5 / scale).exp_m1(),
+            Self::Exponential { epsilon } => (0.25 * epsilon).tanh(),
+            Self::Pure { epsilon } => (0.5 * epsilon).tanh(),
+        }
+    }
 }
 
 /// How a base is amplified.
@@ -57,6 +83,8 @@ impl Step {
         let (base, parameter) = match self.base {
             Base::Gaussian { mu } => (0, mu),
             Base::Laplace { scale } => (1, scale),
+            Base::Exponential { epsilon } => (2, epsilon),
+            Base::Pure { epsilon } => (3, epsilon),
         };
         (sampling, rate.to_bits(), base, parameter.to_bits())
     }
@@ -91,13 +119,20 @@ impl Steps {
         }
     }
 
+    /// Whether an exponential mechanism is among them, of many of which Renyi divergences may say more than pairs.
+    pub(super) fn has_exponential(&self) -> bool {
+        self.counted.iter().any(|(step, _)| {
+            matches!(step.base, Base::Exponential { .. }) && step.sampling == Sampling::None
+        })
+    }
+
     /// The total `mu` when nothing but unsampled Gaussian releases is left.
     pub(super) fn gaussian_mu(&self) -> Option<f64> {
         match self.counted.as_slice() {
             [] => Some(0.0),
             [(step, 1)] if step.sampling == Sampling::None => match step.base {
                 Base::Gaussian { mu } => Some(mu),
-                Base::Laplace { .. } => None,
+                _ => None,
             },
             _ => None,
         }
@@ -146,6 +181,8 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         Event::Gaussian { .. }
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
+        | Event::ExponentialMechanism { .. }
+        | Event::Pure { .. }
         | Event::Zcdp { .. }
         | Event::Selected { .. }
         | Event::Failure { .. }
@@ -184,9 +221,10 @@ struct Walk<'e> {
 impl Walk<'_> {
     fn visit(&mut self, event: &Event, count: u64) -> Result<()> {
         match event {
-            Event::Gaussian { .. } | Event::Laplace { .. } => {
-                self.push(base(event)?, Sampling::None, count)
-            }
+            Event::Gaussian { .. }
+            | Event::Laplace { .. }
+            | Event::ExponentialMechanism { .. }
+            | Event::Pure { .. } => self.push(base(event)?, Sampling::None, count),
             Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {
                 // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
                 if !matches!(self.accountant, RENYI | ZCDP) {
@@ -270,7 +308,7 @@ impl Walk<'_> {
             [(step, 1)] if step.sampling == Sampling::None => Ok(Some(step.base)),
             [(step, _)] if step.sampling == Sampling::None => Err(self.refuse(
                 event,
-                "several Laplace releases on one sample; use Gaussian noise or one release a sample",
+                "several releases on one sample; use Gaussian noise or one release a sample",
             )),
             [(_, _)] => Err(self.refuse(event, "a sample of a sample; say the product of the rates")),
             _ => Err(self.refuse(
@@ -329,7 +367,19 @@ fn base(event: &Event) -> Result<Base> {
     const BOUND: &str = "between 1e-3 and 1e9";
     let covered =
         |z: f64| check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z);
+    let pure = |e: f64| {
+        check(
+            "epsilon",
+            e,
+            (1e-9..=1e3).contains(&e),
+            "between 1e-9 and 1e3",
+        )
+    };
     match event {
+        Event::ExponentialMechanism { epsilon } => {
+            pure(*epsilon).map(|()| Base::Exponential { epsilon: *epsilon })
+        }
+        Event::Pure { epsilon } => pure(*epsilon).map(|()| Base::Pure { epsilon: *epsilon }),
         Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
             scale: covered(*noise_multiplier)?,
         }),

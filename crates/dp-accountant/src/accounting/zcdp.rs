@@ -83,7 +83,8 @@ pub fn zcdp_to_delta(rho: f64, epsilon: f64) -> Result<f64> {
 /// The rho of an event that is rho-zCDP, rounded up: what its parts have adds up.
 ///
 /// Gaussian and discrete Gaussian noise `1 / (2 z^2)` (Bun and Steinke 2016, arXiv 1605.02065, proposition 1.6; Canonne,
-/// Kamath and Steinke 2020, theorem 4), Laplace noise `1 / (2 z^2)` of its scale (Bun and Steinke 2016, proposition 1.4).
+/// Kamath and Steinke 2020, theorem 4), an exponential mechanism `epsilon^2 / 8` (Cesar and Rogers 2021, arXiv 2004.07223),
+/// Laplace noise and whatever else is purely epsilon-private `epsilon^2 / 2` (Bun and Steinke 2016, proposition 1.4).
 ///
 /// ```
 /// use dp_accountant::accounting::{Event, zcdp_of, zcdp_to_epsilon};
@@ -132,6 +133,8 @@ fn of(step: &Step) -> Option<f64> {
     (step.sampling == Sampling::None).then(|| match step.base {
         Base::Gaussian { mu } => 0.5 * mu * mu,
         Base::Laplace { scale } => 0.5 / (scale * scale),
+        Base::Exponential { epsilon } => 0.125 * epsilon * epsilon,
+        Base::Pure { epsilon } => 0.5 * epsilon * epsilon,
     })
 }
 

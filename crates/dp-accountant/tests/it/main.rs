@@ -5,6 +5,7 @@ mod accounting_golden;
 mod accounting_properties;
 mod audit;
 mod discrete_gaussian;
+mod exponential;
 mod failure;
 mod plan_spent;
 mod samplers;
