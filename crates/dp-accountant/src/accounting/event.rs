@@ -224,6 +224,19 @@ pub enum Event {
         /// Rho, in [0, 5e5].
         rho: f64,
     },
+    /// The same event as a group of `records` records sees it: what [`Self::neighbours`] says of one record holds of all of
+    /// the group at once, all added, all removed, or each replaced. It goes around all that it is asked of: an event that is
+    /// composed of others hides the smallest of their groups.
+    ///
+    /// Noise multipliers fall to `1 / records` of theirs, epsilons of mechanisms grow by as much and a rho by its square. On
+    /// Poisson samples of Gaussian noise the pair is that of `Binomial(records, rate)` shifts (see `docs/accounting.md`).
+    /// Elsewhere it is refused, and [`super::group_epsilon`] has a bound.
+    Group {
+        /// Records of a group, 1 to 1e6, and to 128 on Poisson samples.
+        records: u64,
+        /// What releases something of them.
+        event: Box<Event>,
+    },
     /// A release without any guarantee: epsilon is infinite.
     NonPrivate,
 }
@@ -243,6 +256,28 @@ impl Event {
     pub fn sampled(self, sampler: Sampler) -> Self {
         Self::Sampled {
             sampler,
+            event: Box::new(self),
+        }
+    }
+
+    /// This event as groups of so many records see it.
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    ///
+    /// // Users with up to eight records each, of whom all records come or go together.
+    /// let steps = Event::Gaussian { noise_multiplier: 4.0 }
+    ///     .sampled(Sampler::Poisson { rate: 0.01 })
+    ///     .repeated(500);
+    /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
+    /// let (record, user) = (epsilon(&steps)?, epsilon(&steps.clone().of_groups(8))?);
+    /// assert!(8.0 * record < user && user < 12.0 * record, "{record} {user}");
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    #[must_use]
+    pub fn of_groups(self, records: u64) -> Self {
+        Self::Group {
+            records,
             event: Box::new(self),
         }
     }
@@ -272,7 +307,7 @@ impl Event {
             Self::Sampled { sampler, event } => {
                 join(Some(sampler.neighbours()), event.neighbours()?)
             }
-            Self::SelfComposed { event, .. } => event.neighbours(),
+            Self::SelfComposed { event, .. } | Self::Group { event, .. } => event.neighbours(),
             Self::Composed { events } | Self::Selected { events, .. } => all(events),
             // Parallel composition needs groups that a record cannot leave.
             Self::Parallel { events, .. } => match all(events)? {
@@ -300,6 +335,7 @@ impl Event {
                 format!("{} that is {how}", event.describe())
             }
             Self::SelfComposed { event, .. } => event.describe(),
+            Self::Group { event, .. } => format!("groups of records in {}", event.describe()),
             Self::Composed { .. } => "a composition".into(),
             Self::Parallel { .. } => "a parallel composition".into(),
             Self::Selected { .. } => "the best of a random number of runs".into(),

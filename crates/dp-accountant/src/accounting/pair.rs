@@ -4,11 +4,14 @@
 //! density over a coordinate `x`. The base has loss `L(x) = slope x + intercept`; sampling maps it
 //! to `g(L) = ln(1 - p + p e^L)`. See `docs/accounting.md` for the derivation.
 
+use std::rc::Rc;
+
 use super::normal::{density, upper_tail};
+use super::shifts::Shifts;
 use super::steps::{Base, Sampling, Step};
 
 /// How the distribution over `x` becomes that of the loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Form {
     /// Loss `L`, `P` is the shifted distribution.
     Plain,
@@ -18,10 +21,14 @@ enum Form {
     Remove { rate: f64 },
     /// Loss `-g(L)`, `P` is the unshifted distribution (the record is added).
     Add { rate: f64 },
+    /// `P` is the mixture of shifts, `Q` the unshifted distribution (the group is removed).
+    RemoveGroup(Rc<Shifts>),
+    /// The same two exchanged (the group is added).
+    AddGroup(Rc<Shifts>),
 }
 
 /// The distribution of one step's privacy loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
     base: Base,
     form: Form,
@@ -47,6 +54,11 @@ impl Pair {
             Sampling::Poisson { rate } => {
                 vec![form(Form::Remove { rate }), form(Form::Add { rate })]
             }
+            Sampling::PoissonGroup { rate, records } => {
+                let shifts = Rc::new(Shifts::new(step.base, rate, records));
+                let remove = Form::RemoveGroup(Rc::clone(&shifts));
+                vec![form(remove), form(Form::AddGroup(shifts))]
+            }
         }
     }
 
@@ -62,7 +74,7 @@ impl Pair {
 
     /// Whether the loss falls with `x`.
     fn is_falling(&self) -> bool {
-        matches!(self.form, Form::Add { .. })
+        matches!(self.form, Form::Add { .. } | Form::AddGroup(_))
     }
 
     fn affine(&self) -> (f64, f64) {
@@ -78,20 +90,24 @@ impl Pair {
         let (slope, intercept) = self.affine();
         // At the centre of symmetry the rounding of the two terms would cancel badly.
         let base = slope * (x + intercept / slope);
-        match self.form {
+        match &self.form {
             Form::Plain => base,
-            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, base),
-            Form::Add { rate } => -mixed(rate, base),
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, base),
+            Form::Add { rate } => -mixed(*rate, base),
+            Form::RemoveGroup(shifts) => shifts.ln_ratio(x),
+            Form::AddGroup(shifts) => -shifts.ln_ratio(x),
         }
     }
 
     /// The `x` at which the loss has this value, clamped to `range`.
     pub(super) fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
         let (slope, intercept) = self.affine();
-        let base = match self.form {
+        let base = match &self.form {
             Form::Plain => loss,
-            Form::Symmetric { rate } | Form::Remove { rate } => unmixed(rate, loss),
-            Form::Add { rate } => unmixed(rate, -loss),
+            Form::Symmetric { rate } | Form::Remove { rate } => unmixed(*rate, loss),
+            Form::Add { rate } => unmixed(*rate, -loss),
+            Form::RemoveGroup(shifts) => return shifts.where_ratio_is(loss, range),
+            Form::AddGroup(shifts) => return shifts.where_ratio_is(-loss, range),
         };
         let x = base / slope - intercept / slope;
         if x.is_nan() {
@@ -116,10 +132,11 @@ impl Pair {
             }
             Base::Pure { .. } => (0.0, 0.0),
         };
-        match self.form {
+        match &self.form {
             Form::Plain => p,
             Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
-            Form::Add { .. } => q,
+            Form::Add { .. } | Form::AddGroup(_) => q,
+            Form::RemoveGroup(shifts) => (shifts.ln_ratio(x) + ln_density(x)).exp(),
         }
     }
 
@@ -133,10 +150,11 @@ impl Pair {
                 let low = match self.form {
                     Form::Symmetric { .. } => 0.5 * mu,
                     Form::Plain => mu - t,
-                    Form::Remove { .. } | Form::Add { .. } => -t,
+                    _ => -t,
                 };
-                let high = match self.form {
-                    Form::Add { .. } => t,
+                let high = match &self.form {
+                    Form::Add { .. } | Form::AddGroup(_) => t,
+                    Form::RemoveGroup(shifts) => shifts.furthest() + t,
                     _ => mu + t,
                 };
                 ((low, high.max(low)), upper_tail(t))
@@ -167,7 +185,7 @@ impl Pair {
                 let mass = match self.form {
                     Form::Plain => p,
                     Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
-                    Form::Add { .. } => q,
+                    _ => q,
                 };
                 atoms.push(Atom {
                     loss: self.loss(x),
@@ -191,7 +209,13 @@ impl Pair {
     /// A length in `x` over which density and loss change little.
     pub(super) fn smooth_length(&self, x: f64) -> f64 {
         match self.base {
-            Base::Gaussian { mu } => 1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu),
+            Base::Gaussian { mu } => {
+                let mu = match &self.form {
+                    Form::RemoveGroup(shifts) | Form::AddGroup(shifts) => shifts.furthest(),
+                    _ => mu,
+                };
+                1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu)
+            }
             // A tilt looks at its ends, where it has no atoms.
             Base::Exponential { epsilon } => {
                 let end = x.min(1.0 - x).max(0.0);
@@ -204,10 +228,11 @@ impl Pair {
     /// Largest loss of the pair.
     pub(super) fn loss_supremum(&self) -> f64 {
         let largest = self.base.loss_supremum();
-        match self.form {
-            Form::Plain => largest,
-            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, largest),
-            Form::Add { rate } => -mixed(rate, -largest),
+        match &self.form {
+            Form::Plain | Form::RemoveGroup(_) => largest,
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, largest),
+            Form::Add { rate } => -mixed(*rate, -largest),
+            Form::AddGroup(shifts) => -shifts.ln_ratio(f64::NEG_INFINITY),
         }
     }
 
@@ -219,6 +244,11 @@ impl Pair {
             range
         }
     }
+}
+
+/// Logarithm of the density of the standard normal distribution.
+fn ln_density(x: f64) -> f64 {
+    -0.5 * (x * x + (2.0 * std::f64::consts::PI).ln())
 }
 
 /// `ln(1 - rate + rate e^loss)`.

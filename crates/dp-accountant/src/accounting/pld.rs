@@ -11,7 +11,7 @@ use super::pure;
 use super::rdp;
 use super::selection;
 use super::side::Side;
-use super::steps::{Sampling, Steps, alternatives};
+use super::steps::{PLD, Sampling, Steps, alternatives};
 
 /// Smallest positive delta that is answered.
 pub const MIN_DELTA: f64 = 1e-200;
@@ -60,7 +60,7 @@ impl Default for PldAccountant {
 }
 
 impl PldAccountant {
-    const NAME: &'static str = "pld";
+    const NAME: &'static str = PLD;
 
     /// An accountant that aims at an error of `accuracy * min(epsilon, 1)` in epsilon.
     ///
@@ -260,17 +260,20 @@ impl PldAccountant {
 
 /// The compositions to take the worst of: one, or two where adding and removing a record differ.
 fn directions(steps: &Steps) -> Vec<Vec<(Pair, u64)>> {
-    let poisson = steps
-        .counted
-        .iter()
-        .any(|(step, _)| matches!(step.sampling, Sampling::Poisson { .. }));
+    let poisson = steps.counted.iter().any(|(step, _)| {
+        let sampling = step.sampling;
+        matches!(
+            sampling,
+            Sampling::Poisson { .. } | Sampling::PoissonGroup { .. }
+        )
+    });
     let of = |direction: usize| {
         steps
             .counted
             .iter()
             .map(|(step, count)| {
                 let pairs = Pair::of(step);
-                (pairs[direction.min(pairs.len() - 1)], *count)
+                (pairs[direction.min(pairs.len() - 1)].clone(), *count)
             })
             .collect()
     };

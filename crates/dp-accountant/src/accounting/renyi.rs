@@ -37,6 +37,8 @@ impl Renyi {
                 self.without_replacement(mu, rate, order).max(pair)
             }
             (base, Sampling::Fixed { rate }) => dominating(base, rate, order),
+            // Only pairs are composed for groups of records.
+            (_, Sampling::PoissonGroup { .. }) => f64::INFINITY,
         }
     }
 

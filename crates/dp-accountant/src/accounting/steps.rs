@@ -3,13 +3,22 @@
 use std::collections::BTreeMap;
 
 use super::error::{AccountingError, Result, check};
-use super::event::Event;
+use super::event::{Event, Sampler};
 
 /// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
 pub const MAX_STEPS: u64 = 1 << 52;
 
 /// The name of the accountant that adds up Renyi divergences.
 pub(crate) const RENYI: &str = "rdp";
+
+/// The name of the accountant that composes pairs.
+pub(crate) const PLD: &str = "pld";
+
+/// The largest group of records.
+const MAX_GROUP: u64 = 1_000_000;
+
+/// The largest group of records on Poisson samples.
+const MAX_SAMPLED_GROUP: u64 = 128;
 
 /// The name under which zCDP is asked for.
 pub(crate) const ZCDP: &str = "zcdp";
@@ -64,6 +73,8 @@ pub(crate) enum Sampling {
     Fixed { rate: f64 },
     /// Poisson, add-remove or zero-out neighbours.
     Poisson { rate: f64 },
+    /// The same with neighbours of several records at once, for Gaussian noise.
+    PoissonGroup { rate: f64, records: u32 },
 }
 
 /// One kind of step.
@@ -73,12 +84,16 @@ pub(crate) struct Step {
     pub sampling: Sampling,
 }
 
+/// What tells one kind of step from another.
+type Key = (u32, u64, u8, u64);
+
 impl Step {
-    fn key(&self) -> (u8, u64, u8, u64) {
+    fn key(&self) -> Key {
         let (sampling, rate) = match self.sampling {
             Sampling::None => (0, 0.0),
             Sampling::Fixed { rate } => (1, rate),
             Sampling::Poisson { rate } => (2, rate),
+            Sampling::PoissonGroup { rate, records } => (2 + records, rate),
         };
         let (base, parameter) = match self.base {
             Base::Gaussian { mu } => (0, mu),
@@ -169,6 +184,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
             non_private: false,
             failure: 0.0,
             sampled: false,
+            records: 1,
         };
         walk.visit(event, 1)?;
         found.push(walk.finish());
@@ -187,9 +203,9 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         | Event::Selected { .. }
         | Event::Failure { .. }
         | Event::NonPrivate => Ok(()),
-        Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
-            partitions(event, sizes)
-        }
+        Event::Sampled { event, .. }
+        | Event::SelfComposed { event, .. }
+        | Event::Group { event, .. } => partitions(event, sizes),
         Event::Composed { events } => events.iter().try_for_each(|e| partitions(e, sizes)),
         Event::Parallel { partition, events } => {
             let refuse = |reason| AccountingError::Partition {
@@ -211,11 +227,13 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
 struct Walk<'e> {
     accountant: &'static str,
     choice: BTreeMap<&'e str, usize>,
-    counted: BTreeMap<(u8, u64, u8, u64), (Step, u64)>,
+    counted: BTreeMap<Key, (Step, u64)>,
     gaussian_mu2: f64,
     non_private: bool,
     failure: f64,
     sampled: bool,
+    /// How many records neighbours differ in.
+    records: u64,
 }
 
 impl Walk<'_> {
@@ -224,7 +242,7 @@ impl Walk<'_> {
             Event::Gaussian { .. }
             | Event::Laplace { .. }
             | Event::ExponentialMechanism { .. }
-            | Event::Pure { .. } => self.push(base(event)?, Sampling::None, count),
+            | Event::Pure { .. } => self.push(base(event, self.records)?, Sampling::None, count),
             Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {
                 // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
                 if !matches!(self.accountant, RENYI | ZCDP) {
@@ -235,7 +253,23 @@ impl Walk<'_> {
                 if self.sampled {
                     return Err(self.refuse(event, "no bound is known here for it on a sample"));
                 }
-                self.push(base(event)?, Sampling::None, count)
+                self.push(base(event, self.records)?, Sampling::None, count)
+            }
+            Event::Group { .. } if self.sampled => {
+                Err(self.refuse(event, "a group goes around the sample, not into it"))
+            }
+            Event::Group { records, event } => {
+                let all = self.records.saturating_mul(*records);
+                check(
+                    "number of records of a group",
+                    all as f64,
+                    (1..=MAX_GROUP).contains(&all),
+                    "between 1 and 1e6",
+                )?;
+                let outside = std::mem::replace(&mut self.records, all);
+                let visited = self.visit(event, count);
+                self.records = outside;
+                visited
             }
             Event::Selected { .. } => Err(self.refuse(
                 event,
@@ -247,7 +281,7 @@ impl Walk<'_> {
                 }
                 let ok = (0.0..=1.0).contains(delta);
                 check("delta of a failure", *delta, ok, "in [0, 1]")?;
-                self.failure += delta * count as f64;
+                self.failure += delta * self.records as f64 * count as f64;
                 Ok(())
             }
             Event::NonPrivate => {
@@ -265,6 +299,10 @@ impl Walk<'_> {
                 self.visit(event, count)
             }
             Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, count)),
+            Event::Parallel { .. } if self.records > 1 => Err(self.refuse(
+                event,
+                "records of one group may lie in several parts; ask group_epsilon",
+            )),
             Event::Parallel { partition, events } => {
                 let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
                 events.get(group).map_or(Ok(()), |e| self.visit(e, count))
@@ -274,6 +312,9 @@ impl Walk<'_> {
                 let Some(inner) = self.sampled_base(event)? else {
                     return Ok(());
                 };
+                if self.records > 1 {
+                    return self.push_group(event, inner, sampler, count);
+                }
                 let sampling = if rate == 1.0 {
                     Sampling::None
                 } else if sampler.is_poisson() {
@@ -286,6 +327,41 @@ impl Walk<'_> {
         }
     }
 
+    /// A sample as a group of records sees it.
+    fn push_group(
+        &mut self,
+        event: &Event,
+        base: Base,
+        sampler: &Sampler,
+        count: u64,
+    ) -> Result<()> {
+        let rate = sampler.rate()?;
+        let Base::Gaussian { mu } = base else {
+            return Err(self.refuse(event, "groups of records on a sample; ask group_epsilon"));
+        };
+        if rate == 1.0 {
+            let base = Base::Gaussian {
+                mu: mu * self.records as f64,
+            };
+            return self.push(base, Sampling::None, count);
+        }
+        if !sampler.is_poisson() {
+            let reason = "groups of records on a sample of fixed size; ask group_epsilon";
+            return Err(self.refuse(event, reason));
+        }
+        if self.accountant != PLD {
+            return Err(self.refuse(event, "groups of records on a sample; use pld"));
+        }
+        check(
+            "number of records of a group",
+            self.records as f64,
+            self.records <= MAX_SAMPLED_GROUP,
+            "between 1 and 128 on a Poisson sample",
+        )?;
+        let records = self.records as u32;
+        self.push(base, Sampling::PoissonGroup { rate, records }, count)
+    }
+
     /// The one base that a sampled event amounts to; `None` if it releases nothing that counts.
     fn sampled_base(&mut self, event: &Event) -> Result<Option<Base>> {
         let mut inner = Walk {
@@ -296,6 +372,7 @@ impl Walk<'_> {
             non_private: false,
             failure: 0.0,
             sampled: true,
+            records: 1,
         };
         inner.visit(event, 1)?;
         let inner = inner.finish();
@@ -363,40 +440,49 @@ impl Walk<'_> {
     }
 }
 
-fn base(event: &Event) -> Result<Base> {
-    const BOUND: &str = "between 1e-3 and 1e9";
-    let covered =
-        |z: f64| check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z);
+/// The base of neighbours that differ in so many records: as many times the sensitivity.
+fn base(event: &Event, records: u64) -> Result<Base> {
+    let records = records as f64;
+    let noise = |z: f64| {
+        let z = z / records;
+        let ok = (1e-3..=1e9).contains(&z);
+        check("noise multiplier", z, ok, "between 1e-3 and 1e9").map(|()| z)
+    };
     let pure = |e: f64| {
+        let e = e * records;
         check(
             "epsilon",
             e,
             (1e-9..=1e3).contains(&e),
             "between 1e-9 and 1e3",
         )
+        .map(|()| e)
     };
-    match event {
-        Event::ExponentialMechanism { epsilon } => {
-            pure(*epsilon).map(|()| Base::Exponential { epsilon: *epsilon })
-        }
-        Event::Pure { epsilon } => pure(*epsilon).map(|()| Base::Pure { epsilon: *epsilon }),
-        Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
-            scale: covered(*noise_multiplier)?,
-        }),
+    Ok(match *event {
+        Event::ExponentialMechanism { epsilon } => Base::Exponential {
+            epsilon: pure(epsilon)?,
+        },
+        Event::Pure { epsilon } => Base::Pure {
+            epsilon: pure(epsilon)?,
+        },
+        Event::Laplace { noise_multiplier } => Base::Laplace {
+            scale: noise(noise_multiplier)?,
+        },
         Event::Gaussian { noise_multiplier } | Event::DiscreteGaussian { noise_multiplier } => {
-            Ok(Base::Gaussian {
-                mu: 1.0 / covered(*noise_multiplier)?,
-            })
+            Base::Gaussian {
+                mu: 1.0 / noise(noise_multiplier)?,
+            }
         }
         // No order has a larger divergence than Gaussian noise of this mu.
         Event::Zcdp { rho } => {
-            super::zcdp::check_rho(*rho)?;
+            let rho = rho * records * records;
+            super::zcdp::check_rho(rho)?;
             let mu = (2.0 * rho).sqrt();
-            Ok(Base::Gaussian {
+            Base::Gaussian {
                 mu: if mu == 0.0 { 0.0 } else { mu.next_up() },
-            })
+            }
         }
         // Only called for the kinds above.
-        _ => Ok(Base::Gaussian { mu: 0.0 }),
-    }
+        _ => Base::Gaussian { mu: 0.0 },
+    })
 }

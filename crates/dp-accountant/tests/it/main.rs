@@ -7,6 +7,7 @@ mod audit;
 mod discrete_gaussian;
 mod exponential;
 mod failure;
+mod group;
 mod plan_spent;
 mod samplers;
 mod zcdp;
