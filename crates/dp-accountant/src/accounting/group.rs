@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-12;
 ///
 /// `delta_1 (1 + e^epsilon_1 + ... + e^((records - 1) epsilon_1)) <= delta`,
 ///
-/// by steps from one data set to the other that change one record each (Vadhan 2017, lemma 2.2). Infinite where no such
+/// by steps from one data set to the other that change one record each (Vadhan 2017). Infinite where no such
 /// `delta_1` is found. The bound needs no order: the records may be added, removed and replaced in any mixture.
 ///
 /// ```

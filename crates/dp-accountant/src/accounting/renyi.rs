@@ -111,7 +111,7 @@ fn plain(base: Base, order: f64) -> f64 {
 /// The largest divergence of two distributions whose loss has a range of `epsilon`.
 ///
 /// Losses at `t` and `t - epsilon` with `P`-masses `(1 - e^(t - epsilon)) / (1 - e^-epsilon)` and the rest are the worst (Dong,
-/// Durfee and Rogers 2020, lemma 3.2), and with `b = e^-epsilon` the divergence is largest where
+/// Durfee and Rogers 2020), and with `b = e^-epsilon` the divergence is largest where
 /// `e^t = (order - 1) (1 - b^order) / (order (b - b^order))`; there `e^((order - 1) D)` is `e^((order - 1) t) (1 - b^order) /
 /// (order (1 - b))`. It is at most `order epsilon^2 / 8`: `K(s) = ln E_Q e^(s loss)` has `K(0) = K(1) = 0` and, by the range,
 /// `K'' <= epsilon^2 / 4`, so that `K(s) - s (s - 1) epsilon^2 / 8` is concave and not above 0 where `s > 1`.

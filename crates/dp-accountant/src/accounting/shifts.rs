@@ -8,7 +8,7 @@ use super::steps::Base;
 /// mu`, and the rest of the sample is independent of it (it may be fixed: `H` is jointly convex). With `R = sum_S P(S) e^(<v_S,
 /// x> - |v_S|^2 / 2)` both `H_a(P || Q) = E_Q (R - a)_+` and `H_a(Q || P) = E_Q (1 - a R)_+` are means of convex functions of `R`.
 /// Each summand is log-normal under `Q`. Of all joint laws with these marginals the sum is largest in convex order where all
-/// are functions of one normal variable (Dhaene et al. 2002, theorem 7), and it rises in that order with each `|v_S|`, as
+/// are functions of one normal variable (Dhaene et al. 2002), and it rises in that order with each `|v_S|`, as
 /// `e^(s Z - s^2 / 2)` does. So shifts by `|S| mu` along one line are the worst, in both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shifts {

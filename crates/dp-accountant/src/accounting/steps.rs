@@ -312,6 +312,7 @@ impl Walk<'_> {
                 let Some(inner) = self.sampled_base(event)? else {
                     return Ok(());
                 };
+                self.failure += sampler.failure(self.records) * count as f64;
                 if self.records > 1 {
                     return self.push_group(event, inner, sampler, count);
                 }

@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-14;
 /// An upper bound on epsilon at `delta` of everything that is rho-zCDP, rounded up.
 ///
 /// The least over orders `alpha > 1` of `rho alpha + ln(1 - 1/alpha) - (ln delta + ln alpha) / (alpha - 1)` (Canonne,
-/// Kamath and Steinke 2020, arXiv 2004.00010, proposition 12 and corollary 13); every order gives a bound, so that a search
+/// Kamath and Steinke 2020, arXiv 2004.00010, proposition 12); every order gives a bound, so that a search
 /// that misses the best one is loose and not wrong. For Gaussian noise, which has a curve of its own,
 /// [`super::GaussianAccountant`] is smaller.
 ///

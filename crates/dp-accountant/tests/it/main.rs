@@ -10,4 +10,5 @@ mod failure;
 mod group;
 mod plan_spent;
 mod samplers;
+mod truncated;
 mod zcdp;
