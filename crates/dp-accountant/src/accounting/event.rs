@@ -78,6 +78,24 @@ pub enum Sampler {
         /// The most records of a batch, at least 1.
         largest: u64,
     },
+    /// All records are dealt to `steps` batches, each to one of them with the same probability and on its own, for a release of
+    /// each batch (balls and bins; Chua et al. 2025, arXiv 2412.16802; Feldman and Shenfeld 2025, arXiv 2502.08202): the sampled
+    /// event is all `steps` releases, an epoch (zero-out neighbours).
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    ///
+    /// let noise = Event::Gaussian { noise_multiplier: 1.0 };
+    /// let dealt = noise.clone().sampled(Sampler::RandomAllocation { steps: 100 }).repeated(5);
+    /// let poisson = noise.sampled(Sampler::PoissonZeroOut { rate: 0.01 }).repeated(500);
+    /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
+    /// assert!(epsilon(&dealt)? < epsilon(&poisson)?);
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    RandomAllocation {
+        /// Batches of an epoch, 1 to 2048.
+        steps: u64,
+    },
     /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
     /// (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
     KEndGroups {
@@ -110,6 +128,11 @@ impl Sampler {
                 check_rate(*rate)?;
                 Ok(*rate)
             }
+            Self::RandomAllocation { steps } => {
+                let ok = (1..=2048).contains(steps);
+                check("number of steps", *steps as f64, ok, "between 1 and 2048")?;
+                Ok(1.0 / *steps as f64)
+            }
             Self::PoissonTruncated {
                 records,
                 rate,
@@ -138,7 +161,9 @@ impl Sampler {
                 Neighbours::ReplaceOne
             }
             Self::Poisson { .. } => Neighbours::AddRemove,
-            Self::PoissonZeroOut { .. } | Self::PoissonTruncated { .. } => Neighbours::ZeroOut,
+            Self::PoissonZeroOut { .. }
+            | Self::PoissonTruncated { .. }
+            | Self::RandomAllocation { .. } => Neighbours::ZeroOut,
             Self::KEndGroups { .. } => Neighbours::KEnd,
         }
     }
@@ -384,6 +409,7 @@ impl Event {
                     }
                     Sampler::Poisson { .. } | Sampler::PoissonZeroOut { .. } => "Poisson sampled",
                     Sampler::PoissonTruncated { .. } => "Poisson sampled with batches cut",
+                    Sampler::RandomAllocation { .. } => "dealt to the batches of an epoch",
                     Sampler::KEndGroups { .. } => "sampled from k-end groups",
                 };
                 format!("{} that is {how}", event.describe())

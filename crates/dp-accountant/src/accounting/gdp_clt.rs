@@ -56,7 +56,7 @@ impl GdpCltAccountant {
                     Sampling::Fixed { rate } | Sampling::Poisson { rate } => {
                         rate * rate * self.variance(mu)
                     }
-                    Sampling::PoissonGroup { .. } => f64::INFINITY,
+                    Sampling::PoissonGroup { .. } | Sampling::Allocation { .. } => f64::INFINITY,
                 };
         }
         Ok(square.sqrt())

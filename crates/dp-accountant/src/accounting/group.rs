@@ -56,7 +56,10 @@ pub fn group_epsilon(
     // Epsilon of one record at this delta, and whether the sum stays below the whole.
     let at = |ln_delta: f64| {
         let least = ln_delta.exp();
-        let epsilon = accountant.epsilon(event, least)?;
+        let epsilon = match accountant.epsilon(event, least) {
+            Err(AccountingError::Unresolved { .. }) => f64::INFINITY,
+            found => found?,
+        };
         let sum = match epsilon {
             0.0 => count,
             _ => (count * epsilon).exp_m1() / epsilon.exp_m1(),
@@ -64,10 +67,17 @@ pub fn group_epsilon(
         Ok((epsilon, least * sum * (1.0 + ROUNDING) <= delta))
     };
     let (mut low, mut high) = (LEAST.ln(), (delta / count).ln());
-    let (mut best, fits) = at(low)?;
-    if !fits {
-        return Ok(f64::INFINITY);
-    }
+    // Deltas that are too small may not be resolved.
+    let mut best = loop {
+        let (epsilon, fits) = at(low)?;
+        if fits {
+            break epsilon;
+        }
+        if high - low < 1.0 {
+            return Ok(f64::INFINITY);
+        }
+        low = 0.5 * (low + high);
+    };
     for _ in 0..22 {
         let middle = 0.5 * (low + high);
         let (epsilon, fits) = at(middle)?;

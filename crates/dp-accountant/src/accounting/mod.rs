@@ -14,6 +14,7 @@
 //! ```
 
 mod accountant;
+mod allocation;
 mod calibrate;
 mod collapse;
 mod compose;

@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use super::allocation::{self, Discrete};
 use super::normal::{density, upper_tail};
 use super::shifts::Shifts;
 use super::steps::{Base, Sampling, Step};
@@ -25,6 +26,8 @@ enum Form {
     RemoveGroup(Rc<Shifts>),
     /// The same two exchanged (the group is added).
     AddGroup(Rc<Shifts>),
+    /// Atoms alone: random allocation, the record removed or added.
+    Allocation(Rc<[Discrete; 2]>, usize),
 }
 
 /// The distribution of one step's privacy loss.
@@ -53,6 +56,16 @@ impl Pair {
             Sampling::Fixed { rate } => vec![form(Form::Symmetric { rate })],
             Sampling::Poisson { rate } => {
                 vec![form(Form::Remove { rate }), form(Form::Add { rate })]
+            }
+            Sampling::Allocation { steps } => {
+                let mu = match step.base {
+                    Base::Gaussian { mu } => mu,
+                    // Nothing else is allocated.
+                    _ => f64::INFINITY,
+                };
+                let pairs = allocation::pairs(mu, steps);
+                let of = |which| form(Form::Allocation(Rc::clone(&pairs), which));
+                vec![of(0), of(1)]
             }
             Sampling::PoissonGroup { rate, records } => {
                 let shifts = Rc::new(Shifts::new(step.base, rate, records));
@@ -91,7 +104,7 @@ impl Pair {
         // At the centre of symmetry the rounding of the two terms would cancel badly.
         let base = slope * (x + intercept / slope);
         match &self.form {
-            Form::Plain => base,
+            Form::Plain | Form::Allocation(..) => base,
             Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, base),
             Form::Add { rate } => -mixed(*rate, base),
             Form::RemoveGroup(shifts) => shifts.ln_ratio(x),
@@ -103,7 +116,7 @@ impl Pair {
     pub(super) fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
         let (slope, intercept) = self.affine();
         let base = match &self.form {
-            Form::Plain => loss,
+            Form::Plain | Form::Allocation(..) => loss,
             Form::Symmetric { rate } | Form::Remove { rate } => unmixed(*rate, loss),
             Form::Add { rate } => unmixed(*rate, -loss),
             Form::RemoveGroup(shifts) => return shifts.where_ratio_is(loss, range),
@@ -137,12 +150,16 @@ impl Pair {
             Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
             Form::Add { .. } | Form::AddGroup(_) => q,
             Form::RemoveGroup(shifts) => (shifts.ln_ratio(x) + ln_density(x)).exp(),
+            Form::Allocation(..) => 0.0,
         }
     }
 
     /// Where `x` runs, leaving out at most `exp(ln_tail)` of mass at either end, and the bound on
     /// the mass left out at the end of large losses.
     pub(super) fn range(&self, ln_tail: f64) -> ((f64, f64), f64) {
+        if let Form::Allocation(pairs, which) = &self.form {
+            return ((0.5, 0.5), pairs[*which].infinite);
+        }
         match self.base {
             Base::Gaussian { mu } => {
                 // P(X > t) <= exp(-t^2/2).
@@ -170,6 +187,9 @@ impl Pair {
 
     /// Point masses of the loss (for a mirrored pair: without the mirror images).
     pub(super) fn atoms(&self) -> Vec<Atom> {
+        if let Form::Allocation(pairs, which) = &self.form {
+            return pairs[*which].atoms.clone();
+        }
         let mut atoms = Vec::new();
         // At the largest loss P has `near`, Q has `far`; the other way round at the smallest.
         let ends = match self.base {
@@ -229,7 +249,7 @@ impl Pair {
     pub(super) fn loss_supremum(&self) -> f64 {
         let largest = self.base.loss_supremum();
         match &self.form {
-            Form::Plain | Form::RemoveGroup(_) => largest,
+            Form::Plain | Form::RemoveGroup(_) | Form::Allocation(..) => largest,
             Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, largest),
             Form::Add { rate } => -mixed(*rate, -largest),
             Form::AddGroup(shifts) => -shifts.ln_ratio(f64::NEG_INFINITY),

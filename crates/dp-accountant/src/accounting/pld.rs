@@ -260,13 +260,11 @@ impl PldAccountant {
 
 /// The compositions to take the worst of: one, or two where adding and removing a record differ.
 fn directions(steps: &Steps) -> Vec<Vec<(Pair, u64)>> {
-    let poisson = steps.counted.iter().any(|(step, _)| {
-        let sampling = step.sampling;
-        matches!(
-            sampling,
-            Sampling::Poisson { .. } | Sampling::PoissonGroup { .. }
-        )
-    });
+    // Samples of Poisson's kind, dealt ones among them.
+    let poisson = steps
+        .counted
+        .iter()
+        .any(|(step, _)| !matches!(step.sampling, Sampling::None | Sampling::Fixed { .. }));
     let of = |direction: usize| {
         steps
             .counted

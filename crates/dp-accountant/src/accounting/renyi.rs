@@ -37,8 +37,8 @@ impl Renyi {
                 self.without_replacement(mu, rate, order).max(pair)
             }
             (base, Sampling::Fixed { rate }) => dominating(base, rate, order),
-            // Only pairs are composed for groups of records.
-            (_, Sampling::PoissonGroup { .. }) => f64::INFINITY,
+            // Only pairs are composed for these.
+            (_, Sampling::PoissonGroup { .. } | Sampling::Allocation { .. }) => f64::INFINITY,
         }
     }
 

@@ -20,6 +20,9 @@ const MAX_GROUP: u64 = 1_000_000;
 /// The largest group of records on Poisson samples.
 const MAX_SAMPLED_GROUP: u64 = 128;
 
+/// The least noise multiplier of random allocation.
+const LEAST_ALLOCATED: f64 = 0.599_999;
+
 /// The name under which zCDP is asked for.
 pub(crate) const ZCDP: &str = "zcdp";
 
@@ -75,6 +78,8 @@ pub(crate) enum Sampling {
     Poisson { rate: f64 },
     /// The same with neighbours of several records at once, for Gaussian noise.
     PoissonGroup { rate: f64, records: u32 },
+    /// Gaussian noise in so many steps, one of which, by a fair draw, sees the record.
+    Allocation { steps: u32 },
 }
 
 /// One kind of step.
@@ -94,6 +99,7 @@ impl Step {
             Sampling::Fixed { rate } => (1, rate),
             Sampling::Poisson { rate } => (2, rate),
             Sampling::PoissonGroup { rate, records } => (2 + records, rate),
+            Sampling::Allocation { steps } => (u32::MAX, f64::from(steps)),
         };
         let (base, parameter) = match self.base {
             Base::Gaussian { mu } => (0, mu),
@@ -312,6 +318,9 @@ impl Walk<'_> {
                 let Some(inner) = self.sampled_base(event)? else {
                     return Ok(());
                 };
+                if let Sampler::RandomAllocation { steps } = *sampler {
+                    return self.push_allocation(event, inner, steps, count);
+                }
                 self.failure += sampler.failure(self.records) * count as f64;
                 if self.records > 1 {
                     return self.push_group(event, inner, sampler, count);
@@ -325,6 +334,30 @@ impl Walk<'_> {
                 };
                 self.push(inner, sampling, count)
             }
+        }
+    }
+
+    /// An epoch of steps, one of which sees the record.
+    fn push_allocation(&mut self, event: &Event, base: Base, steps: u64, count: u64) -> Result<()> {
+        match (base, self.records) {
+            (Base::Gaussian { .. }, 1) if steps == 1 => self.push(base, Sampling::None, count),
+            (Base::Gaussian { mu }, 1) if self.accountant == PLD => {
+                // Likelihood ratios with less noise do not fit on a grid.
+                let ok = mu <= 1.0 / LEAST_ALLOCATED;
+                check(
+                    "noise multiplier of a random allocation",
+                    1.0 / mu,
+                    ok,
+                    "at least 0.6",
+                )?;
+                let steps = steps as u32;
+                self.push(base, Sampling::Allocation { steps }, count)
+            }
+            (Base::Gaussian { .. }, 1) => Err(self.refuse(event, "random allocation; use pld")),
+            (Base::Gaussian { .. }, _) => {
+                Err(self.refuse(event, "random allocation of groups; ask group_epsilon"))
+            }
+            _ => Err(self.refuse(event, "random allocation; use Gaussian noise")),
         }
     }
 

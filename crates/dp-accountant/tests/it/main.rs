@@ -3,6 +3,7 @@
 mod accounting_extremes;
 mod accounting_golden;
 mod accounting_properties;
+mod allocation;
 mod audit;
 mod discrete_gaussian;
 mod exponential;
