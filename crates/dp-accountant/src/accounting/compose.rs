@@ -77,7 +77,7 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
         spectrum.multiply(&output, count, transform_error);
         lattices.push((lattice, count));
     }
-    let (mut values, noise) = spectrum.into_values(n, transform_error);
+    let (mut values, noise, _) = spectrum.into_values(n, transform_error);
 
     // Rotate so that index 0 is the first point of the window.
     values.rotate_left(plan.first.rem_euclid(n as i64) as usize);
@@ -111,6 +111,23 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
         extra: above + sums.infinite,
         ln_relative: sums.relative,
     })
+}
+
+/// The convolution of some measures of a mass of at most 1, each as often as it says and all of one length, a power of two, and a
+/// bound on the error of any sum of its values with weights in `[-1, 1]`.
+pub(super) fn convolved(factors: &[(&[f64], f64)]) -> (Vec<f64>, f64) {
+    let n = factors.first().map_or(1, |(values, _)| values.len());
+    let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
+    let transform_error = PER_LEVEL * UNIT * (n as f64).log2();
+    let mut spectrum = Spectrum::new(n / 2 + 1);
+    for (values, count) in factors.iter().filter(|(_, count)| *count > 0.0) {
+        let mut output = forward.make_output_vec();
+        // Lengths are those of the plan, so the transform cannot fail.
+        let _ = forward.process(&mut values.to_vec(), &mut output);
+        spectrum.multiply(&output, *count, transform_error);
+    }
+    let (values, _, norm) = spectrum.into_values(n, transform_error);
+    (values, norm * (n as f64).sqrt())
 }
 
 /// Logarithm of a bound on the mass beyond `edge` after weighing by `e^(tilt loss)`: the best of
@@ -192,22 +209,26 @@ impl Spectrum {
         }
     }
 
-    /// The inverse transform, and a bound on the error of each of its values.
-    fn into_values(self, n: usize, transform_error: f64) -> (Vec<f64>, f64) {
+    /// The inverse transform, a bound on the error of each of its values, and one on the root of the sum of their squares.
+    fn into_values(self, n: usize, transform_error: f64) -> (Vec<f64>, f64, f64) {
         let inverse = PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(n));
         let mut input = inverse.make_input_vec();
         let mut error = 0.0;
+        let mut squares = 0.0;
         let mut total = 0.0;
         let dropped = self.dropped.exp();
         for (k, value) in input.iter_mut().enumerate() {
             let ln_abs = self.ln_abs[k];
             if ln_abs < Self::NEGLIGIBLE {
                 error += 2.0 * dropped;
+                squares += 2.0 * dropped * dropped;
                 continue;
             }
             let abs = ln_abs.exp();
             total += 2.0 * abs;
-            error += 2.0 * abs * (self.ln_error[k] + 4.0 * UNIT * (1.0 - ln_abs)).exp_m1();
+            let one = abs * (self.ln_error[k] + 4.0 * UNIT * (1.0 - ln_abs)).exp_m1();
+            error += 2.0 * one;
+            squares += 2.0 * one * one;
             *value = Complex::from_polar(abs, self.argument[k]);
         }
         // The transform of a real sequence is real at both ends.
@@ -221,6 +242,8 @@ impl Spectrum {
         for value in &mut values {
             *value *= scale;
         }
-        (values, (error + transform_error * total) * scale)
+        let size: f64 = values.iter().map(|value| value * value).sum();
+        let norm = (squares * scale).sqrt() + 2.0 * transform_error * size.sqrt();
+        (values, (error + transform_error * total) * scale, norm)
     }
 }

@@ -110,6 +110,12 @@ fn nodes(pair: &Pair, ln_tail: f64) -> Vec<(f64, f64)> {
     } else {
         quadrature::visit(pair, from, to, &mut push);
     }
+    if pair.ends_abruptly() {
+        // Stand for the ends, so that the support is all of it.
+        for end in [from, to] {
+            push(pair.loss(end), 1e-9 * pair.density(end));
+        }
+    }
     for atom in pair.atoms() {
         if mirrored && atom.loss == 0.0 {
             nodes.push((0.0, atom.mass.ln()));

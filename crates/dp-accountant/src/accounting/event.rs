@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::error::{AccountingError, Result, check};
 use super::neighbours::Neighbours;
 use super::selection::Runs;
+use crate::audit::binomial::upper_tail;
+
+/// Relative allowance for the rounding of a binomial tail, upwards.
+const TAIL_ROUNDING: f64 = 1e-9;
 
 impl Neighbours {
     /// The relation under which both parts hold: replace-one implies k-end, nothing else mixes.
@@ -57,6 +61,41 @@ pub enum Sampler {
         /// Sampling rate in (0, 1].
         rate: f64,
     },
+    /// [`Sampler::PoissonZeroOut`] of which no batch is larger than `largest`: what exceeds it is left out by any rule (zero-out
+    /// neighbours). It costs what Poisson sampling costs, and in each step a failure (as [`Event::Failure`]) of probability
+    /// `P(Binomial(records - 1, rate) >= largest)`. Ganesh 2025 (*Tighter privacy analysis for truncated Poisson sampling*) says
+    /// more where batches are often cut.
+    ///
+    /// *Proof.* Let `W` be those that are sampled of the records that neighbours share, which has the same law for both and is
+    /// independent of whether the record in question is sampled. Given `W` with fewer than `largest` records nothing is left
+    /// out, whether it is sampled or not: that is Poisson sampling. Given any other `W`, which has the probability above, `H_a`
+    /// is at most 1; and `H_a` is jointly convex. A group of `k` records leaves `records - k` and `largest - k`.
+    PoissonTruncated {
+        /// Records in the data set, blank ones among them.
+        records: u64,
+        /// Sampling rate in (0, 1].
+        rate: f64,
+        /// The most records of a batch, at least 1.
+        largest: u64,
+    },
+    /// All records are dealt to `steps` batches, each to one of them with the same probability and on its own, for a release of
+    /// each batch (balls and bins; Chua et al. 2025, arXiv 2412.16802; Feldman and Shenfeld 2025, arXiv 2502.08202): the sampled
+    /// event is all `steps` releases, an epoch (zero-out neighbours).
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    ///
+    /// let noise = Event::Gaussian { noise_multiplier: 1.0 };
+    /// let dealt = noise.clone().sampled(Sampler::RandomAllocation { steps: 100 }).repeated(5);
+    /// let poisson = noise.sampled(Sampler::PoissonZeroOut { rate: 0.01 }).repeated(500);
+    /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
+    /// assert!(epsilon(&dealt)? < epsilon(&poisson)?);
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    RandomAllocation {
+        /// Batches of an epoch, 1 to 2048.
+        steps: u64,
+    },
     /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
     /// (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
     KEndGroups {
@@ -86,7 +125,22 @@ impl Sampler {
             Self::WithoutReplacementRate { rate }
             | Self::Poisson { rate }
             | Self::PoissonZeroOut { rate } => {
-                check("rate", *rate, *rate > 0.0 && *rate <= 1.0, "in (0, 1]")?;
+                check_rate(*rate)?;
+                Ok(*rate)
+            }
+            Self::RandomAllocation { steps } => {
+                let ok = (1..=2048).contains(steps);
+                check("number of steps", *steps as f64, ok, "between 1 and 2048")?;
+                Ok(1.0 / *steps as f64)
+            }
+            Self::PoissonTruncated {
+                records,
+                rate,
+                largest,
+            } => {
+                check_rate(*rate)?;
+                check("records", *records as f64, *records > 0, "at least 1")?;
+                check("largest batch", *largest as f64, *largest > 0, "at least 1")?;
                 Ok(*rate)
             }
             Self::KEndGroups { groups } => {
@@ -107,13 +161,37 @@ impl Sampler {
                 Neighbours::ReplaceOne
             }
             Self::Poisson { .. } => Neighbours::AddRemove,
-            Self::PoissonZeroOut { .. } => Neighbours::ZeroOut,
+            Self::PoissonZeroOut { .. }
+            | Self::PoissonTruncated { .. }
+            | Self::RandomAllocation { .. } => Neighbours::ZeroOut,
             Self::KEndGroups { .. } => Neighbours::KEnd,
         }
     }
 
     pub(crate) fn is_poisson(&self) -> bool {
-        matches!(self, Self::Poisson { .. } | Self::PoissonZeroOut { .. })
+        matches!(
+            self,
+            Self::Poisson { .. } | Self::PoissonZeroOut { .. } | Self::PoissonTruncated { .. }
+        )
+    }
+
+    /// The probability that a step is not what its pair says to neighbours that differ in so many records, rounded up.
+    pub(crate) fn failure(&self, differing: u64) -> f64 {
+        match *self {
+            Self::PoissonTruncated {
+                records,
+                rate,
+                largest,
+            } => {
+                let shared = records.saturating_sub(differing);
+                let least = largest.saturating_sub(differing) + 1;
+                if largest < differing {
+                    return 1.0;
+                }
+                (upper_tail(least, shared, rate) * (1.0 + TAIL_ROUNDING)).min(1.0)
+            }
+            _ => 0.0,
+        }
     }
 }
 
@@ -204,6 +282,39 @@ pub enum Event {
         /// The distance, in [0, 1].
         delta: f64,
     },
+    /// An exponential mechanism: `y` with a probability proportional to `e^(epsilon u(y) / (2 sensitivity))` of its score,
+    /// the 2 left out where all scores move in one direction. Its privacy loss has a range of `epsilon`, whatever its ends
+    /// are (Durfee and Rogers 2019, arXiv 1905.04273), and so it costs less than [`Event::Pure`] of the same epsilon.
+    ExponentialMechanism {
+        /// The range of the privacy loss, between 1e-9 and 1e3.
+        epsilon: f64,
+    },
+    /// Anything that is purely epsilon-private, as permute-and-flip (McKenna and Sheldon 2020, arXiv 2010.12603), the
+    /// geometric mechanism or randomised response, which is the worst of them (Kairouz, Oh and Viswanath 2015, arXiv
+    /// 1311.0776, theorem 3.3).
+    Pure {
+        /// Epsilon, between 1e-9 and 1e3.
+        epsilon: f64,
+    },
+    /// Anything that is rho-zCDP: its Renyi divergences are at most `rho alpha` for every order `alpha` (Bun and Steinke 2016,
+    /// arXiv 1605.02065). Nothing else is known of it: [`super::RdpAccountant`] covers it, beside whatever else it covers.
+    Zcdp {
+        /// Rho, in [0, 5e5].
+        rho: f64,
+    },
+    /// The same event as a group of `records` records sees it: what [`Self::neighbours`] says of one record holds of all of
+    /// the group at once, all added, all removed, or each replaced. It goes around all that it is asked of: an event that is
+    /// composed of others hides the smallest of their groups.
+    ///
+    /// Noise multipliers fall to `1 / records` of theirs, epsilons of mechanisms grow by as much and a rho by its square. On
+    /// Poisson samples of Gaussian noise the pair is that of `Binomial(records, rate)` shifts (see `docs/accounting.md`).
+    /// Elsewhere it is refused, and [`super::group_epsilon`] has a bound.
+    Group {
+        /// Records of a group, 1 to 1e6, and to 128 on Poisson samples.
+        records: u64,
+        /// What releases something of them.
+        event: Box<Event>,
+    },
     /// A release without any guarantee: epsilon is infinite.
     NonPrivate,
 }
@@ -227,6 +338,28 @@ impl Event {
         }
     }
 
+    /// This event as groups of so many records see it.
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    ///
+    /// // Users with up to eight records each, of whom all records come or go together.
+    /// let steps = Event::Gaussian { noise_multiplier: 4.0 }
+    ///     .sampled(Sampler::Poisson { rate: 0.01 })
+    ///     .repeated(500);
+    /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
+    /// let (record, user) = (epsilon(&steps)?, epsilon(&steps.clone().of_groups(8))?);
+    /// assert!(8.0 * record < user && user < 12.0 * record, "{record} {user}");
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    #[must_use]
+    pub fn of_groups(self, records: u64) -> Self {
+        Self::Group {
+            records,
+            event: Box::new(self),
+        }
+    }
+
     /// `steps` Gaussian steps on batches of `batch` of `records` records sampled without replacement.
     #[must_use]
     pub fn dp_sgd(records: u64, batch: u64, steps: u64, noise_multiplier: f64) -> Self {
@@ -244,12 +377,15 @@ impl Event {
             Self::Gaussian { .. }
             | Self::DiscreteGaussian { .. }
             | Self::Laplace { .. }
+            | Self::ExponentialMechanism { .. }
+            | Self::Pure { .. }
+            | Self::Zcdp { .. }
             | Self::Failure { .. }
             | Self::NonPrivate => Ok(None),
             Self::Sampled { sampler, event } => {
                 join(Some(sampler.neighbours()), event.neighbours()?)
             }
-            Self::SelfComposed { event, .. } => event.neighbours(),
+            Self::SelfComposed { event, .. } | Self::Group { event, .. } => event.neighbours(),
             Self::Composed { events } | Self::Selected { events, .. } => all(events),
             // Parallel composition needs groups that a record cannot leave.
             Self::Parallel { events, .. } => match all(events)? {
@@ -272,18 +408,28 @@ impl Event {
                         "sampled without replacement"
                     }
                     Sampler::Poisson { .. } | Sampler::PoissonZeroOut { .. } => "Poisson sampled",
+                    Sampler::PoissonTruncated { .. } => "Poisson sampled with batches cut",
+                    Sampler::RandomAllocation { .. } => "dealt to the batches of an epoch",
                     Sampler::KEndGroups { .. } => "sampled from k-end groups",
                 };
                 format!("{} that is {how}", event.describe())
             }
             Self::SelfComposed { event, .. } => event.describe(),
+            Self::Group { event, .. } => format!("groups of records in {}", event.describe()),
             Self::Composed { .. } => "a composition".into(),
             Self::Parallel { .. } => "a parallel composition".into(),
             Self::Selected { .. } => "the best of a random number of runs".into(),
             Self::Failure { .. } => "a release that may fail".into(),
+            Self::ExponentialMechanism { .. } => "an exponential mechanism".into(),
+            Self::Pure { .. } => "a release that is known by its epsilon".into(),
+            Self::Zcdp { .. } => "a release that is known by its zCDP".into(),
             Self::NonPrivate => "a release without noise".into(),
         }
     }
+}
+
+fn check_rate(rate: f64) -> Result<()> {
+    check("rate", rate, rate > 0.0 && rate <= 1.0, "in (0, 1]")
 }
 
 fn join(first: Option<Neighbours>, second: Option<Neighbours>) -> Result<Option<Neighbours>> {

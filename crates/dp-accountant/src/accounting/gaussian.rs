@@ -31,7 +31,7 @@ impl GaussianAccountant {
             .gaussian_mu()
             .ok_or_else(|| AccountingError::NotCovered {
                 accountant: Self::NAME,
-                event: "sampling or Laplace noise".into(),
+                event: "sampling or other noise".into(),
                 reason: "it has a closed form only for Gaussian releases of all records; use pld",
             })
     }

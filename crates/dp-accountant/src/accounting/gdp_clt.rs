@@ -46,7 +46,7 @@ impl GdpCltAccountant {
             let Base::Gaussian { mu } = step.base else {
                 return Err(AccountingError::NotCovered {
                     accountant: self.name(),
-                    event: "a Laplace release".into(),
+                    event: "a release without Gaussian noise".into(),
                     reason: "its formula is for Gaussian noise; use pld",
                 });
             };
@@ -56,6 +56,7 @@ impl GdpCltAccountant {
                     Sampling::Fixed { rate } | Sampling::Poisson { rate } => {
                         rate * rate * self.variance(mu)
                     }
+                    Sampling::PoissonGroup { .. } | Sampling::Allocation { .. } => f64::INFINITY,
                 };
         }
         Ok(square.sqrt())

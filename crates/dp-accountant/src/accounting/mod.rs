@@ -14,6 +14,7 @@
 //! ```
 
 mod accountant;
+mod allocation;
 mod calibrate;
 mod collapse;
 mod compose;
@@ -22,6 +23,7 @@ pub(crate) mod error;
 mod event;
 pub(crate) mod gaussian;
 mod gdp_clt;
+mod group;
 mod lattice;
 mod neighbours;
 pub mod normal;
@@ -35,9 +37,11 @@ mod rdp;
 mod renyi;
 mod replay;
 mod selection;
+mod shifts;
 mod side;
 mod steps;
 pub(crate) mod trade_off;
+mod zcdp;
 
 pub use accountant::Accountant;
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
@@ -45,9 +49,11 @@ pub use error::{AccountingError, Result};
 pub use event::{Event, GroupSize, Sampler};
 pub use gaussian::GaussianAccountant;
 pub use gdp_clt::GdpCltAccountant;
+pub use group::group_epsilon;
 pub use neighbours::Neighbours;
 pub use pld::{MIN_DELTA, PldAccountant};
 pub use rdp::RdpAccountant;
 pub use replay::{is_as_planned, replay};
 pub use selection::{Runs, Selection};
 pub use steps::MAX_STEPS;
+pub use zcdp::{zcdp_of, zcdp_to_delta, zcdp_to_epsilon};

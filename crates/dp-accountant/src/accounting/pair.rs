@@ -27,11 +27,15 @@
 //! `integral (p (R - 1) - c)_+ phi`, which rises with `p`. Laplace noise has `R = e^((2x - 1)/z)` on `0 < x < 1`, with atoms
 //! of `R = e^(+-1/z)` at the ends.
 
+use std::rc::Rc;
+
+use super::allocation::{self, Discrete};
 use super::normal::{density, upper_tail};
+use super::shifts::Shifts;
 use super::steps::{Base, Sampling, Step};
 
 /// How the distribution over `x` becomes that of the loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Form {
     /// Loss `L`, `P` is the shifted distribution.
     Plain,
@@ -41,10 +45,16 @@ enum Form {
     Remove { rate: f64 },
     /// Loss `-g(L)`, `P` is the unshifted distribution (the record is added).
     Add { rate: f64 },
+    /// `P` is the mixture of shifts, `Q` the unshifted distribution (the group is removed).
+    RemoveGroup(Rc<Shifts>),
+    /// The same two exchanged (the group is added).
+    AddGroup(Rc<Shifts>),
+    /// Atoms alone: random allocation, the record removed or added.
+    Allocation(Rc<[Discrete; 2]>, usize),
 }
 
 /// The distribution of one step's privacy loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
     base: Base,
     form: Form,
@@ -70,6 +80,21 @@ impl Pair {
             Sampling::Poisson { rate } => {
                 vec![form(Form::Remove { rate }), form(Form::Add { rate })]
             }
+            Sampling::Allocation { steps } => {
+                let mu = match step.base {
+                    Base::Gaussian { mu } => mu,
+                    // Nothing else is allocated.
+                    _ => f64::INFINITY,
+                };
+                let pairs = allocation::pairs(mu, steps);
+                let of = |which| form(Form::Allocation(Rc::clone(&pairs), which));
+                vec![of(0), of(1)]
+            }
+            Sampling::PoissonGroup { rate, records } => {
+                let shifts = Rc::new(Shifts::new(step.base, rate, records));
+                let remove = Form::RemoveGroup(Rc::clone(&shifts));
+                vec![form(remove), form(Form::AddGroup(shifts))]
+            }
         }
     }
 
@@ -78,15 +103,21 @@ impl Pair {
         matches!(self.form, Form::Symmetric { .. })
     }
 
+    /// Whether the density is positive up to the ends of its range, with no atom there.
+    pub(super) fn ends_abruptly(&self) -> bool {
+        matches!(self.base, Base::Exponential { .. })
+    }
+
     /// Whether the loss falls with `x`.
     fn is_falling(&self) -> bool {
-        matches!(self.form, Form::Add { .. })
+        matches!(self.form, Form::Add { .. } | Form::AddGroup(_))
     }
 
     fn affine(&self) -> (f64, f64) {
         match self.base {
             Base::Gaussian { mu } => (mu, -0.5 * mu * mu),
             Base::Laplace { scale } => (2.0 / scale, -1.0 / scale),
+            Base::Exponential { epsilon } | Base::Pure { epsilon } => (2.0 * epsilon, -epsilon),
         }
     }
 
@@ -95,20 +126,24 @@ impl Pair {
         let (slope, intercept) = self.affine();
         // At the centre of symmetry the rounding of the two terms would cancel badly.
         let base = slope * (x + intercept / slope);
-        match self.form {
-            Form::Plain => base,
-            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, base),
-            Form::Add { rate } => -mixed(rate, base),
+        match &self.form {
+            Form::Plain | Form::Allocation(..) => base,
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, base),
+            Form::Add { rate } => -mixed(*rate, base),
+            Form::RemoveGroup(shifts) => shifts.ln_ratio(x),
+            Form::AddGroup(shifts) => -shifts.ln_ratio(x),
         }
     }
 
     /// The `x` at which the loss has this value, clamped to `range`.
     pub(super) fn coordinate(&self, loss: f64, range: (f64, f64)) -> f64 {
         let (slope, intercept) = self.affine();
-        let base = match self.form {
-            Form::Plain => loss,
-            Form::Symmetric { rate } | Form::Remove { rate } => unmixed(rate, loss),
-            Form::Add { rate } => unmixed(rate, -loss),
+        let base = match &self.form {
+            Form::Plain | Form::Allocation(..) => loss,
+            Form::Symmetric { rate } | Form::Remove { rate } => unmixed(*rate, loss),
+            Form::Add { rate } => unmixed(*rate, -loss),
+            Form::RemoveGroup(shifts) => return shifts.where_ratio_is(loss, range),
+            Form::AddGroup(shifts) => return shifts.where_ratio_is(-loss, range),
         };
         let x = base / slope - intercept / slope;
         if x.is_nan() {
@@ -126,17 +161,28 @@ impl Pair {
                 0.5 / scale * (-x / scale).exp(),
                 0.5 / scale * ((x - 1.0) / scale).exp(),
             ),
+            Base::Exponential { epsilon } => {
+                let scale = epsilon / -(-epsilon).exp_m1();
+                let at = |x: f64| scale * (-epsilon * x).exp();
+                (at(x), at(1.0 - x))
+            }
+            Base::Pure { .. } => (0.0, 0.0),
         };
-        match self.form {
+        match &self.form {
             Form::Plain => p,
             Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
-            Form::Add { .. } => q,
+            Form::Add { .. } | Form::AddGroup(_) => q,
+            Form::RemoveGroup(shifts) => (shifts.ln_ratio(x) + ln_density(x)).exp(),
+            Form::Allocation(..) => 0.0,
         }
     }
 
     /// Where `x` runs, leaving out at most `exp(ln_tail)` of mass at either end, and the bound on
     /// the mass left out at the end of large losses.
     pub(super) fn range(&self, ln_tail: f64) -> ((f64, f64), f64) {
+        if let Form::Allocation(pairs, which) = &self.form {
+            return ((0.5, 0.5), pairs[*which].infinite);
+        }
         match self.base {
             Base::Gaussian { mu } => {
                 // P(X > t) <= exp(-t^2/2).
@@ -144,15 +190,18 @@ impl Pair {
                 let low = match self.form {
                     Form::Symmetric { .. } => 0.5 * mu,
                     Form::Plain => mu - t,
-                    Form::Remove { .. } | Form::Add { .. } => -t,
+                    _ => -t,
                 };
-                let high = match self.form {
-                    Form::Add { .. } => t,
+                let high = match &self.form {
+                    Form::Add { .. } | Form::AddGroup(_) => t,
+                    Form::RemoveGroup(shifts) => shifts.furthest() + t,
                     _ => mu + t,
                 };
                 ((low, high.max(low)), upper_tail(t))
             }
-            Base::Laplace { .. } => match self.form {
+            // Atoms alone.
+            Base::Pure { .. } => ((0.5, 0.5), 0.0),
+            Base::Laplace { .. } | Base::Exponential { .. } => match self.form {
                 Form::Symmetric { .. } => ((0.5, 1.0), 0.0),
                 _ => ((0.0, 1.0), 0.0),
             },
@@ -161,15 +210,25 @@ impl Pair {
 
     /// Point masses of the loss (for a mirrored pair: without the mirror images).
     pub(super) fn atoms(&self) -> Vec<Atom> {
+        if let Form::Allocation(pairs, which) = &self.form {
+            return pairs[*which].atoms.clone();
+        }
         let mut atoms = Vec::new();
-        if let Base::Laplace { scale } = self.base {
-            let (near, far) = (0.5, 0.5 * (-1.0 / scale).exp());
-            // At L = 1/scale: P has `near`, Q has `far`; the other way round at -1/scale.
+        // At the largest loss P has `near`, Q has `far`; the other way round at the smallest.
+        let ends = match self.base {
+            Base::Gaussian { .. } | Base::Exponential { .. } => None,
+            Base::Laplace { scale } => Some((0.5, 0.5 * (-1.0 / scale).exp())),
+            Base::Pure { epsilon } => {
+                let near = 1.0 / (1.0 + (-epsilon).exp());
+                Some((near, near * (-epsilon).exp()))
+            }
+        };
+        if let Some((near, far)) = ends {
             let mut push = |x: f64, q: f64, p: f64| {
                 let mass = match self.form {
                     Form::Plain => p,
                     Form::Symmetric { rate } | Form::Remove { rate } => (1.0 - rate) * q + rate * p,
-                    Form::Add { .. } => q,
+                    _ => q,
                 };
                 atoms.push(Atom {
                     loss: self.loss(x),
@@ -182,14 +241,9 @@ impl Pair {
             }
         }
         if let Form::Symmetric { rate } = self.form {
-            // Total variation of the base: 1 - 2 Q(L > 0).
-            let apart = match self.base {
-                Base::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
-                Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
-            };
             atoms.push(Atom {
                 loss: 0.0,
-                mass: (1.0 - rate) * apart,
+                mass: (1.0 - rate) * self.base.total_variation(),
             });
         }
         atoms
@@ -198,21 +252,30 @@ impl Pair {
     /// A length in `x` over which density and loss change little.
     pub(super) fn smooth_length(&self, x: f64) -> f64 {
         match self.base {
-            Base::Gaussian { mu } => 1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu),
-            Base::Laplace { scale } => (0.5 * scale).min(1.0),
+            Base::Gaussian { mu } => {
+                let mu = match &self.form {
+                    Form::RemoveGroup(shifts) | Form::AddGroup(shifts) => shifts.furthest(),
+                    _ => mu,
+                };
+                1.0 / (1.0 + x.abs().max((x - mu).abs()) + mu)
+            }
+            // A tilt looks at its ends, where it has no atoms.
+            Base::Exponential { epsilon } => {
+                let end = x.min(1.0 - x).max(0.0);
+                (0.5 / epsilon).min(0.2 * end + 1e-4)
+            }
+            base => (0.5 / base.loss_supremum()).min(1.0),
         }
     }
 
     /// Largest loss of the pair.
     pub(super) fn loss_supremum(&self) -> f64 {
-        let largest = match self.base {
-            Base::Gaussian { .. } => f64::INFINITY,
-            Base::Laplace { scale } => 1.0 / scale,
-        };
-        match self.form {
-            Form::Plain => largest,
-            Form::Symmetric { rate } | Form::Remove { rate } => mixed(rate, largest),
-            Form::Add { rate } => -mixed(rate, -largest),
+        let largest = self.base.loss_supremum();
+        match &self.form {
+            Form::Plain | Form::RemoveGroup(_) | Form::Allocation(..) => largest,
+            Form::Symmetric { rate } | Form::Remove { rate } => mixed(*rate, largest),
+            Form::Add { rate } => -mixed(*rate, -largest),
+            Form::AddGroup(shifts) => -shifts.ln_ratio(f64::NEG_INFINITY),
         }
     }
 
@@ -224,6 +287,11 @@ impl Pair {
             range
         }
     }
+}
+
+/// Logarithm of the density of the standard normal distribution.
+fn ln_density(x: f64) -> f64 {
+    -0.5 * (x * x + (2.0 * std::f64::consts::PI).ln())
 }
 
 /// `ln(1 - rate + rate e^loss)`.

@@ -8,9 +8,10 @@ use super::gaussian;
 use super::pair::Pair;
 use super::plan::{Goal, Plan};
 use super::pure;
+use super::rdp;
 use super::selection;
 use super::side::Side;
-use super::steps::{Sampling, Steps, alternatives};
+use super::steps::{PLD, Sampling, Steps, alternatives};
 
 /// Smallest positive delta that is answered.
 pub const MIN_DELTA: f64 = 1e-200;
@@ -29,10 +30,11 @@ const STEEPER: f64 = 30.0;
 
 /// Composes dominating pairs numerically; every answer is an upper bound.
 ///
-/// Covers Gaussian and Laplace releases, plain, on batches without replacement (replace-one or
+/// Covers Gaussian and Laplace releases, exponential mechanisms and pure epsilons, plain, on batches without replacement (replace-one or
 /// k-end neighbours) or on Poisson samples (add-remove, zero-out), and any composition of them. The pair of
 /// a step is that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 5 and lemma 5.2;
-/// `docs/accounting.md` names it and the control of the error.
+/// `docs/accounting.md` names it and the control of the error. Of exponential mechanisms the smaller epsilon counts, of their
+/// pairs and of their Renyi divergences: the pair of one lets its adversary choose with all others known.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, RdpAccountant};
@@ -58,7 +60,7 @@ impl Default for PldAccountant {
 }
 
 impl PldAccountant {
-    const NAME: &'static str = "pld";
+    const NAME: &'static str = PLD;
 
     /// An accountant that aims at an error of `accuracy * min(epsilon, 1)` in epsilon.
     ///
@@ -91,7 +93,11 @@ impl PldAccountant {
         check_delta(delta)?;
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
-            worst = worst.max(self.epsilon_of(&steps, delta, side)?);
+            let mut epsilon = self.epsilon_of(&steps, delta, side)?;
+            if side == Side::Upper && steps.has_exponential() {
+                epsilon = epsilon.min(rdp::epsilon_of(&steps, delta));
+            }
+            worst = worst.max(epsilon);
         }
         Ok(worst)
     }
@@ -195,7 +201,11 @@ impl PldAccountant {
         check_epsilon(epsilon)?;
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
-            worst = worst.max(steps.with_failure(self.delta_of(&steps, epsilon, side)?));
+            let mut delta = self.delta_of(&steps, epsilon, side)?;
+            if side == Side::Upper && steps.has_exponential() {
+                delta = delta.min(rdp::deltas_of(&steps, &[epsilon])[0]);
+            }
+            worst = worst.max(steps.with_failure(delta));
         }
         Ok(worst)
     }
@@ -218,6 +228,11 @@ impl PldAccountant {
                 if *epsilon < largest {
                     *worst = worst.max(delta);
                 }
+            }
+        }
+        if steps.has_exponential() {
+            for (worst, delta) in worst.iter_mut().zip(rdp::deltas_of(steps, epsilons)) {
+                *worst = worst.min(delta);
             }
         }
         Ok(worst)
@@ -245,17 +260,18 @@ impl PldAccountant {
 
 /// The compositions to take the worst of: one, or two where adding and removing a record differ.
 fn directions(steps: &Steps) -> Vec<Vec<(Pair, u64)>> {
+    // Samples of Poisson's kind, dealt ones among them.
     let poisson = steps
         .counted
         .iter()
-        .any(|(step, _)| matches!(step.sampling, Sampling::Poisson { .. }));
+        .any(|(step, _)| !matches!(step.sampling, Sampling::None | Sampling::Fixed { .. }));
     let of = |direction: usize| {
         steps
             .counted
             .iter()
             .map(|(step, count)| {
                 let pairs = Pair::of(step);
-                (pairs[direction.min(pairs.len() - 1)], *count)
+                (pairs[direction.min(pairs.len() - 1)].clone(), *count)
             })
             .collect()
     };

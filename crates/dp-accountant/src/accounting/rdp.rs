@@ -94,6 +94,45 @@ fn delta_from(curve: &[(f64, f64)], epsilon: f64) -> f64 {
         .fold(1.0, f64::min)
 }
 
+/// Epsilon of these steps, what may fail among them, at `delta`.
+pub(super) fn epsilon_of(steps: &Steps, delta: f64) -> f64 {
+    if delta == 1.0 {
+        return 0.0;
+    }
+    let Some(delta) = steps.left(delta) else {
+        return f64::INFINITY;
+    };
+    if steps.counted.is_empty() && !steps.non_private {
+        return 0.0;
+    }
+    if steps.non_private || delta == 0.0 {
+        return super::pure::epsilon(steps);
+    }
+    let best = std::cell::Cell::new(f64::INFINITY);
+    curve(steps, |order, divergence| {
+        best.set(best.get().min(epsilon_at(order, divergence, delta)));
+        divergence < best.get() + 1.0
+    });
+    best.get().max(0.0).min(super::pure::epsilon(steps))
+}
+
+/// Delta of these steps, without what may fail, at each of `epsilons`.
+pub(super) fn deltas_of(steps: &Steps, epsilons: &[f64]) -> Vec<f64> {
+    let largest = epsilons.iter().copied().fold(0.0, f64::max);
+    let pure = super::pure::epsilon(steps);
+    let curve = curve(steps, |_, divergence| divergence < largest + 1.0);
+    let delta = |epsilon: &f64| {
+        if steps.non_private {
+            1.0
+        } else if *epsilon >= pure {
+            0.0
+        } else {
+            delta_from(&curve, *epsilon)
+        }
+    };
+    epsilons.iter().map(delta).collect()
+}
+
 impl Accountant for RdpAccountant {
     fn name(&self) -> &'static str {
         Self::NAME
@@ -107,25 +146,7 @@ impl Accountant for RdpAccountant {
         check_delta(delta)?;
         let mut worst = 0.0_f64;
         for steps in alternatives(event, Self::NAME)? {
-            if delta == 1.0 {
-                continue;
-            }
-            let Some(delta) = steps.left(delta) else {
-                return Ok(f64::INFINITY);
-            };
-            if steps.counted.is_empty() && !steps.non_private {
-                continue;
-            }
-            if steps.non_private || delta == 0.0 {
-                worst = worst.max(super::pure::epsilon(&steps));
-                continue;
-            }
-            let best = std::cell::Cell::new(f64::INFINITY);
-            curve(&steps, |order, divergence| {
-                best.set(best.get().min(epsilon_at(order, divergence, delta)));
-                divergence < best.get() + 1.0
-            });
-            worst = worst.max(best.get().max(0.0));
+            worst = worst.max(epsilon_of(&steps, delta));
         }
         Ok(worst)
     }
@@ -138,19 +159,10 @@ impl Accountant for RdpAccountant {
         for epsilon in epsilons {
             check_epsilon(*epsilon)?;
         }
-        let largest = epsilons.iter().copied().fold(0.0, f64::max);
         let mut worst = vec![0.0_f64; epsilons.len()];
         for steps in alternatives(event, Self::NAME)? {
-            let pure = super::pure::epsilon(&steps);
-            let curve = curve(&steps, |_, divergence| divergence < largest + 1.0);
-            for (worst, epsilon) in worst.iter_mut().zip(epsilons) {
-                let delta = if steps.non_private {
-                    1.0
-                } else if *epsilon >= pure {
-                    0.0
-                } else {
-                    delta_from(&curve, *epsilon)
-                };
+            let found = deltas_of(&steps, epsilons);
+            for (worst, delta) in worst.iter_mut().zip(found) {
                 *worst = worst.max(steps.with_failure(delta));
             }
         }

@@ -1,7 +1,7 @@
 //! Renyi divergences of one step.
 
 use std::cell::RefCell;
-use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
+use std::f64::consts::{LN_2, PI};
 
 use super::steps::{Base, Sampling, Step};
 
@@ -37,6 +37,8 @@ impl Renyi {
                 self.without_replacement(mu, rate, order).max(pair)
             }
             (base, Sampling::Fixed { rate }) => dominating(base, rate, order),
+            // Only pairs are composed for these.
+            (_, Sampling::PoissonGroup { .. } | Sampling::Allocation { .. }) => f64::INFINITY,
         }
     }
 
@@ -95,16 +97,36 @@ fn plain(base: Base, order: f64) -> f64 {
             let near = ((order - 1.0) / (2.0 * order - 1.0)).ln() - order / scale;
             ln_sum(far, near).max(0.0) / (order - 1.0)
         }
+        Base::Exponential { epsilon } => of_range(epsilon, order),
+        Base::Pure { epsilon } => {
+            // Of masses 1 / (1 + e^-epsilon) and e^-epsilon times that.
+            let all = (-epsilon).exp().ln_1p();
+            let far = (order - 1.0) * epsilon - all;
+            let near = -order * epsilon - all;
+            ln_sum(far, near).max(0.0) / (order - 1.0)
+        }
     }
+}
+
+/// The largest divergence of two distributions whose loss has a range of `epsilon`.
+///
+/// Losses at `t` and `t - epsilon` with `P`-masses `(1 - e^(t - epsilon)) / (1 - e^-epsilon)` and the rest are the worst (Dong,
+/// Durfee and Rogers 2020), and with `b = e^-epsilon` the divergence is largest where
+/// `e^t = (order - 1) (1 - b^order) / (order (b - b^order))`; there `e^((order - 1) D)` is `e^((order - 1) t) (1 - b^order) /
+/// (order (1 - b))`. It is at most `order epsilon^2 / 8`: `K(s) = ln E_Q e^(s loss)` has `K(0) = K(1) = 0` and, by the range,
+/// `K'' <= epsilon^2 / 4`, so that `K(s) - s (s - 1) epsilon^2 / 8` is concave and not above 0 where `s > 1`.
+fn of_range(epsilon: f64, order: f64) -> f64 {
+    let over = order - 1.0;
+    let falls = |times: f64| -(-times * epsilon).exp_m1();
+    let t = epsilon - (1.0 / over).ln_1p() + (falls(order) / falls(over)).ln();
+    let weight = (falls(order) / (order * falls(1.0))).ln();
+    let rounding = 4.0 * f64::EPSILON * (epsilon + 2.0) * (1.0 + 1.0 / over) * (1.0 + order.ln());
+    (t + weight / over + rounding).min(order * epsilon * epsilon / 8.0)
 }
 
 /// The divergence of the dominating pair of a batch without replacement.
 fn dominating(base: Base, rate: f64, order: f64) -> f64 {
-    let apart = match base {
-        Base::Gaussian { mu } => libm::erf(0.5 * mu * FRAC_1_SQRT_2),
-        Base::Laplace { scale } => -(-0.5 / scale).exp_m1(),
-    };
-    let atom = ((1.0 - rate) * apart).ln();
+    let atom = ((1.0 - rate) * base.total_variation()).ln();
     let positive = ln_moment(base, rate, order, Half::Positive);
     let negative = ln_moment(base, rate, 1.0 - order, Half::Positive);
     ln_sum(ln_sum(positive, negative), atom).max(0.0) / (order - 1.0)
@@ -164,6 +186,22 @@ fn ln_moment(base: Base, rate: f64, power: f64, half: Half) -> f64 {
                 total
             } else {
                 ln_sum(total, power * ln_ratio(-1.0 / scale) - LN_2)
+            }
+        }
+        Base::Exponential { epsilon } => {
+            let low = if half == Half::Positive { 0.5 } else { 0.0 };
+            let scale = epsilon.ln() - (-(-epsilon).exp_m1()).ln();
+            integrate(power.abs() * epsilon, low, 1.0, |x| {
+                power * ln_ratio((2.0 * x - 1.0) * epsilon) + scale - epsilon * x
+            })
+        }
+        Base::Pure { epsilon } => {
+            let all = (-epsilon).exp().ln_1p();
+            let right = power * ln_ratio(epsilon) - epsilon - all;
+            let left = power * ln_ratio(-epsilon) - all;
+            match half {
+                Half::Positive => right,
+                Half::Whole => ln_sum(right, left),
             }
         }
     }

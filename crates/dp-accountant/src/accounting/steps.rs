@@ -3,13 +3,28 @@
 use std::collections::BTreeMap;
 
 use super::error::{AccountingError, Result, check};
-use super::event::Event;
+use super::event::{Event, Sampler};
 
 /// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
 pub const MAX_STEPS: u64 = 1 << 52;
 
 /// The name of the accountant that adds up Renyi divergences.
 pub(crate) const RENYI: &str = "rdp";
+
+/// The name of the accountant that composes pairs.
+pub(crate) const PLD: &str = "pld";
+
+/// The largest group of records.
+const MAX_GROUP: u64 = 1_000_000;
+
+/// The largest group of records on Poisson samples.
+const MAX_SAMPLED_GROUP: u64 = 128;
+
+/// The least noise multiplier of random allocation.
+const LEAST_ALLOCATED: f64 = 0.599_999;
+
+/// The name under which zCDP is asked for.
+pub(crate) const ZCDP: &str = "zcdp";
 
 /// Relative allowance for the rounding of sums of deltas.
 const ROUNDING: f64 = 1e-14;
@@ -24,6 +39,32 @@ pub(crate) enum Base {
     Gaussian { mu: f64 },
     /// Laplace noise of this scale, shifted by 1.
     Laplace { scale: f64 },
+    /// The pair of all exponential mechanisms of this range: losses in `[-epsilon, epsilon]` of density
+    /// `e^(loss / 2) / (4 sinh(epsilon / 2))`.
+    Exponential { epsilon: f64 },
+    /// Randomised response, the pair of all that is purely epsilon-private.
+    Pure { epsilon: f64 },
+}
+
+impl Base {
+    /// The largest loss.
+    pub(super) fn loss_supremum(self) -> f64 {
+        match self {
+            Self::Gaussian { .. } => f64::INFINITY,
+            Self::Laplace { scale } => 1.0 / scale,
+            Self::Exponential { epsilon } | Self::Pure { epsilon } => epsilon,
+        }
+    }
+
+    /// Total variation of its pair, `1 - 2 Q(loss > 0)` with atoms at 0 in halves.
+    pub(super) fn total_variation(self) -> f64 {
+        match self {
+            Self::Gaussian { mu } => libm::erf(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2),
+            Self::Laplace { scale } => -(-0.5 / scale).exp_m1(),
+            Self::Exponential { epsilon } => (0.25 * epsilon).tanh(),
+            Self::Pure { epsilon } => (0.5 * epsilon).tanh(),
+        }
+    }
 }
 
 /// How a base is amplified.
@@ -35,6 +76,10 @@ pub(crate) enum Sampling {
     Fixed { rate: f64 },
     /// Poisson, add-remove or zero-out neighbours.
     Poisson { rate: f64 },
+    /// The same with neighbours of several records at once, for Gaussian noise.
+    PoissonGroup { rate: f64, records: u32 },
+    /// Gaussian noise in so many steps, one of which, by a fair draw, sees the record.
+    Allocation { steps: u32 },
 }
 
 /// One kind of step.
@@ -44,16 +89,23 @@ pub(crate) struct Step {
     pub sampling: Sampling,
 }
 
+/// What tells one kind of step from another.
+type Key = (u32, u64, u8, u64);
+
 impl Step {
-    fn key(&self) -> (u8, u64, u8, u64) {
+    fn key(&self) -> Key {
         let (sampling, rate) = match self.sampling {
             Sampling::None => (0, 0.0),
             Sampling::Fixed { rate } => (1, rate),
             Sampling::Poisson { rate } => (2, rate),
+            Sampling::PoissonGroup { rate, records } => (2 + records, rate),
+            Sampling::Allocation { steps } => (u32::MAX, f64::from(steps)),
         };
         let (base, parameter) = match self.base {
             Base::Gaussian { mu } => (0, mu),
             Base::Laplace { scale } => (1, scale),
+            Base::Exponential { epsilon } => (2, epsilon),
+            Base::Pure { epsilon } => (3, epsilon),
         };
         (sampling, rate.to_bits(), base, parameter.to_bits())
     }
@@ -88,13 +140,20 @@ impl Steps {
         }
     }
 
+    /// Whether an exponential mechanism is among them, of many of which Renyi divergences may say more than pairs.
+    pub(super) fn has_exponential(&self) -> bool {
+        self.counted.iter().any(|(step, _)| {
+            matches!(step.base, Base::Exponential { .. }) && step.sampling == Sampling::None
+        })
+    }
+
     /// The total `mu` when nothing but unsampled Gaussian releases is left.
     pub(super) fn gaussian_mu(&self) -> Option<f64> {
         match self.counted.as_slice() {
             [] => Some(0.0),
             [(step, 1)] if step.sampling == Sampling::None => match step.base {
                 Base::Gaussian { mu } => Some(mu),
-                Base::Laplace { .. } => None,
+                _ => None,
             },
             _ => None,
         }
@@ -131,6 +190,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
             non_private: false,
             failure: 0.0,
             sampled: false,
+            records: 1,
         };
         walk.visit(event, 1)?;
         found.push(walk.finish());
@@ -143,12 +203,15 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
         Event::Gaussian { .. }
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
+        | Event::ExponentialMechanism { .. }
+        | Event::Pure { .. }
+        | Event::Zcdp { .. }
         | Event::Selected { .. }
         | Event::Failure { .. }
         | Event::NonPrivate => Ok(()),
-        Event::Sampled { event, .. } | Event::SelfComposed { event, .. } => {
-            partitions(event, sizes)
-        }
+        Event::Sampled { event, .. }
+        | Event::SelfComposed { event, .. }
+        | Event::Group { event, .. } => partitions(event, sizes),
         Event::Composed { events } => events.iter().try_for_each(|e| partitions(e, sizes)),
         Event::Parallel { partition, events } => {
             let refuse = |reason| AccountingError::Partition {
@@ -170,22 +233,25 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
 struct Walk<'e> {
     accountant: &'static str,
     choice: BTreeMap<&'e str, usize>,
-    counted: BTreeMap<(u8, u64, u8, u64), (Step, u64)>,
+    counted: BTreeMap<Key, (Step, u64)>,
     gaussian_mu2: f64,
     non_private: bool,
     failure: f64,
     sampled: bool,
+    /// How many records neighbours differ in.
+    records: u64,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, event: &Event, count: u64) -> Result<()> {
         match event {
-            Event::Gaussian { .. } | Event::Laplace { .. } => {
-                self.push(base(event)?, Sampling::None, count)
-            }
-            Event::DiscreteGaussian { .. } => {
+            Event::Gaussian { .. }
+            | Event::Laplace { .. }
+            | Event::ExponentialMechanism { .. }
+            | Event::Pure { .. } => self.push(base(event, self.records)?, Sampling::None, count),
+            Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {
                 // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
-                if self.accountant != RENYI {
+                if !matches!(self.accountant, RENYI | ZCDP) {
                     return Err(
                         self.refuse(event, "only its Renyi divergences are bounded; use rdp")
                     );
@@ -193,7 +259,23 @@ impl Walk<'_> {
                 if self.sampled {
                     return Err(self.refuse(event, "no bound is known here for it on a sample"));
                 }
-                self.push(base(event)?, Sampling::None, count)
+                self.push(base(event, self.records)?, Sampling::None, count)
+            }
+            Event::Group { .. } if self.sampled => {
+                Err(self.refuse(event, "a group goes around the sample, not into it"))
+            }
+            Event::Group { records, event } => {
+                let all = self.records.saturating_mul(*records);
+                check(
+                    "number of records of a group",
+                    all as f64,
+                    (1..=MAX_GROUP).contains(&all),
+                    "between 1 and 1e6",
+                )?;
+                let outside = std::mem::replace(&mut self.records, all);
+                let visited = self.visit(event, count);
+                self.records = outside;
+                visited
             }
             Event::Selected { .. } => Err(self.refuse(
                 event,
@@ -205,7 +287,7 @@ impl Walk<'_> {
                 }
                 let ok = (0.0..=1.0).contains(delta);
                 check("delta of a failure", *delta, ok, "in [0, 1]")?;
-                self.failure += delta * count as f64;
+                self.failure += delta * self.records as f64 * count as f64;
                 Ok(())
             }
             Event::NonPrivate => {
@@ -223,6 +305,10 @@ impl Walk<'_> {
                 self.visit(event, count)
             }
             Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, count)),
+            Event::Parallel { .. } if self.records > 1 => Err(self.refuse(
+                event,
+                "records of one group may lie in several parts; ask group_epsilon",
+            )),
             Event::Parallel { partition, events } => {
                 let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
                 events.get(group).map_or(Ok(()), |e| self.visit(e, count))
@@ -232,6 +318,13 @@ impl Walk<'_> {
                 let Some(inner) = self.sampled_base(event)? else {
                     return Ok(());
                 };
+                if let Sampler::RandomAllocation { steps } = *sampler {
+                    return self.push_allocation(event, inner, steps, count);
+                }
+                self.failure += sampler.failure(self.records) * count as f64;
+                if self.records > 1 {
+                    return self.push_group(event, inner, sampler, count);
+                }
                 let sampling = if rate == 1.0 {
                     Sampling::None
                 } else if sampler.is_poisson() {
@@ -244,6 +337,65 @@ impl Walk<'_> {
         }
     }
 
+    /// An epoch of steps, one of which sees the record.
+    fn push_allocation(&mut self, event: &Event, base: Base, steps: u64, count: u64) -> Result<()> {
+        match (base, self.records) {
+            (Base::Gaussian { .. }, 1) if steps == 1 => self.push(base, Sampling::None, count),
+            (Base::Gaussian { mu }, 1) if self.accountant == PLD => {
+                // Likelihood ratios with less noise do not fit on a grid.
+                let ok = mu <= 1.0 / LEAST_ALLOCATED;
+                check(
+                    "noise multiplier of a random allocation",
+                    1.0 / mu,
+                    ok,
+                    "at least 0.6",
+                )?;
+                let steps = steps as u32;
+                self.push(base, Sampling::Allocation { steps }, count)
+            }
+            (Base::Gaussian { .. }, 1) => Err(self.refuse(event, "random allocation; use pld")),
+            (Base::Gaussian { .. }, _) => {
+                Err(self.refuse(event, "random allocation of groups; ask group_epsilon"))
+            }
+            _ => Err(self.refuse(event, "random allocation; use Gaussian noise")),
+        }
+    }
+
+    /// A sample as a group of records sees it.
+    fn push_group(
+        &mut self,
+        event: &Event,
+        base: Base,
+        sampler: &Sampler,
+        count: u64,
+    ) -> Result<()> {
+        let rate = sampler.rate()?;
+        let Base::Gaussian { mu } = base else {
+            return Err(self.refuse(event, "groups of records on a sample; ask group_epsilon"));
+        };
+        if rate == 1.0 {
+            let base = Base::Gaussian {
+                mu: mu * self.records as f64,
+            };
+            return self.push(base, Sampling::None, count);
+        }
+        if !sampler.is_poisson() {
+            let reason = "groups of records on a sample of fixed size; ask group_epsilon";
+            return Err(self.refuse(event, reason));
+        }
+        if self.accountant != PLD {
+            return Err(self.refuse(event, "groups of records on a sample; use pld"));
+        }
+        check(
+            "number of records of a group",
+            self.records as f64,
+            self.records <= MAX_SAMPLED_GROUP,
+            "between 1 and 128 on a Poisson sample",
+        )?;
+        let records = self.records as u32;
+        self.push(base, Sampling::PoissonGroup { rate, records }, count)
+    }
+
     /// The one base that a sampled event amounts to; `None` if it releases nothing that counts.
     fn sampled_base(&mut self, event: &Event) -> Result<Option<Base>> {
         let mut inner = Walk {
@@ -254,6 +406,7 @@ impl Walk<'_> {
             non_private: false,
             failure: 0.0,
             sampled: true,
+            records: 1,
         };
         inner.visit(event, 1)?;
         let inner = inner.finish();
@@ -266,7 +419,7 @@ impl Walk<'_> {
             [(step, 1)] if step.sampling == Sampling::None => Ok(Some(step.base)),
             [(step, _)] if step.sampling == Sampling::None => Err(self.refuse(
                 event,
-                "several Laplace releases on one sample; use Gaussian noise or one release a sample",
+                "several releases on one sample; use Gaussian noise or one release a sample",
             )),
             [(_, _)] => Err(self.refuse(event, "a sample of a sample; say the product of the rates")),
             _ => Err(self.refuse(
@@ -321,20 +474,49 @@ impl Walk<'_> {
     }
 }
 
-fn base(event: &Event) -> Result<Base> {
-    const BOUND: &str = "between 1e-3 and 1e9";
-    let covered =
-        |z: f64| check("noise multiplier", z, (1e-3..=1e9).contains(&z), BOUND).map(|()| z);
-    match event {
-        Event::Laplace { noise_multiplier } => Ok(Base::Laplace {
-            scale: covered(*noise_multiplier)?,
-        }),
+/// The base of neighbours that differ in so many records: as many times the sensitivity.
+fn base(event: &Event, records: u64) -> Result<Base> {
+    let records = records as f64;
+    let noise = |z: f64| {
+        let z = z / records;
+        let ok = (1e-3..=1e9).contains(&z);
+        check("noise multiplier", z, ok, "between 1e-3 and 1e9").map(|()| z)
+    };
+    let pure = |e: f64| {
+        let e = e * records;
+        check(
+            "epsilon",
+            e,
+            (1e-9..=1e3).contains(&e),
+            "between 1e-9 and 1e3",
+        )
+        .map(|()| e)
+    };
+    Ok(match *event {
+        Event::ExponentialMechanism { epsilon } => Base::Exponential {
+            epsilon: pure(epsilon)?,
+        },
+        Event::Pure { epsilon } => Base::Pure {
+            epsilon: pure(epsilon)?,
+        },
+        Event::Laplace { noise_multiplier } => Base::Laplace {
+            scale: noise(noise_multiplier)?,
+        },
         Event::Gaussian { noise_multiplier } | Event::DiscreteGaussian { noise_multiplier } => {
-            Ok(Base::Gaussian {
-                mu: 1.0 / covered(*noise_multiplier)?,
-            })
+            Base::Gaussian {
+                mu: 1.0 / noise(noise_multiplier)?,
+            }
+        }
+        // No order has a larger divergence than Gaussian noise of this mu.
+        Event::Zcdp { rho } => {
+            let rho = rho * records * records;
+            super::zcdp::check_rho(rho)?;
+            let mu = (2.0 * rho).sqrt();
+            Base::Gaussian {
+                mu: if mu == 0.0 { 0.0 } else { mu.next_up() },
+            }
         }
         // Only called for the kinds above.
-        _ => Ok(Base::Gaussian { mu: 0.0 }),
-    }
+        _ => Base::Gaussian { mu: 0.0 },
+    })
 }

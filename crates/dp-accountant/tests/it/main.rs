@@ -3,8 +3,13 @@
 mod accounting_extremes;
 mod accounting_golden;
 mod accounting_properties;
+mod allocation;
 mod audit;
 mod discrete_gaussian;
+mod exponential;
 mod failure;
+mod group;
 mod plan_spent;
 mod samplers;
+mod truncated;
+mod zcdp;

@@ -1,0 +1,220 @@
+//! Random allocation against its exact divergence.
+
+use dp_accountant::accounting::{
+    Accountant, Event, PldAccountant, RdpAccountant, Sampler, group_epsilon, replay,
+};
+use dp_accountant::ledger::Entries;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::accounting_properties::gaussian;
+
+fn dealt(z: f64, steps: u64) -> Event {
+    gaussian(z).sampled(Sampler::RandomAllocation { steps })
+}
+
+fn delta(event: &Event, epsilon: f64) -> f64 {
+    PldAccountant::default()
+        .delta(event, epsilon)
+        .expect("delta")
+}
+
+/// Two standard normal values.
+fn normals(rng: &mut ChaCha20Rng) -> [f64; 2] {
+    use rand::Rng;
+    let mut uniform = || (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let (radius, angle) = (
+        (-2.0 * (1.0 - uniform()).ln()).sqrt(),
+        std::f64::consts::TAU * uniform(),
+    );
+    [radius * angle.cos(), radius * angle.sin()]
+}
+
+/// Means and their standard errors of `(1 - a / R)_+` under P and of `(1 - a R)_+` under Q, of `epochs` epochs.
+fn sampled(mu: f64, steps: usize, epochs: usize, epsilon: f64, draws: usize) -> [(f64, f64); 2] {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let a = epsilon.exp();
+    let mut sums = [[0.0_f64; 2]; 2];
+    let mut left: Vec<f64> = Vec::new();
+    let ratio = |x: f64| (mu * (x - 0.5 * mu)).exp();
+    for _ in 0..draws {
+        let (mut removed, mut added) = (1.0, 1.0);
+        for _ in 0..epochs {
+            let mut means = [0.0; 2];
+            for (which, mean) in means.iter_mut().enumerate() {
+                for step in 0..steps {
+                    let x = left.pop().unwrap_or_else(|| {
+                        let [one, other] = normals(&mut rng);
+                        left.push(one);
+                        other
+                    });
+                    let shift = if which == 0 && step == 0 { mu } else { 0.0 };
+                    *mean += ratio(x + shift) / steps as f64;
+                }
+            }
+            removed *= means[0];
+            added *= means[1];
+        }
+        for (sum, value) in sums.iter_mut().zip([1.0 - a / removed, 1.0 - a * added]) {
+            sum[0] += value.max(0.0);
+            sum[1] += value.max(0.0).powi(2);
+        }
+    }
+    let n = draws as f64;
+    sums.map(|[first, second]| {
+        let mean = first / n;
+        (mean, ((second / n - mean * mean) / n).sqrt())
+    })
+}
+
+/// Twelve pairs of means, each within five standard errors: false alarms in less than one of 10^5 seeds. The larger direction
+/// is attained.
+#[test]
+fn it_is_the_divergence_that_samples_show() {
+    for (z, steps, epochs, epsilon) in [
+        (1.0, 2, 1, 0.5),
+        (1.0, 10, 1, 0.3),
+        (0.6, 20, 1, 0.2),
+        (2.0, 5, 4, 0.3),
+        (1.0, 100, 2, 0.1),
+        (0.8, 30, 3, 1.0),
+    ] {
+        let accounted = delta(&dealt(z, steps).repeated(epochs), epsilon);
+        let found = sampled(1.0 / z, steps as usize, epochs as usize, epsilon, 60_000);
+        for (mean, error) in found {
+            assert!(
+                mean - 5.0 * error <= accounted,
+                "{z} {steps} {epochs}: {mean} {error} {accounted}"
+            );
+        }
+        let (mean, error) = match found[0].0 > found[1].0 {
+            true => found[0],
+            false => found[1],
+        };
+        assert!(
+            accounted <= mean + 5.0 * error + 1e-3 * mean,
+            "{z} {steps} {epochs}: {mean} {error} {accounted}"
+        );
+    }
+}
+
+/// Of two steps by quadrature over both normal variables, to a part in 10^4 of small deltas too.
+#[test]
+fn two_steps_are_integrated() {
+    const SIDE: i64 = 2400;
+    for (z, epsilon) in [(1.0, 1.0), (1.0, 3.0), (0.7, 2.0), (3.0, 0.4)] {
+        let mu = 1.0 / z;
+        let (low, high) = (-8.0, 8.0 + mu);
+        let width = (high - low) / SIDE as f64;
+        let place = |k: i64| low + (k as f64 + 0.5) * width;
+        let table: Vec<(f64, f64)> = (0..SIDE)
+            .map(place)
+            .map(|x| ((-0.5 * x * x).exp(), (mu * (x - 0.5 * mu)).exp()))
+            .collect();
+        let a = f64::exp(epsilon);
+        let mut sums = [0.0_f64; 2];
+        for (one, first) in &table {
+            for (other, second) in &table {
+                let (mass, ratio) = (one * other, 0.5 * (first + second));
+                sums[0] += mass * (ratio - a).max(0.0);
+                sums[1] += mass * (1.0 - a * ratio).max(0.0);
+            }
+        }
+        let truth = sums[0].max(sums[1]) * width * width / std::f64::consts::TAU;
+        let accounted = delta(&dealt(z, 2), epsilon);
+        assert!(
+            accounted >= truth * (1.0 - 1e-4) && accounted <= truth * 1.002 + 1e-9,
+            "{z} {epsilon}: {truth} {accounted}"
+        );
+    }
+}
+
+#[test]
+fn bounds_keep_their_order_and_more_steps_hide_more() {
+    let pld = PldAccountant::default();
+    for (z, steps, epochs) in [
+        (0.6, 50, 1),
+        (1.0, 1000, 3),
+        (2.0, 16, 20),
+        (30.0, 100, 50),
+        (1.0, 2048, 1),
+    ] {
+        let event = dealt(z, steps).repeated(epochs);
+        let (upper, lower) = (
+            pld.epsilon(&event, 1e-6).unwrap(),
+            pld.epsilon_lower(&event, 1e-6).unwrap(),
+        );
+        assert!(
+            upper >= lower && upper - lower < 4e-3 * upper + 2e-4,
+            "{z} {steps}: {upper} {lower}"
+        );
+        // A record that is in every batch, and one that is sampled with twice the chance, are told apart more easily.
+        let all = pld.epsilon(&gaussian(z).repeated(epochs), 1e-6).unwrap();
+        let more = Sampler::PoissonZeroOut {
+            rate: (2.0 / steps as f64).min(1.0),
+        };
+        let twice = pld
+            .epsilon(&gaussian(z).sampled(more).repeated(steps * epochs), 1e-6)
+            .unwrap();
+        assert!(
+            upper < all && upper < twice,
+            "{z} {steps}: {upper} {all} {twice}"
+        );
+        let fewer = pld
+            .epsilon(&dealt(z, steps / 2).repeated(epochs), 1e-6)
+            .unwrap();
+        assert!(upper < fewer, "{z} {steps}: {upper} {fewer}");
+    }
+    assert_eq!(
+        pld.epsilon(&dealt(2.0, 1), 1e-6),
+        pld.epsilon(&gaussian(2.0), 1e-6)
+    );
+    let line = r#"{"event": {"type": "sampled", "sampler": {"kind": "random_allocation", "steps": 100}, "event": {"type": "gaussian", "noise_multiplier": 1.0}}, "count": 2, "neighbours": "zero_out"}"#;
+    let event = replay(&Entries::parse(line).unwrap().entries).unwrap();
+    assert_eq!(
+        pld.epsilon(&event, 1e-6),
+        pld.epsilon(&dealt(1.0, 100).repeated(2), 1e-6)
+    );
+}
+
+#[test]
+fn what_is_not_proved_is_refused() {
+    let pld = PldAccountant::default();
+    let refused = |event: &Event| pld.epsilon(event, 1e-6).unwrap_err().to_string();
+    for steps in [0, 2049] {
+        assert!(refused(&dealt(1.0, steps)).contains(&format!("number of steps is {steps}")));
+    }
+    let laplace = Event::Laplace {
+        noise_multiplier: 2.0,
+    };
+    assert!(
+        refused(&laplace.sampled(Sampler::RandomAllocation { steps: 4 }))
+            .contains("use Gaussian noise")
+    );
+    assert!(refused(&dealt(3.0, 4).of_groups(2)).contains("group_epsilon"));
+    assert!(
+        group_epsilon(&pld, &dealt(3.0, 4), 2, 1e-5).unwrap()
+            > pld.epsilon(&dealt(3.0, 4), 1e-5).unwrap()
+    );
+    let by_order = RdpAccountant
+        .epsilon(&dealt(1.0, 4), 1e-6)
+        .unwrap_err()
+        .to_string();
+    assert!(by_order.contains("use pld"), "{by_order}");
+    // A delta that is below what the transforms resolve is said so.
+    assert!(refused_at(&dealt(1.0, 100), 1e-13).contains("cannot be resolved"));
+}
+
+fn refused_at(event: &Event, delta: f64) -> String {
+    let found = PldAccountant::default().epsilon(event, delta);
+    found.unwrap_err().to_string()
+}
+
+#[test]
+fn less_noise_than_fits_on_a_grid_is_refused() {
+    let refused = refused_at(&dealt(0.5, 10), 1e-6);
+    assert!(
+        refused.contains("random allocation is 0.5") && refused.contains("at least 0.6"),
+        "{refused}"
+    );
+}

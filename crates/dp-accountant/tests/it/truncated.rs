@@ -1,0 +1,148 @@
+//! Poisson samples whose batches are cut, against exact divergences of few records.
+
+use dp_accountant::accounting::{Accountant, PldAccountant, RdpAccountant, Sampler, replay};
+use dp_accountant::audit::binomial::upper_tail;
+use dp_accountant::ledger::Entries;
+use proptest::prelude::*;
+
+use crate::accounting_properties::gaussian;
+
+fn truncated(records: u64, rate: f64, largest: u64) -> Sampler {
+    Sampler::PoissonTruncated {
+        records,
+        rate,
+        largest,
+    }
+}
+
+/// The law of the sum of a batch of at most `largest` of `values`, chosen uniformly among those sampled, as (sum, probability).
+fn sums(values: &[f64], rate: f64, largest: u32) -> Vec<(f64, f64)> {
+    let n = values.len();
+    let chance = |set: u32| {
+        let inside = set.count_ones();
+        rate.powi(inside as i32) * (1.0 - rate).powi(n as i32 - inside as i32)
+    };
+    let mut law = Vec::new();
+    for sampled in 0..1_u32 << n {
+        let parts: Vec<u32> = match sampled.count_ones() > largest {
+            false => vec![sampled],
+            true => (0..1_u32 << n)
+                .filter(|part| part & !sampled == 0 && part.count_ones() == largest)
+                .collect(),
+        };
+        for part in &parts {
+            let sum = (0..n)
+                .filter(|j| part >> j & 1 == 1)
+                .map(|j| values[j])
+                .sum();
+            law.push((sum, chance(sampled) / parts.len() as f64));
+        }
+    }
+    law
+}
+
+/// Both hockey-stick divergences of two mixtures of normal distributions of deviation `z`, by the trapezoidal rule.
+fn divergences(one: &[(f64, f64)], other: &[(f64, f64)], z: f64, epsilon: f64) -> [f64; 2] {
+    const STEPS: i64 = 3000;
+    let reach = one
+        .iter()
+        .chain(other)
+        .map(|(sum, _)| sum.abs())
+        .fold(0.0, f64::max)
+        + 8.0 * z;
+    let width = 2.0 * reach / STEPS as f64;
+    let mut found = [0.0; 2];
+    for k in 0..=STEPS {
+        let x = k as f64 * width - reach;
+        let density = |law: &[(f64, f64)]| -> f64 {
+            law.iter()
+                .map(|(sum, weight)| weight * (-0.5 * ((x - sum) / z).powi(2)).exp())
+                .sum()
+        };
+        let (p, q) = (density(one), density(other));
+        found[0] += (p - epsilon.exp() * q).max(0.0);
+        found[1] += (q - epsilon.exp() * p).max(0.0);
+    }
+    found.map(|sum| sum * width / (z * (2.0 * std::f64::consts::PI).sqrt()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_small_data_set_exceeds_it(
+        values in prop::collection::vec(-1.0_f64..=1.0, 3..6), rate in 0.02_f64..0.5, largest in 1_u32..5,
+        z in 0.5_f64..3.0, epsilon in 0.0_f64..2.0, extreme in any::<bool>(),
+    ) {
+        let mut with = values.clone();
+        if extreme {
+            with.iter_mut().for_each(|value| *value = value.signum());
+        }
+        let mut blank = with.clone();
+        blank[0] = 0.0;
+        let event = gaussian(z).sampled(truncated(values.len() as u64, rate, u64::from(largest)));
+        let delta = PldAccountant::default().delta(&event, epsilon).expect("delta");
+        for truth in divergences(&sums(&with, rate, largest), &sums(&blank, rate, largest), z, epsilon) {
+            prop_assert!(truth <= delta * (1.0 + 1e-4) + 1e-6, "{truth} {delta}");
+        }
+    }
+}
+
+#[test]
+fn delta_is_that_of_poisson_and_the_probability_that_a_batch_is_cut() {
+    let pld = PldAccountant::default();
+    let steps = |sampler| gaussian(1.0).sampled(sampler).repeated(1000);
+    let poisson = steps(Sampler::PoissonZeroOut { rate: 0.01 });
+    let (plain, epsilon) = (
+        pld.delta(&poisson, 3.0).unwrap(),
+        pld.epsilon(&poisson, 1e-5).unwrap(),
+    );
+    for largest in [700, 750, 900] {
+        let cut = steps(truncated(60_000, 0.01, largest));
+        let tail = 1000.0 * upper_tail(largest, 59_999, 0.01);
+        let expected = (plain + tail).min(1.0);
+        let delta = pld.delta(&cut, 3.0).unwrap();
+        assert!(
+            delta >= expected && delta <= expected * (1.0 + 1e-8),
+            "{largest} {delta} {expected}"
+        );
+        let found = pld.epsilon(&cut, 1e-5).unwrap();
+        match tail < 1e-5 {
+            true => assert!(
+                found >= epsilon && found < epsilon * 1.05,
+                "{largest} {found} {epsilon}"
+            ),
+            false => assert!(found.is_infinite(), "{largest} {found}"),
+        }
+        assert!(RdpAccountant.epsilon(&cut, 1e-5).unwrap() >= found);
+    }
+    // Where no batch can be too large nothing is cut.
+    let roomy = steps(truncated(60_000, 0.01, 60_000));
+    assert_eq!(pld.epsilon(&roomy, 1e-5), Ok(epsilon));
+    // A group of k takes k places.
+    let group = steps(truncated(60_000, 0.01, 750)).of_groups(4);
+    let expected = 1000.0 * upper_tail(747, 59_996, 0.01);
+    let plain = pld.delta(&poisson.of_groups(4), 20.0).unwrap();
+    let delta = pld.delta(&group, 20.0).unwrap();
+    assert!((delta / (plain + expected) - 1.0).abs() < 1e-6, "{delta}");
+    let alone = gaussian(9.0).sampled(truncated(100, 0.01, 3)).of_groups(4);
+    assert_eq!(pld.delta(&alone, 20.0), Ok(1.0));
+    let line = r#"{"event": {"type": "sampled", "sampler": {"kind": "poisson_truncated", "records": 60000, "rate": 0.01, "largest": 750}, "event": {"type": "gaussian", "noise_multiplier": 1.0}}, "count": 1000, "neighbours": "zero_out"}"#;
+    let event = replay(&Entries::parse(line).unwrap().entries).unwrap();
+    assert_eq!(
+        pld.epsilon(&event, 1e-5),
+        pld.epsilon(&steps(truncated(60_000, 0.01, 750)), 1e-5)
+    );
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_by_name() {
+    for (sampler, words) in [
+        (truncated(100, 1.5, 10), "rate is 1.5"),
+        (truncated(0, 0.1, 10), "records is 0"),
+        (truncated(100, 0.1, 0), "largest batch is 0"),
+    ] {
+        let refused = PldAccountant::default().epsilon(&gaussian(1.0).sampled(sampler), 1e-5);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+}
