@@ -118,14 +118,14 @@ test *filter:
     exit $status
 
 # The Python wheel (python/README.md): built, installed in an environment beside the target folder, and tested, against the
-# program `account` too. Needs Python 3.10 or later and what python/pyproject.toml asks PyPI for.
+# program `account` too. It needs Python 3.10 or later and what python/pyproject.toml asks PyPI for.
 test-python *flags: python-wheel
     cargo build --release --locked --quiet -p tools --bin account
     ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
 # The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
 bench-python: python-wheel
-    RAYON_NUM_THREADS=1 "$CARGO_TARGET_DIR/python/bin/python" benches/python/accounting.py "$CARGO_TARGET_DIR"/python/wheels/*.whl
+    "$CARGO_TARGET_DIR/python/bin/python" benches/python/accounting.py "$CARGO_TARGET_DIR"/python/wheels/*.whl
 
 [private]
 python-wheel:
