@@ -117,8 +117,7 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
-# The Python wheel (python/README.md): built, installed in an environment beside the target folder, and tested, against the
-# program `account` too. It needs Python 3.10 or later and what python/pyproject.toml asks PyPI for.
+# The Python wheel (python/README.md), built, installed beside the target folder, and tested against `account` and what PyPI has.
 test-python *flags: python-wheel
     cargo build --release --locked --quiet -p tools --bin account
     ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}

@@ -82,6 +82,8 @@ def test_other_threads_run_meanwhile():
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT to itself")
 def test_a_search_can_be_interrupted():
+    # A shell that runs this in the background has the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     asked = []
 
     def event(z):
@@ -90,6 +92,9 @@ def test_a_search_can_be_interrupted():
             os.kill(os.getpid(), signal.SIGINT)
         return accounting.Event.dp_sgd(1_000, 10, 100, z)
 
-    with pytest.raises(KeyboardInterrupt):
-        accounting.noise_multiplier_for(event, 1.0, 1e-5, "replace-one")
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            accounting.noise_multiplier_for(event, 1.0, 1e-5, "replace-one")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(asked) == 3
