@@ -117,6 +117,26 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
+# The Python wheel (python/README.md), built, installed beside the target folder, and tested against `account` and what PyPI has.
+test-python *flags: python-wheel
+    cargo build --release --locked --quiet -p tools --bin account
+    ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
+
+# The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
+bench-python: python-wheel
+    "$CARGO_TARGET_DIR/python/bin/python" benches/python/accounting.py "$CARGO_TARGET_DIR"/python/wheels/*.whl
+
+[private]
+python-wheel:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    place="$CARGO_TARGET_DIR/python"
+    [ -x "$place/bin/maturin" ] || { python3 -m venv "$place" && "$place/bin/pip" install --quiet "maturin>=1.9,<2"; }
+    rm -rf "$place/wheels"
+    "$place/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml --out "$place/wheels"
+    "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/wheels/*.whl
+    "$place/bin/pip" install --quiet "sliver-dp[test]"
+
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
 # fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.
 fuzz parser seconds="60" *flags="":

@@ -54,3 +54,16 @@ pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError
     }
     Err(SwdError::NotABound { what, value })
 }
+
+/// Checks the weights of a sample, and adds them up.
+pub(crate) fn check_weights(weights: &[f64]) -> Result<f64, SwdError> {
+    weights.iter().try_for_each(|&w| check_bound("weight", w))?;
+    let sum: f64 = weights.iter().sum();
+    if sum > 0.0 && sum.is_finite() {
+        return Ok(sum);
+    }
+    Err(SwdError::NotPositive {
+        what: "sum of weights",
+        value: sum,
+    })
+}

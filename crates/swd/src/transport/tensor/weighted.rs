@@ -4,7 +4,7 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::distance::check_sizes;
 use crate::breakpoints::{WeightedOverlap, weighted_overlaps};
-use crate::check::check_length;
+use crate::check::{check_length, check_weights};
 use crate::{SwdError, device};
 
 /// The squared 2-Wasserstein distance between two weighted samples on the line.
@@ -105,16 +105,7 @@ pub fn wp_power_1d(
 
 /// The stable order of the values, and in it their weights divided by the sum of all.
 fn in_order(values: &Tensor<1>, weights: &[f64]) -> Result<(Vec<u32>, Vec<f64>), SwdError> {
-    let refused = |weight: &&f64| !(weight.is_finite() && **weight >= 0.0);
-    if let Some(&value) = weights.iter().find(refused) {
-        let what = "weight";
-        return Err(SwdError::NotABound { what, value });
-    }
-    let sum: f64 = weights.iter().sum();
-    if !(sum > 0.0 && sum.is_finite()) {
-        let (what, value) = ("sum of weights", sum);
-        return Err(SwdError::NotPositive { what, value });
-    }
+    let sum = check_weights(weights)?;
     let order = device::stable_order(values.clone().unsqueeze())?;
     let order = order.try_into_vec_as::<u32>();
     let order = order.map_err(|error| SwdError::Device(error.to_string()))?;
