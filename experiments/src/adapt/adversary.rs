@@ -5,12 +5,12 @@
 
 use burn::optim::GradientsParams;
 use lab::diagnostic::Failure;
-use lab::session::{Basics, Session, next_step, positive};
+use lab::session::{Session, next_step, positive};
 use private_training::{Loss, Objective};
 
 use super::fit::Warps;
 use super::public::{Sampled, add, public_gradient, source_batch};
-use super::settings::{Method, Private, Steps};
+use super::settings::{Method, Private, Shared, Steps};
 use super::train::Adapt;
 
 /// What the discriminator says of a domain.
@@ -35,7 +35,7 @@ impl Method for Dann {
     type Private = Private;
     type Steps = Steps;
 
-    fn check(&self, _: &Basics) -> Result<(), Failure> {
+    fn check(&self, _: &Shared) -> Result<(), Failure> {
         positive("max-grad-norm", self.max_grad_norm)
     }
 

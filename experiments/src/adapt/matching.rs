@@ -7,12 +7,12 @@
 
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::Failure;
-use lab::session::{Basics, Session, batch, next_step, positive};
+use lab::session::{Session, batch, next_step, positive};
 use private_training::{Clipping, Loss, Objective, Penalty};
 
 use super::fit::Warps;
 use super::public::{add, public_gradient, source_batch};
-use super::settings::{Method, Private, Steps, at_least_1};
+use super::settings::{Method, Private, Shared, Steps, at_least_1};
 use super::train::Adapt;
 
 lab::settings! {
@@ -34,7 +34,7 @@ impl Method for Sliced {
     type Private = Private;
     type Steps = Steps;
 
-    fn check(&self, _: &Basics) -> Result<(), Failure> {
+    fn check(&self, _: &Shared) -> Result<(), Failure> {
         at_least_1("slices", self.slices)?;
         positive("clip-activation", self.clip_activation)?;
         positive("clip-jacobian", self.clip_jacobian)

@@ -122,7 +122,7 @@ pub(crate) trait Method: Part {
     type Steps: Part;
 
     /// Refuses what cannot be.
-    fn check(&self, _: &Basics) -> Result<(), Failure> {
+    fn check(&self, _: &Shared) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl<M: Method> session::Settings for Settings<M> {
             positive("weight", steps.weight)?;
             at_least_1("batch", steps.batch.unwrap_or(1))?;
         }
-        self.own.check(&self.basics())
+        self.own.check(shared)
     }
 
     fn name(&self) -> String {

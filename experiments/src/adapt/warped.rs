@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use lab::diagnostic::Failure;
-use lab::session::{Basics, Session};
+use lab::session::Session;
 use private_queries::marginals::{Basis, Bins, SlicedMarginals};
 use private_queries::{GroupMarginals, MarginalQuery};
 use rand::Rng;
@@ -18,7 +18,7 @@ use swd::{Region, Slices};
 use super::domains::Domain;
 use super::fit::{Fit, Warps};
 use super::public::trained_on_source;
-use super::settings::{Method, Private, at_least_1};
+use super::settings::{Method, Private, Shared, at_least_1, is_file};
 use super::train::Adapt;
 use crate::random::stream;
 
@@ -49,8 +49,12 @@ impl Method for Warped {
     type Private = Private;
     type Steps = ();
 
-    fn check(&self, _: &Basics) -> Result<(), Failure> {
-        at_least_1("slices", self.slices)
+    fn check(&self, shared: &Shared) -> Result<(), Failure> {
+        at_least_1("slices", self.slices)?;
+        if is_file(&shared.target) {
+            return Err(no_images(&shared.target));
+        }
+        Ok(())
     }
 
     fn prepare(run: &mut Adapt<Self>, session: &mut Session) -> Result<(), Failure> {
@@ -71,6 +75,14 @@ impl Method for Warped {
         run.warps = Some(warps);
         Ok(())
     }
+}
+
+/// The failure of features where images are needed.
+fn no_images(target: &str) -> Failure {
+    Failure::input(
+        format!("--target {target}: a file of features has no images to warp"),
+        "for features see `sliver adapt sliced` and `sliver adapt dann`",
+    )
 }
 
 /// Random directions of images that change little from pixel to pixel.
@@ -121,13 +133,7 @@ impl Adapt<Warped> {
         rng: &mut ChaCha20Rng,
     ) -> Result<(MarginalQuery, Vec<f32>), Failure> {
         let Some(side) = self.domains.side else {
-            return Err(Failure::input(
-                format!(
-                    "--target {}: a file of features is no images",
-                    self.settings.shared.target
-                ),
-                "for features see `sliver adapt sliced` and `sliver adapt dann`",
-            ));
+            return Err(no_images(&self.settings.shared.target));
         };
         let slices = smooth(side, self.settings.own.slices, rng)?;
         let images = some(&self.domains.source, rng);

@@ -311,7 +311,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
             vec!["--epsilon", "2", "--clip-jacobian", "0"],
             "clip-jacobian",
         ),
-        (vec!["warp", "--epsilon", "2"], "for features see"),
+        (vec!["warp", "--epsilon", "2"], "no images to warp"),
         (vec!["source", "--epsilon", "2"], "'--epsilon'"),
         (vec!["dann", "--slices", "2"], "'--slices'"),
         (

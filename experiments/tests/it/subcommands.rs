@@ -198,6 +198,7 @@ fn shown(folder: &Path, found: &mut Vec<String>) {
             shown(&path, found);
         } else if path.extension().is_some_and(|ending| ending == "md") {
             let page = std::fs::read_to_string(&path).expect("a page");
+            let page = page.replace("\\\n", " ");
             let lines = page.lines().filter(|line| line.starts_with("sliver "));
             found.extend(lines.map(String::from));
         }
