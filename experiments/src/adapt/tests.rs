@@ -226,7 +226,7 @@ fn nothing_but_the_release_reaches_the_warps() {
             .remove(0);
         let shared = release.get_or_insert_with(|| own.clone());
         let of = |released: &SlicedMarginals| {
-            warps_of(&query, released, &images[..100 * 784], &mut rng.clone()).unwrap()
+            warps_of(&query, released, &images[..60 * 784], &mut rng.clone()).unwrap()
         };
         found.push([of(shared), of(&own)]);
         run.domains.target.rows.reverse();
