@@ -135,7 +135,7 @@ python-wheel:
     rm -rf "$place/wheels"
     "$place/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml --out "$place/wheels"
     "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/wheels/*.whl
-    "$place/bin/pip" install --quiet "sliver-dp[test]"
+    "$place/bin/pip" install --quiet "$(echo "$place"/wheels/*.whl)[test]"
 
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
 # fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.

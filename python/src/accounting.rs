@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use dp_accountant::accounting::{self, Accountant, Event, Sampler, replay};
+use dp_accountant::accounting::{self, Accountant, Event, Neighbours, Sampler, replay};
 use dp_accountant::ledger::{Ledger, LedgerEntry};
 use numpy::{PyArray1, ToPyArray};
-use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::accountant::{Asked, pld};
@@ -64,7 +64,7 @@ pub(crate) fn delta_upper(
     Asked::of(accountant, accuracy)?.answer(py, |asked| asked.delta(event, epsilon))
 }
 
-/// A lower bound on the true epsilon, to see how near `epsilon_upper` of "pld" is. Never report it.
+/// A lower bound on the epsilon of the dominating pairs' composition, to see how near `epsilon_upper` of "pld" is. Never report it.
 #[pyfunction]
 #[pyo3(signature = (event, delta, neighbours, *, accuracy=None))]
 pub(crate) fn epsilon_lower(
@@ -79,7 +79,7 @@ pub(crate) fn epsilon_lower(
         .map_err(refused)
 }
 
-/// A lower bound on the true delta, to see how near `delta_upper` of "pld" is. Never report it.
+/// A lower bound on the delta of the dominating pairs' composition, to see how near `delta_upper` of "pld" is. Never report it.
 #[pyfunction]
 #[pyo3(signature = (event, epsilon, neighbours, *, accuracy=None))]
 pub(crate) fn delta_lower(
@@ -164,6 +164,9 @@ fn made<'f, T: for<'py> IntoPyObject<'py> + 'f>(
 
 /// The least noise multiplier, to a relative 1e-5, whose `epsilon_upper` at `delta` is at most `epsilon`.
 ///
+/// The noise's deviation is this times the sensitivity: of sums of records clipped to norm C that is C under add-remove and
+/// zero-out, and 2 C under replace-one and k-end.
+///
 /// event_of: a function from a noise multiplier to an Event. That of the value returned has been asked for, and meets
 /// the target. Searches from 0.01 to 1e7, and can be interrupted.
 ///
@@ -237,41 +240,54 @@ pub(crate) fn batch_for(
 
 /// An upper bound on epsilon at `delta` of what an Opacus accountant has in its `history`.
 ///
-/// history: triples (noise_multiplier, sample_rate, steps), as `privacy_engine.accountant.history` has them. Holds under
-/// add-remove neighbours where batches were sampled by Opacus's Poisson sampler (`poisson_sampling=True`), and gradients
-/// were divided by a number that is public.
+/// history: triples (noise_multiplier, sample_rate, steps), as `privacy_engine.accountant.history` has them.
+/// neighbours: "zero-out" under Opacus's defaults, which divide by the number of records and sample at a rate that tells it;
+/// "add-remove" only where rate, steps and divisor were chosen without it.
+///
+/// Holds for Opacus's Poisson sampler (`poisson_sampling=True`), flat or per-layer clipping, and one sampled batch for each step
+/// of the optimizer. It does not hold for `clipping="adaptive"`, whose history leaves out the noisy count of clipped
+/// gradients, nor for accumulated gradients.
 ///
 /// >>> from sliver_dp.accounting import epsilon_upper_of_opacus
-/// >>> epsilon_upper_of_opacus([(1.0, 0.01, 500), (0.8, 0.01, 500)], 1e-5) < 3.0
+/// >>> epsilon_upper_of_opacus([(1.0, 0.01, 500), (0.8, 0.01, 500)], 1e-5, "zero-out") < 3.0
 /// True
 #[pyfunction]
-#[pyo3(signature = (history, delta, *, accountant="pld", accuracy=None))]
+#[pyo3(signature = (history, delta, neighbours, *, accountant="pld", accuracy=None))]
 pub(crate) fn epsilon_upper_of_opacus(
     py: Python<'_>,
     history: Vec<(f64, f64, Whole)>,
     delta: f64,
+    neighbours: Relation,
     accountant: &str,
     accuracy: Option<f64>,
 ) -> PyResult<f64> {
-    let steps = |(noise_multiplier, rate, steps): (f64, f64, Whole)| {
-        let step = Event::Gaussian { noise_multiplier }.sampled(Sampler::Poisson { rate });
-        step.repeated(steps.0)
+    let sampler = |rate| match neighbours.0 {
+        Neighbours::AddRemove => Ok(Sampler::Poisson { rate }),
+        Neighbours::ZeroOut => Ok(Sampler::PoissonZeroOut { rate }),
+        other => Err(PyValueError::new_err(format!(
+            "histories of Opacus hold under add-remove or zero-out neighbours, not under {other}"
+        ))),
     };
-    let events = history.into_iter().map(steps).collect();
+    let steps = |(noise_multiplier, rate, steps): (f64, f64, Whole)| -> PyResult<Event> {
+        let step = Event::Gaussian { noise_multiplier }.sampled(sampler(rate)?);
+        Ok(step.repeated(steps.0))
+    };
+    let events = history.into_iter().map(steps).collect::<PyResult<Vec<_>>>()?;
     let event = Event::Composed { events };
     Asked::of(accountant, accuracy)?.answer(py, |asked| asked.epsilon(&event, delta))
 }
 
-/// An upper bound on epsilon at `delta` of what a ledger of sliver (`ledger.jsonl`) holds, under the neighbours that its
-/// lines name; infinite where any of its noise came from a known seed.
+/// An upper bound on epsilon at `delta` of what a ledger of sliver (`ledger.jsonl`) holds, under these neighbours; infinite where
+/// any of its noise came from a known seed.
 ///
-/// Raises OSError where the file cannot be read, ValueError for a line that is no entry.
+/// Raises OSError where the file cannot be read, ValueError for a line that is no entry, or whose neighbours are others.
 #[pyfunction]
-#[pyo3(signature = (path, delta, *, accountant="pld", accuracy=None))]
+#[pyo3(signature = (path, delta, neighbours, *, accountant="pld", accuracy=None))]
 pub(crate) fn epsilon_upper_of_ledger(
     py: Python<'_>,
     path: PathBuf,
     delta: f64,
+    neighbours: Relation,
     accountant: &str,
     accuracy: Option<f64>,
 ) -> PyResult<f64> {
@@ -279,6 +295,18 @@ pub(crate) fn epsilon_upper_of_ledger(
         dp_accountant::DpError::LedgerUnread { .. } => PyOSError::new_err(error.to_string()),
         other => refused(other),
     })?;
+    for line in &entries.entries {
+        let own = line.event.neighbours().map_err(refused)?;
+        for named in [Some(line.neighbours), own].into_iter().flatten() {
+            if named != neighbours.0 {
+                return Err(PyValueError::new_err(format!(
+                    "neighbours is {}, but {} has a line under {named}",
+                    neighbours.0,
+                    path.display()
+                )));
+            }
+        }
+    }
     let mut event = entries.event().map_err(refused)?;
     if !entries.has_secret_noise() {
         event = Event::NonPrivate;

@@ -134,7 +134,7 @@ impl PyEvent {
     ///
     /// The number follows the truncated negative binomial law of this `mean` (above 1) and `shape` (above -1; 1 is the
     /// geometric law, 0 the logarithmic one), or, where `shape` is None, the Poisson law. Neither the number nor
-    /// another run's output may leave (Papernot and Steinke 2022, arXiv 2110.03620).
+    /// another run's output may be released (Papernot and Steinke 2022, arXiv 2110.03620).
     #[staticmethod]
     #[pyo3(signature = (events, mean, *, shape=Some(1.0)))]
     #[pyo3(text_signature = "(events, mean, *, shape=1.0)")]
@@ -150,6 +150,9 @@ impl PyEvent {
     }
 
     /// `steps` Gaussian steps on batches of `batch` of `records` records, sampled without replacement (replace-one).
+    ///
+    /// The noise's deviation is noise_multiplier times the sensitivity of a sum, which is twice the norm that records are
+    /// clipped to.
     #[staticmethod]
     fn dp_sgd(records: Whole, batch: Whole, steps: Whole, noise_multiplier: f64) -> PyResult<Self> {
         let step = Self::gaussian(noise_multiplier)?.sampled_without_replacement(records, batch)?;

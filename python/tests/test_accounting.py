@@ -71,16 +71,18 @@ def test_a_ledger_is_read_as_the_program_reads_it(account, tmp_path):
     path = tmp_path / "ledger.jsonl"
     line = '{{"event": {}, "count": 3, "neighbours": "replace_one"}}\n'
     path.write_text(line.format(Event.gaussian(5.0).to_json()) + line.format(Event.laplace(20.0).to_json()))
-    epsilon = accounting.epsilon_upper_of_ledger(path, 1e-5)
+    epsilon = accounting.epsilon_upper_of_ledger(path, 1e-5, "replace-one")
     assert epsilon == account("ledger", path, "--delta", 1e-5)["epsilon"]
+    with pytest.raises(ValueError, match="neighbours is zero-out"):
+        accounting.epsilon_upper_of_ledger(path, 1e-5, "zero-out")
     # Noise from a known seed protects nobody.
     path.write_text(path.read_text().replace('"count"', '"secret_noise": false, "count"'))
-    assert accounting.epsilon_upper_of_ledger(path, 1e-5) == math.inf
+    assert accounting.epsilon_upper_of_ledger(path, 1e-5, "replace-one") == math.inf
     path.write_text("no entry\n")
     with pytest.raises(ValueError, match="line 1"):
-        accounting.epsilon_upper_of_ledger(path, 1e-5)
+        accounting.epsilon_upper_of_ledger(path, 1e-5, "replace-one")
     with pytest.raises(OSError, match="none.jsonl"):
-        accounting.epsilon_upper_of_ledger(tmp_path / "none.jsonl", 1e-5)
+        accounting.epsilon_upper_of_ledger(tmp_path / "none.jsonl", 1e-5, "replace-one")
 
 
 # DP-SGD on MNIST as in the examples of several libraries, few steps of little noise, and many of much.
@@ -143,6 +145,11 @@ def test_laplace_and_compositions_agree_with_dp_accounting():
     assert accounting.from_dp_accounting(dp_accounting.NonPrivateDpEvent()) == Event.non_private()
     with pytest.raises(ValueError, match="replace-one.*norm of one record"):
         accounting.from_dp_accounting(event, "replace-one")
+    for other in ("replace-one", "k-end"):
+        with pytest.raises(ValueError):
+            epsilon_upper(accounting.from_dp_accounting(dp_accounting.GaussianDpEvent(1.0)), 1e-5, other)
+    one = accounting.from_dp_accounting(dp_accounting.GaussianDpEvent(1.0))
+    assert epsilon_upper(one, 1e-5, "add-remove") == epsilon_upper(Event.gaussian(1.0), 1e-5, "add-remove")
     with pytest.raises(ValueError, match="ZCDpEvent"):
         accounting.from_dp_accounting(dp_accounting.ZCDpEvent(1.0))
 
@@ -153,10 +160,12 @@ def test_a_history_of_opacus_is_the_composition_of_its_steps():
         Event.gaussian(z).poisson_sampled(rate).self_composed(steps) for z, rate, steps in history
     )
     expected = epsilon_upper(Event.composed([first, second]), 1e-5, "add-remove")
-    assert accounting.epsilon_upper_of_opacus(history, 1e-5) == expected
-    assert accounting.epsilon_upper_of_opacus([], 1e-5) == 0.0
+    assert accounting.epsilon_upper_of_opacus(history, 1e-5, "add-remove") == expected
+    assert accounting.epsilon_upper_of_opacus([], 1e-5, "zero-out") == 0.0
     with pytest.raises(ValueError, match="rate is 2"):
-        accounting.epsilon_upper_of_opacus([(1.0, 2.0, 1)], 1e-5)
+        accounting.epsilon_upper_of_opacus([(1.0, 2.0, 1)], 1e-5, "zero-out")
+    with pytest.raises(ValueError, match="replace"):
+        accounting.epsilon_upper_of_opacus(history, 1e-5, "replace-one")
 
 
 def test_the_gaussian_mechanism_has_its_closed_form():
@@ -204,7 +213,7 @@ def test_the_best_of_many_runs_costs_more_than_one():
 def test_events_are_values():
     parts = [Event.laplace(3.0), Event.failure(1e-9), Event.discrete_gaussian(2.0)]
     groups = Event.parallel("hospitals", [Event.gaussian(1.0), Event.gaussian(2.0)])
-    for event in [TRAINING, Event.composed(parts), groups, Event.non_private(), Event.gaussian(0.1 + 0.2)]:
+    for event in [TRAINING, Event.composed(parts), groups, Event.non_private(), Event.gaussian(0.1 + 0.2), Event.gaussian(1.1500000000000001)]:
         assert pickle.loads(pickle.dumps(event)) == event
         assert eval(repr(event)) == event and len({event, Event.from_json(event.to_json())}) == 1
     assert TRAINING != Event.gaussian(1.0) and TRAINING.neighbours == "add-remove"

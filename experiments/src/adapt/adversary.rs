@@ -1,14 +1,16 @@
 //! A discriminator of domains, whose gradient turns back at the features (Ganin et al. 2016, JMLR 17(59)).
 //!
 //! Each target record's gradient of the discriminator's loss, in discriminator and extractor alike, is clipped, and
-//! their noisy mean leaves; which way the extractor goes along it is post-processing. Source records are public.
+//! their noisy mean is released; which way the extractor goes along it is post-processing. Source records are public.
 
 use burn::optim::GradientsParams;
+use dp_core::ledger::Ledger;
 use lab::diagnostic::Failure;
-use lab::session::{Session, next_step, positive};
+use lab::session::{next_step, positive};
 use private_training::{Loss, Objective};
 
 use super::fit::Warps;
+use super::network::Path;
 use super::public::{Sampled, add, public_gradient, source_batch};
 use super::settings::{Method, Private, Shared, Steps};
 use super::train::Adapt;
@@ -39,37 +41,37 @@ impl Method for Dann {
         positive("max-grad-norm", self.max_grad_norm)
     }
 
-    fn objective(&self, _: &Steps) -> Objective {
+    fn objective(&self, _: &Steps, _: usize) -> Result<Objective, Failure> {
         let loss = Loss::binary_cross_entropy_with_logits();
-        Objective::of([loss.max_grad_norm(self.max_grad_norm)])
+        Ok(Objective::of([loss.max_grad_norm(self.max_grad_norm)]))
     }
 
-    /// One release, and one update.
-    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure> {
-        let (model, device) = (run.training.network.clone(), run.training.device());
-        let (Some(adversary), Some(discriminator)) = (model.adversary(), &model.discriminator)
-        else {
-            return Err(Failure::failed("no discriminator"));
-        };
-        let of = |rows: Vec<f32>, count, domain| {
-            let labels = vec![domain; count];
-            Sampled { rows, labels }.batch(&device)
-        };
+    fn released(run: &mut Adapt<Self>, ledger: &mut Ledger) -> Result<GradientsParams, Failure> {
+        let (adversary, device) = (adversary(run)?, run.training.device());
         let step = next_step(&mut run.training)?;
         let indices = step.groups().concat();
         let rows = run.domains.target.gather(&indices);
-        let batch = of(rows, indices.len(), TARGET)?;
-        let released = step.gradient(&adversary, &batch, &mut session.ledger);
-        let (mut released, _) = released.map_err(Failure::failed)?;
+        let batch = of_domain(rows, indices.len(), TARGET).batch(&device)?;
+        let released = step.gradient(&adversary, &batch, ledger);
+        Ok(released.map_err(Failure::failed)?.0)
+    }
+
+    /// One update, by the released gradient and public ones of the source.
+    fn follow(
+        run: &mut Adapt<Self>,
+        rate: f64,
+        mut released: GradientsParams,
+    ) -> Result<(), Failure> {
+        let (model, device) = (run.training.network.clone(), run.training.device());
+        let adversary = adversary(run)?;
         let public = run.training.gradients().public_rng();
-        let sampled = source_batch(
-            &run.settings.shared,
-            &run.domains,
-            &Warps::default(),
-            public,
+        let (shared, domains) = (&run.settings.shared, &run.domains);
+        let sampled = source_batch(shared, domains, &Warps::default(), public);
+        let domain = of_domain(sampled.rows.clone(), sampled.labels.len(), SOURCE);
+        let (domain, loss) = (
+            domain.batch(&device)?,
+            Loss::binary_cross_entropy_with_logits(),
         );
-        let domain = of(sampled.rows.clone(), sampled.labels.len(), SOURCE)?;
-        let loss = Loss::binary_cross_entropy_with_logits();
         let mut seen = public_gradient(&adversary, loss, &domain, &device)?;
         let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
         let mut own = public_gradient(&model.classifier(), loss, &classes, &device)?;
@@ -78,9 +80,25 @@ impl Method for Dann {
         for side in [&mut released, &mut seen] {
             let weight = run.settings.steps.weight;
             add(&mut total, &model.extractor, -weight, side);
-            add(&mut total, discriminator, 1.0, side);
+            if let Some(discriminator) = &model.discriminator {
+                add(&mut total, discriminator, 1.0, side);
+            }
         }
         run.training.apply(rate, total);
         Ok(())
+    }
+}
+
+/// From records to domains.
+fn adversary(run: &Adapt<Dann>) -> Result<Path, Failure> {
+    let adversary = run.training.network.adversary();
+    adversary.ok_or_else(|| Failure::failed("no discriminator"))
+}
+
+/// Records of one domain, for the discriminator.
+fn of_domain(rows: Vec<f32>, count: usize, domain: usize) -> Sampled {
+    Sampled {
+        rows,
+        labels: vec![domain; count],
     }
 }

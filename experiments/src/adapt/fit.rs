@@ -6,7 +6,6 @@ use private_queries::marginals::SlicedMarginals;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use swd::Region;
 
 use super::images::Warp;
@@ -28,7 +27,7 @@ const ENOUGH: f64 = 1e-3;
 const NUDGE: f64 = 0.04;
 
 /// Warps around one in the middle, with Gaussian deviations of some of its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Warps {
     middle: [f64; Warp::COUNT],
     deviations: [f64; VARYING.len()],
@@ -49,7 +48,7 @@ impl Warps {
         Warp(warp)
     }
 
-    /// The names and values of all numbers, for people.
+    /// The names and values of all numbers, as reports show them.
     pub(crate) fn named(&self) -> Vec<(String, f64)> {
         let middle = Warp::NAMES.iter().map(|name| (*name).to_string());
         let deviations = VARYING

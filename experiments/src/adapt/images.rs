@@ -13,8 +13,6 @@ const INK: f64 = 0.3;
 const FAINT: f64 = 0.2;
 /// The longer side of the ink of an upright image, as a share of the image's.
 const FILLED: f64 = 20.0 / 28.0;
-/// The least grey value after a warp, whose power is finite.
-const LEAST: f64 = 1e-6;
 
 /// What is done to an image: 13 numbers, all 0 for nothing.
 ///
@@ -89,7 +87,7 @@ impl Ink {
 impl Warp {
     /// How many numbers there are.
     pub(crate) const COUNT: usize = 13;
-    /// What each is, for people.
+    /// What each is called in reports.
     pub(crate) const NAMES: [&str; Self::COUNT] = [
         "height",
         "width",
@@ -183,7 +181,7 @@ impl Warp {
         let (exponent, factor) = (exponent.exp(), factor.exp());
         for value in &mut new {
             let grey = (f64::from(*value) - threshold) * factor;
-            *value = grey.clamp(LEAST, 1.0).powf(exponent) as f32;
+            *value = grey.clamp(0.0, 1.0).powf(exponent) as f32;
         }
         new
     }
@@ -277,7 +275,7 @@ mod tests {
         for grey in [0.0, 0.25] {
             let faint = vec![grey; 784];
             let same = Warp::UPRIGHT.of(&faint, 28);
-            assert!(same.iter().all(|v| (v - grey).abs() < 1e-5));
+            assert_eq!(same, faint);
         }
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let image = bar(0.3, 0.0);

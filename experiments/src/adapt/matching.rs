@@ -1,13 +1,16 @@
-//! The sliced distance between the features of both domains, by private gradients.
+//! The sliced distance between the features of both domains (the objective of Rakotomamonjy and Ralaivola 2021, algorithm 2),
+//! by the clipped gradients of Rodriguez-Vitores et al. 2025.
 //!
 //! Both domains pass one extractor, all of whose weights are trained: so a target record moves the gradient by up to
-//! `8 M L / n` ([`private_training::Penalty::between_groups`]), with features in a ball of radius `M` and Jacobians of at
-//! most `L`. The published algorithm 2 adds noise to the value of the distance alone; its gradient, which runs through the
-//! target's features too, is not private.
+//! `8 M L / n` ([`private_training::Penalty::between_groups`]), with features in a ball of radius `M`, Jacobians of at
+//! most `L` and `n` records of the smaller batch. The published gradient has noise on the projections, and none on the
+//! Jacobians of the target's features, through which it runs too: it is not private.
 
+use burn::optim::GradientsParams;
+use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::Failure;
-use lab::session::{Session, batch, next_step, positive};
+use lab::session::{batch, bounded, next_step, positive};
 use private_training::{Clipping, Loss, Objective, Penalty};
 
 use super::fit::Warps;
@@ -40,13 +43,16 @@ impl Method for Sliced {
         positive("clip-jacobian", self.clip_jacobian)
     }
 
-    fn objective(&self, steps: &Steps) -> Objective {
+    fn objective(&self, steps: &Steps, compared: usize) -> Result<Objective, Failure> {
+        let bound = format!("at least {compared}, the features that are compared (--bottleneck)");
+        bounded("slices", self.slices, self.slices >= compared, &bound)?;
         let clipping = Clipping::new(self.clip_activation, self.clip_jacobian);
         let distance = Penalty::between_groups().slices(self.slices);
-        Objective::of([]).penalty(distance.weight(steps.weight).clipping(clipping))
+        Ok(Objective::of([]).penalty(distance.weight(steps.weight).clipping(clipping)))
     }
 
-    /// Of both sides: a step's sensitivity is that of a record of either. Source records are public.
+    /// Of both sides: a step's sensitivity, and its sampling rate, are the larger of both. Source records are public, so
+    /// this promises more than is needed.
     fn sampler(sides: [usize; 2], size: usize) -> Result<BatchSampler, Failure> {
         let [target, source] = sides;
         let sides = vec![(0..target).collect(), (target..target + source).collect()];
@@ -54,9 +60,11 @@ impl Method for Sliced {
         sampler.map(Into::into).map_err(Failure::failed)
     }
 
-    /// One release, and one update.
-    fn step(run: &mut Adapt<Self>, rate: f64, session: &mut Session) -> Result<(), Failure> {
-        let (model, device) = (run.training.network.clone(), run.training.device());
+    fn released(run: &mut Adapt<Self>, ledger: &mut Ledger) -> Result<GradientsParams, Failure> {
+        let (extractor, device) = (
+            run.training.network.extractor.clone(),
+            run.training.device(),
+        );
         let step = next_step(&mut run.training)?;
         let [target, source] = step.groups() else {
             return Err(Failure::failed("a batch that is not of two sides"));
@@ -70,15 +78,20 @@ impl Method for Sliced {
         .concat();
         let sizes = [target.len(), source.len()];
         let both = batch(rows, vec![0.0; sizes.iter().sum()], &sizes, &device)?;
-        let released = step.gradient(&model.extractor, &both, &mut session.ledger);
-        let (mut released, _) = released.map_err(Failure::failed)?;
+        let released = step.gradient(&extractor, &both, ledger);
+        Ok(released.map_err(Failure::failed)?.0)
+    }
+
+    /// One update, by the released gradient of the distance and a public one of the classification.
+    fn follow(
+        run: &mut Adapt<Self>,
+        rate: f64,
+        mut released: GradientsParams,
+    ) -> Result<(), Failure> {
+        let (model, device) = (run.training.network.clone(), run.training.device());
         let public = run.training.gradients().public_rng();
-        let sampled = source_batch(
-            &run.settings.shared,
-            &run.domains,
-            &Warps::default(),
-            public,
-        );
+        let (shared, domains) = (&run.settings.shared, &run.domains);
+        let sampled = source_batch(shared, domains, &Warps::default(), public);
         let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
         let mut total = public_gradient(&model.classifier(), loss, &classes, &device)?;
         add(&mut total, &model.extractor, 1.0, &mut released);

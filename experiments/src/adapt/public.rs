@@ -113,12 +113,11 @@ pub(crate) fn add<M: Module>(
     module.visit(&mut Add(into, weight, from));
 }
 
-/// The classifier after its steps on the source alone, images under `warps`: read from `cache`, or trained and written there.
+/// The classifier after its steps on the source alone: read from `cache`, or trained and written there.
 pub(crate) fn trained_on_source(
     fresh: Path,
     settings: &Shared,
     domains: &Domains,
-    warps: &Warps,
     cache: &FilePath,
     session: &Session,
 ) -> Result<Path, Failure> {
@@ -128,7 +127,6 @@ pub(crate) fn trained_on_source(
         "records": domains.source.len(),
         "images": settings.images,
         "augment": settings.augment,
-        "warps": warps,
         "pooled": settings.pooled,
         "bottleneck": settings.bottleneck,
         "steps": settings.source_steps,
@@ -141,6 +139,19 @@ pub(crate) fn trained_on_source(
     if let Some(weights) = file.whole()? {
         return from_host(fresh, &weights).map_err(|e| damaged(file.path(), &e));
     }
+    let network = trained(fresh, settings, domains, &Warps::default(), session)?;
+    file.keep(&to_host(&network))?;
+    Ok(network)
+}
+
+/// The classifier after its steps on source records, images under `warps`.
+pub(crate) fn trained(
+    fresh: Path,
+    settings: &Shared,
+    domains: &Domains,
+    warps: &Warps,
+    session: &Session,
+) -> Result<Path, Failure> {
     let (steps, device) = (settings.source_steps, &session.chosen.device);
     println!("public    training a classifier of the source, {steps} steps");
     let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
@@ -158,6 +169,5 @@ pub(crate) fn trained_on_source(
         progress.step();
     }
     progress.finish();
-    file.keep(&to_host(&network))?;
     Ok(network)
 }

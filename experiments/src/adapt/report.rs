@@ -53,15 +53,11 @@ impl<M: Method> Adapt<M> {
         let samples = self.domains.side.map(|side| self.samples(side));
         let mut pictures: Vec<Picture> = samples.transpose()?.into_iter().collect();
         pictures.push(matrix(&last)?);
-        for (file, when, networks) in [
-            (
-                "features-before.svg",
-                "of the source's classifier",
-                [before, before],
-            ),
-            ("features-after.svg", "after adaptation", [&after, &after]),
+        for (file, when, network) in [
+            ("features-before.svg", "of the source's classifier", before),
+            ("features-after.svg", "after adaptation", &after),
         ] {
-            pictures.push(self.features(file, when, networks, device)?);
+            pictures.push(self.features(file, when, network, device)?);
         }
         let mut more = vec![("confusion", json!(last.counts))];
         if let Some(warps) = &self.warps {
@@ -126,12 +122,12 @@ impl<M: Method> Adapt<M> {
         &self,
         name: &'static str,
         when: &str,
-        networks: [&Path; 2],
+        network: &Path,
         device: &Device,
     ) -> Result<Picture, Failure> {
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         let tests = [&self.domains.source_test, &self.domains.target_test];
-        for (place, (domain, network)) in tests.into_iter().zip(networks).enumerate() {
+        for (place, domain) in tests.into_iter().enumerate() {
             let count = domain.len().min(POINTS);
             let (width, chain) = (domain.width, network.extractor.chain());
             rows.extend(outputs(

@@ -3,6 +3,8 @@
 use std::any::TypeId;
 use std::path::Path;
 
+use burn::optim::GradientsParams;
+use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::diagnostic::Failure;
 use lab::session::{
@@ -126,9 +128,9 @@ pub(crate) trait Method: Part {
         Ok(())
     }
 
-    /// What its private gradients are of; others see public records alone.
-    fn objective(&self, _: &Self::Steps) -> Objective {
-        Objective::of([Loss::cross_entropy().max_grad_norm(1.0)])
+    /// What its private gradients are of, where so many features are compared; others see public records alone.
+    fn objective(&self, _: &Self::Steps, _: usize) -> Result<Objective, Failure> {
+        Ok(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
     }
 
     /// What samples a step's records, of the target's and the source's numbers: of the target alone unless said.
@@ -142,8 +144,13 @@ pub(crate) trait Method: Part {
         Ok(())
     }
 
-    /// One release, and what follows from it.
-    fn step(_: &mut Adapt<Self>, _: f64, _: &mut Session) -> Result<(), Failure> {
+    /// A step's release: all that is read of the target in a step.
+    fn released(_: &mut Adapt<Self>, _: &mut Ledger) -> Result<GradientsParams, Failure> {
+        Ok(GradientsParams::new())
+    }
+
+    /// What follows from a release: post-processing.
+    fn follow(_: &mut Adapt<Self>, _: f64, _: GradientsParams) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use clap::Parser;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Noisy;
 use lab::backend::Backend;
 use lab::session::{Arguments, Experiment, Settings as _};
 use private_queries::marginals::SlicedMarginals;
 use private_queries::{GroupMarginals, MarginalQuery, Query};
+use private_training::weights::to_host;
 use private_training::{GroupSizes, Network};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -161,6 +163,35 @@ fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
         "{bound}"
     );
     assert!(largest > 0.05, "{largest}");
+}
+
+/// With the same release, other target records leave the weights as they are, to the last bit.
+fn follows_the_release_alone<M: Method>(flags: &[&str]) {
+    let place = tempfile::tempdir().unwrap();
+    let mut ends = Vec::new();
+    for number in 0..2 {
+        let mut run = adapt::<M>(place.path(), flags);
+        let path = place.path().join(format!("ledger-{number}.jsonl"));
+        let mut ledger = Ledger::create(&path).unwrap();
+        let before = to_host(&run.training.network);
+        let released = M::released(&mut run, &mut ledger).unwrap();
+        assert_eq!(ledger.releases(), 1);
+        if number == 1 {
+            run.domains.target.rows.fill(7.5);
+            run.domains.target.labels.fill(0);
+        }
+        M::follow(&mut run, 1e-3, released).unwrap();
+        let after = to_host(&run.training.network);
+        assert_ne!(before, after);
+        ends.push(after);
+    }
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[test]
+fn nothing_but_the_release_reaches_the_weights() {
+    follows_the_release_alone::<Sliced>(&["--slices", "4"]);
+    follows_the_release_alone::<Dann>(&[]);
 }
 
 /// An experiment on images, where USPS is at hand.

@@ -40,7 +40,7 @@ pub(crate) struct Adapt<M: Method> {
     pub(super) before: Option<Path>,
     /// What source images were warped by, where that was learned.
     pub(super) warps: Option<Warps>,
-    pub(super) cache: PathBuf,
+    cache: PathBuf,
 }
 
 impl<M: Method> Experiment for Adapt<M> {
@@ -75,9 +75,10 @@ impl<M: Method> Experiment for Adapt<M> {
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
         let basics = settings.basics();
-        let config = TrainingConfig::new(settings.own.objective(&settings.steps))
-            .average(basics.ema)
-            .public(public);
+        let config =
+            TrainingConfig::new(settings.own.objective(&settings.steps, sizes.compared())?)
+                .average(basics.ema)
+                .public(public);
         let fresh = model.classifier();
         let mut start = Start::new(&basics, config, model, sampler);
         for name in M::RELEASES {
@@ -126,6 +127,7 @@ impl<M: Method> Experiment for Adapt<M> {
             }
             .into(),
             reads_nothing,
+            groups: "the target, and the source, which is public",
             ..Wording::default()
         }
     }
@@ -143,14 +145,7 @@ impl<M: Method> Experiment for Adapt<M> {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (shared, domains, fresh) = (&self.settings.shared, &self.domains, self.fresh.clone());
-        let trained = trained_on_source(
-            fresh,
-            shared,
-            domains,
-            &Warps::default(),
-            &self.cache,
-            session,
-        )?;
+        let trained = trained_on_source(fresh, shared, domains, &self.cache, session)?;
         let network = self.training.network.clone();
         self.training.network = network.with_classifier(&trained);
         self.before = Some(trained);
@@ -162,7 +157,10 @@ impl<M: Method> Experiment for Adapt<M> {
         // a record meets the noise.
         let weights = self.before.as_ref().map(to_host).unwrap_or_default();
         let values = [&self.domains.target.rows[..], &weights].concat();
-        Ok(Fingerprint::of(&floats_to_bytes(&values)))
+        // Rows of the source meet the noise beside those of the target where both are compared.
+        let source = self.domains.used[0].sha256.as_bytes();
+        let bytes = [&floats_to_bytes(&values), source].concat();
+        Ok(Fingerprint::of(&bytes))
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
@@ -176,7 +174,8 @@ impl<M: Method> Experiment for Adapt<M> {
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         let done = session.step as f64 / self.steps() as f64;
         let rate = self.settings.shared.learning_rate * (1.0 - done);
-        M::step(self, rate, session)
+        let released = M::released(self, &mut session.ledger)?;
+        M::follow(self, rate, released)
     }
 
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {

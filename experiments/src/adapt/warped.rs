@@ -1,5 +1,5 @@
-//! Public images warped until they look like private ones: one release of the target's sliced marginals, and a classifier
-//! that learns from source images under the warps that these tell of.
+//! Public images warped until they look like private ones: one release of the target's sliced marginals, the warps under which
+//! source images have them, and a classifier that learns from such images.
 //!
 //! [`Adapt::marginals`] is all that reads a private record here. What follows is post-processing.
 
@@ -17,7 +17,7 @@ use swd::{Region, Slices};
 
 use super::domains::Domain;
 use super::fit::{Fit, Warps};
-use super::public::trained_on_source;
+use super::public::trained;
 use super::settings::{Method, Private, Shared, at_least_1, is_file};
 use super::train::Adapt;
 use crate::random::stream;
@@ -69,9 +69,10 @@ impl Method for Warped {
         println!("warp      {}", shown.join(", "));
         let fresh = run.fresh.clone();
         let (shared, domains) = (&run.settings.shared, &run.domains);
-        let trained = trained_on_source(fresh, shared, domains, &warps, &run.cache, session)?;
+        // Not kept in the cache, which has what public records alone taught.
+        let learned = trained(fresh, shared, domains, &warps, session)?;
         let network = run.training.network.clone();
-        run.training.network = network.with_classifier(&trained);
+        run.training.network = network.with_classifier(&learned);
         run.warps = Some(warps);
         Ok(())
     }
@@ -175,7 +176,7 @@ impl Adapt<Warped> {
             .ok_or_else(|| Failure::failed("a release of no group"))
     }
 
-    /// The warps that the release tells of.
+    /// The warps under which source images have the released marginals.
     fn warps(&mut self, session: &mut Session) -> Result<Warps, Failure> {
         let mut rng = stream(self.settings.shared.seed, STREAM);
         let (query, images) = self.query(&mut rng)?;

@@ -121,6 +121,8 @@ fn every_method_leaves_everything_behind() {
         );
         let found = json(&out.join("run.json"));
         let nothing_read = more.contains(&"source") && releases == 0;
+        let promise = found["privacy"].as_str().expect("words");
+        assert!(!promise.contains("classes"), "{more:?}: {promise}");
         assert_eq!(found["private"], releases > 0 || nothing_read, "{more:?}");
         let parsed = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap_or_default();
         assert_eq!(
@@ -191,23 +193,22 @@ fn a_shift_is_undone() {
     assert!(after > before + 0.05, "{before} to {after}");
 }
 
-/// The warp is of one release, which a killed run takes from its folder.
+/// The warp is of one release, which lies in the run's folder; what it taught lies nowhere else.
 #[test]
 fn a_warp_is_learned_from_one_release() {
     if data_folder().is_none() {
         return;
     }
     let (keep, out) = folder();
-    let command = || {
+    let command = |seed: &str| {
         let mut command = sliver("adapt");
         let flags = "glyphs usps --epsilon 2 --delta 1e-4 --records 500 --source-records 2000 --source-steps 3 \
-                     --slices 16 --insecure-noise-seed 3 --backend flex --cache-dir";
-        command
-            .args(flags.split_whitespace())
-            .arg(keep.path().join("cache"));
+                     --slices 16 --backend flex --insecure-noise-seed";
+        command.args(flags.split_whitespace()).arg(seed);
+        command.arg("--cache-dir").arg(keep.path().join("cache"));
         command
     };
-    let output = run(&mut command(), &out);
+    let output = run(&mut command("3"), &out);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(lines(&out), 1);
     let found = json(&out.join("run.json"));
@@ -216,8 +217,16 @@ fn a_warp_is_learned_from_one_release() {
         - 0.2 * found["warp"]["own size"].as_f64().expect("a number");
     assert!(size < -0.1, "{found}");
     assert!(out.join("marginals.bin").exists());
+    let kept = std::fs::read_dir(keep.path().join("cache/autoencoders")).expect("a cache");
+    assert_eq!(kept.count(), 1, "the classifier of the source alone");
     let epsilon = found["epsilon_spent_upper"].as_f64().expect("a number");
     assert!(epsilon <= 2.0 && epsilon > 1.99, "{epsilon}");
+    // What is learned is of the noisy values: with other noise it is another warp.
+    let other = keep.path().join("other");
+    assert!(run(&mut command("4"), &other).status.success());
+    let other = json(&other.join("run.json"));
+    assert_ne!(found["warp"], other["warp"]);
+    assert!(found["warp"].is_object());
 }
 
 /// A killed run ends as an uninterrupted one does; repeated releases are in the ledger twice.
@@ -312,6 +321,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
             "clip-jacobian",
         ),
         (vec!["warp", "--epsilon", "2"], "no images to warp"),
+        (vec!["--epsilon", "2", "--bottleneck", "5"], "--slices 4"),
         (vec!["source", "--epsilon", "2"], "'--epsilon'"),
         (vec!["dann", "--slices", "2"], "'--slices'"),
         (

@@ -147,6 +147,7 @@ def batch_for(
 def epsilon_upper_of_opacus(
     history: Sequence[tuple[float, float, int]],
     delta: float,
+    neighbours: _Neighbours,
     *,
     accountant: _Accountant = "pld",
     accuracy: float | None = None,
@@ -154,6 +155,7 @@ def epsilon_upper_of_opacus(
 def epsilon_upper_of_ledger(
     path: str | PathLike[str],
     delta: float,
+    neighbours: _Neighbours,
     *,
     accountant: _Accountant = "pld",
     accuracy: float | None = None,

@@ -1,7 +1,8 @@
 """From mechanisms to epsilon: events as data, accountants that answer for them, calibration.
 
 What is computed is an upper bound, and its name says so. A claim of privacy states its neighbours: they are an argument
-of every question, and an event that holds under others is refused.
+of every question, and an event that holds under others is refused. A noise multiplier is the noise's deviation over the
+sensitivity: of sums of records clipped to norm C that is C under add-remove and zero-out, and 2 C under replace-one and k-end.
 
 >>> from sliver_dp.accounting import Event, epsilon_upper
 >>> training = Event.dp_sgd(records=60_000, batch=600, steps=5_000, noise_multiplier=0.76)
@@ -45,8 +46,8 @@ def from_dp_accounting(event, neighbours="add-remove"):
     """The `Event` of an event of Google's dp_accounting, under "add-remove" or "zero-out" neighbours.
 
     Zero-out is dp_accounting's REPLACE_SPECIAL. Its noise multipliers are over the norm of one record, which is the
-    sensitivity under these two relations and half of it under replace-one: that one is refused, so that nobody has an
-    epsilon of half the sensitivity.
+    sensitivity under these two relations and half of it under replace-one: that one is refused, here and where the event is
+    asked about, so that nobody has an epsilon of half the sensitivity.
 
     Raises ValueError for another relation or kind of event, with its name.
     """
@@ -55,21 +56,23 @@ def from_dp_accounting(event, neighbours="add-remove"):
             f"neighbours is {neighbours!r}, but must be one of add-remove, zero-out: noise multipliers of "
             "dp_accounting are over the norm of one record"
         )
+    return _converted(event, neighbours, sampled=False)
+
+
+def _converted(event, neighbours, sampled):
     kind = type(event).__name__
-
-    def of(part):
-        return from_dp_accounting(part, neighbours)
-
-    if kind == "GaussianDpEvent":
-        return Event.gaussian(event.noise_multiplier)
-    if kind == "LaplaceDpEvent":
-        return Event.laplace(event.noise_multiplier)
+    if kind in ("GaussianDpEvent", "LaplaceDpEvent"):
+        make = Event.gaussian if kind == "GaussianDpEvent" else Event.laplace
+        leaf = make(event.noise_multiplier)
+        # A sample of everything costs the same, and has the relation: asked under another, the event is refused.
+        return leaf if sampled else leaf.poisson_sampled(1.0, neighbours=neighbours)
     if kind == "PoissonSampledDpEvent":
-        return of(event.event).poisson_sampled(event.sampling_probability, neighbours=neighbours)
+        inner = _converted(event.event, neighbours, sampled=True)
+        return inner.poisson_sampled(event.sampling_probability, neighbours=neighbours)
     if kind == "SelfComposedDpEvent":
-        return of(event.event).self_composed(event.count)
+        return _converted(event.event, neighbours, sampled).self_composed(event.count)
     if kind == "ComposedDpEvent":
-        return Event.composed([of(part) for part in event.events])
+        return Event.composed([_converted(part, neighbours, sampled) for part in event.events])
     if kind == "NoOpDpEvent":
         return Event.composed([])
     if kind == "NonPrivateDpEvent":

@@ -8,6 +8,9 @@ from .transport import sliced_w2_squared_and_gradient
 class _SlicedW2Squared(torch.autograd.Function):
     @staticmethod
     def forward(ctx, u, v, slices):
+        for name, points in (("u", u), ("v", v)):
+            if not points.is_floating_point():
+                raise TypeError(f"{name} has dtype {points.dtype}, expected a floating type")
         arrays = [points.detach().to("cpu", torch.float32).contiguous().numpy() for points in (u, v)]
         value, gradient = sliced_w2_squared_and_gradient(*arrays, slices)
         gradients = [torch.from_numpy(gradient).to(u), None]

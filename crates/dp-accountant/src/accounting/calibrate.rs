@@ -34,7 +34,11 @@ pub fn noise_multiplier_for(
     event: impl Fn(f64) -> Event,
 ) -> Result<f64> {
     check_target(target_epsilon)?;
-    let epsilon = |z: f64| accountant.epsilon(&event(z), delta);
+    let epsilon = |z: f64| match accountant.epsilon(&event(z), delta) {
+        // Noise that is too little for the accountant does not meet the target.
+        Err(AccountingError::OutOfRange { .. }) if z < 1.0 => Ok(f64::INFINITY),
+        found => found,
+    };
     let (mut low, mut high) = (1.0, 1.0);
     if epsilon(1.0)? <= target_epsilon {
         loop {

@@ -16,7 +16,8 @@ const ROUNDING: f64 = 1e-12;
 /// `delta_1 (1 + e^epsilon_1 + ... + e^((records - 1) epsilon_1)) <= delta`,
 ///
 /// by steps from one data set to the other that change one record each (Vadhan 2017). Infinite where no such
-/// `delta_1` is found. The bound needs no order: the records may be added, removed and replaced in any mixture.
+/// `delta_1` is found. A change is one of the event's own neighbours: a replaced record is two of them under add-remove and
+/// zero-out. Where the answer is that of [`Event::Group`], all records come, or all go.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, group_epsilon};

@@ -95,7 +95,7 @@ fn plain(base: Base, order: f64) -> f64 {
         Base::Laplace { scale } => {
             let far = (order / (2.0 * order - 1.0)).ln() + (order - 1.0) / scale;
             let near = ((order - 1.0) / (2.0 * order - 1.0)).ln() - order / scale;
-            ln_sum(far, near).max(0.0) / (order - 1.0)
+            cancelled(ln_sum(far, near), order, 1.0 / scale)
         }
         Base::Exponential { epsilon } => of_range(epsilon, order),
         Base::Pure { epsilon } => {
@@ -103,9 +103,15 @@ fn plain(base: Base, order: f64) -> f64 {
             let all = (-epsilon).exp().ln_1p();
             let far = (order - 1.0) * epsilon - all;
             let near = -order * epsilon - all;
-            ln_sum(far, near).max(0.0) / (order - 1.0)
+            cancelled(ln_sum(far, near), order, epsilon)
         }
     }
+}
+
+/// The divergence `ln_moment / (order - 1)` of a loss up to `most`, with what its cancelling terms may be off by added.
+fn cancelled(ln_moment: f64, order: f64, most: f64) -> f64 {
+    let rounding = 4.0 * f64::EPSILON * (1.0 + order * most);
+    (ln_moment.max(0.0) + rounding) / (order - 1.0)
 }
 
 /// The largest divergence of two distributions whose loss has a range of `epsilon`.

@@ -191,6 +191,8 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
             failure: 0.0,
             sampled: false,
             records: 1,
+            grouped: false,
+            parted: false,
         };
         walk.visit(event, 1)?;
         found.push(walk.finish());
@@ -240,6 +242,10 @@ struct Walk<'e> {
     sampled: bool,
     /// How many records neighbours differ in.
     records: u64,
+    /// Whether neighbours differ in several records around this sample: within it one of them is looked at.
+    grouped: bool,
+    /// Whether this is one part of a partition.
+    parted: bool,
 }
 
 impl Walk<'_> {
@@ -264,6 +270,10 @@ impl Walk<'_> {
             Event::Group { .. } if self.sampled => {
                 Err(self.refuse(event, "a group goes around the sample, not into it"))
             }
+            Event::Group { records, .. } if self.parted && *records > 1 => Err(self.refuse(
+                event,
+                "records of one group may lie in several parts; ask group_epsilon",
+            )),
             Event::Group { records, event } => {
                 let all = self.records.saturating_mul(*records);
                 check(
@@ -305,13 +315,16 @@ impl Walk<'_> {
                 self.visit(event, count)
             }
             Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, count)),
-            Event::Parallel { .. } if self.records > 1 => Err(self.refuse(
+            Event::Parallel { .. } if self.records > 1 || self.grouped => Err(self.refuse(
                 event,
                 "records of one group may lie in several parts; ask group_epsilon",
             )),
             Event::Parallel { partition, events } => {
                 let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
-                events.get(group).map_or(Ok(()), |e| self.visit(e, count))
+                let outside = std::mem::replace(&mut self.parted, true);
+                let visited = events.get(group).map_or(Ok(()), |e| self.visit(e, count));
+                self.parted = outside;
+                visited
             }
             Event::Sampled { sampler, event } => {
                 let rate = sampler.rate()?;
@@ -407,9 +420,17 @@ impl Walk<'_> {
             failure: 0.0,
             sampled: true,
             records: 1,
+            grouped: self.grouped || self.records > 1,
+            parted: self.parted,
         };
         inner.visit(event, 1)?;
         let inner = inner.finish();
+        if inner.failure > 0.0 {
+            return Err(self.refuse(
+                event,
+                "what may fail, on a sample; put the failure beside it",
+            ));
+        }
         if inner.non_private {
             self.non_private = true;
             return Ok(None);

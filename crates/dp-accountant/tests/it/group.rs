@@ -238,6 +238,11 @@ fn what_has_no_pair_is_refused_by_name() {
             events: vec![gaussian(1.0)],
         }
         .of_groups(2),
+        // The other way round too.
+        Event::Parallel {
+            partition: "one".into(),
+            events: vec![gaussian(4.0).of_groups(2), gaussian(2.0).of_groups(2)],
+        },
     ] {
         let refused = pld().epsilon(&event, 1e-6).unwrap_err();
         assert!(
@@ -245,6 +250,15 @@ fn what_has_no_pair_is_refused_by_name() {
             "{refused}"
         );
     }
+    let within = Event::Parallel {
+        partition: "one".into(),
+        events: vec![gaussian(1.0)],
+    };
+    assert!(
+        pld()
+            .epsilon(&within.sampled(poisson()).of_groups(2), 1e-6)
+            .is_err()
+    );
     for bad in [0, 1_000_001] {
         let refused = pld()
             .epsilon(&gaussian(2.0).of_groups(bad), 1e-6)

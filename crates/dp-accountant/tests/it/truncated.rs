@@ -1,6 +1,8 @@
 //! Poisson samples whose batches are cut, against exact divergences of few records.
 
-use dp_accountant::accounting::{Accountant, PldAccountant, RdpAccountant, Sampler, replay};
+use dp_accountant::accounting::{
+    Accountant, AccountingError, GaussianAccountant, PldAccountant, RdpAccountant, Sampler, replay,
+};
 use dp_accountant::audit::binomial::upper_tail;
 use dp_accountant::ledger::Entries;
 use proptest::prelude::*;
@@ -144,5 +146,23 @@ fn parameters_out_of_range_are_refused_by_name() {
         let refused = PldAccountant::default().epsilon(&gaussian(1.0).sampled(sampler), 1e-5);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(words), "{refused}");
+    }
+}
+
+/// A sample within a sample would lose what it may fail by: it is refused by all that would answer.
+#[test]
+fn a_failure_within_a_sample_is_refused() {
+    let inner = gaussian(4.0).sampled(truncated(1000, 1.0, 1));
+    let pld = PldAccountant::default();
+    assert_eq!(pld.epsilon(&inner, 1e-6), Ok(f64::INFINITY));
+    for rate in [1.0, 0.5] {
+        let event = inner.clone().sampled(Sampler::PoissonZeroOut { rate });
+        for accountant in [&pld as &dyn Accountant, &RdpAccountant, &GaussianAccountant] {
+            let refused = accountant.epsilon(&event, 1e-6);
+            assert!(
+                matches!(refused, Err(AccountingError::NotCovered { .. })),
+                "{rate}: {refused:?}"
+            );
+        }
     }
 }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::Query;
+use dp_core::mechanism::Noisy;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -247,4 +249,47 @@ fn bad_input_is_refused() {
     assert!(clean(&[1.0; 18], 0, 0.0));
     assert!(clean(&[1.0; 18], 6, f64::NAN));
     assert!(clean(&[f64::NAN; 18], 6, 0.0));
+}
+
+/// Bins of each slice's own: the same bound, and a distribution function that is the counts' at the edges.
+#[test]
+fn slices_may_have_bins_of_their_own() {
+    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let (d, k, n) = (3, 4, 500);
+    let slices = Slices::iid(d, k, &mut rng).unwrap();
+    let bins: Vec<Bins> = (0..k)
+        .map(|l| Bins::between(-1.0 - l as f64, 0.5 + l as f64, 8).unwrap())
+        .collect();
+    let region = Region::ball(2.0).unwrap();
+    let made =
+        |bins: &[Bins]| MarginalQuery::by_slice(slices.clone(), region, bins.to_vec(), Basis::Haar);
+    let query = made(&bins).unwrap();
+    assert_eq!(query.l2_sensitivity_upper(), {
+        let one = MarginalQuery::new(slices.clone(), region, bins[0].clone(), Basis::Haar);
+        one.unwrap().l2_sensitivity_upper()
+    });
+    let rows: Vec<f32> = (0..n * d)
+        .map(|_| StandardNormal.sample(&mut rng))
+        .map(|x: f64| x as f32)
+        .collect();
+    let projected = region.project(&rows, &slices).unwrap();
+    let whole = GroupMarginals::new(vec![query], vec![n]).unwrap();
+    let measured = whole.measure(&[rows]).unwrap();
+    let read = whole
+        .read(&Noisy::without_privacy(measured))
+        .unwrap()
+        .remove(0);
+    for (l, bins) in bins.iter().enumerate() {
+        let values = &projected[l * n..(l + 1) * n];
+        for &edge in &bins.edges()[1..8] {
+            let share = values.iter().filter(|&&u| u < edge).count() as f64 / n as f64;
+            assert!((read.below(l, edge) - share).abs() < 1e-9, "{l} {edge}");
+        }
+        assert_eq!([read.below(l, -50.0), read.below(l, 50.0)], [0.0, 1.0]);
+    }
+    let mut other = bins.clone();
+    other[2] = Bins::uniform(1.0, 4).unwrap();
+    for refused in [&bins[..3], &other] {
+        assert!(matches!(made(refused), Err(SwdError::Length { .. })));
+    }
 }
