@@ -272,7 +272,10 @@ pub(crate) fn epsilon_upper_of_opacus(
         let step = Event::Gaussian { noise_multiplier }.sampled(sampler(rate)?);
         Ok(step.repeated(steps.0))
     };
-    let events = history.into_iter().map(steps).collect::<PyResult<Vec<_>>>()?;
+    let events = history
+        .into_iter()
+        .map(steps)
+        .collect::<PyResult<Vec<_>>>()?;
     let event = Event::Composed { events };
     Asked::of(accountant, accuracy)?.answer(py, |asked| asked.epsilon(&event, delta))
 }

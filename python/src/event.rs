@@ -113,8 +113,13 @@ impl PyEvent {
     /// Several events, adaptively; an empty list releases nothing.
     #[staticmethod]
     fn composed(events: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        // Flat, so that a training that is counted step by step does not nest.
+        let parts = all(events).into_iter().flat_map(|event| match event {
+            Event::Composed { events } => events,
+            event => vec![event],
+        });
         Self::together(Event::Composed {
-            events: all(events),
+            events: parts.collect(),
         })
     }
 

@@ -9,9 +9,8 @@ use lab::diagnostic::Failure;
 use lab::session::{next_step, positive};
 use private_training::{Loss, Objective};
 
-use super::fit::Warps;
 use super::network::Path;
-use super::public::{Sampled, add, public_gradient, source_batch};
+use super::public::{Sampled, add, public_gradient};
 use super::settings::{Method, Private, Shared, Steps};
 use super::train::Adapt;
 
@@ -64,17 +63,14 @@ impl Method for Dann {
     ) -> Result<(), Failure> {
         let (model, device) = (run.training.network.clone(), run.training.device());
         let adversary = adversary(run)?;
-        let public = run.training.gradients().public_rng();
-        let (shared, domains) = (&run.settings.shared, &run.domains);
-        let sampled = source_batch(shared, domains, &Warps::default(), public);
-        let domain = of_domain(sampled.rows.clone(), sampled.labels.len(), SOURCE);
+        let (sampled, mut own) = run.of_source()?;
+        let count = sampled.labels.len();
+        let domain = of_domain(sampled.rows, count, SOURCE);
         let (domain, loss) = (
             domain.batch(&device)?,
             Loss::binary_cross_entropy_with_logits(),
         );
         let mut seen = public_gradient(&adversary, loss, &domain, &device)?;
-        let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
-        let mut own = public_gradient(&model.classifier(), loss, &classes, &device)?;
         let mut total = GradientsParams::new();
         add(&mut total, &model, 1.0, &mut own);
         for side in [&mut released, &mut seen] {

@@ -11,10 +11,9 @@ use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::Failure;
 use lab::session::{batch, bounded, next_step, positive};
-use private_training::{Clipping, Loss, Objective, Penalty};
+use private_training::{Clipping, Objective, Penalty};
 
-use super::fit::Warps;
-use super::public::{add, public_gradient, source_batch};
+use super::public::add;
 use super::settings::{Method, Private, Shared, Steps, at_least_1};
 use super::train::Adapt;
 
@@ -88,13 +87,9 @@ impl Method for Sliced {
         rate: f64,
         mut released: GradientsParams,
     ) -> Result<(), Failure> {
-        let (model, device) = (run.training.network.clone(), run.training.device());
-        let public = run.training.gradients().public_rng();
-        let (shared, domains) = (&run.settings.shared, &run.domains);
-        let sampled = source_batch(shared, domains, &Warps::default(), public);
-        let (classes, loss) = (sampled.batch(&device)?, Loss::cross_entropy());
-        let mut total = public_gradient(&model.classifier(), loss, &classes, &device)?;
-        add(&mut total, &model.extractor, 1.0, &mut released);
+        let (_, mut total) = run.of_source()?;
+        let extractor = run.training.network.extractor.clone();
+        add(&mut total, &extractor, 1.0, &mut released);
         run.training.apply(rate, total);
         Ok(())
     }

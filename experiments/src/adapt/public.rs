@@ -25,6 +25,7 @@ use super::network::Path;
 use super::settings::Shared;
 
 /// A batch of records with class numbers, as numbers.
+#[derive(Clone)]
 pub(crate) struct Sampled {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use burn::optim::GradientsParams;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise};
 use lab::backend::Chosen;
@@ -11,7 +12,7 @@ use lab::session::{
     Scores, Session, Start, Wording, bounded, floats_to_bytes, save_weights,
 };
 use private_training::weights::to_host;
-use private_training::{Training, TrainingConfig};
+use private_training::{Loss, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -20,7 +21,7 @@ use super::domains::Domains;
 use super::evaluate::Confusion;
 use super::fit::Warps;
 use super::network::{Model, Path, Sizes};
-use super::public::trained_on_source;
+use super::public::{Sampled, public_gradient, source_batch, trained_on_source};
 use super::settings::{Flags, Method, Settings};
 
 /// Test records that an interim evaluation looks at.
@@ -193,6 +194,19 @@ impl<M: Method> Experiment for Adapt<M> {
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         save_weights(&self.training, &session.folder)?;
         self.report_of(session)
+    }
+}
+
+impl<M: Method> Adapt<M> {
+    /// Source records of a step as they are, and the gradient of their classification: public.
+    pub(super) fn of_source(&mut self) -> Result<(Sampled, GradientsParams), Failure> {
+        let (network, device) = (self.training.network.classifier(), self.training.device());
+        let public = self.training.gradients().public_rng();
+        let (shared, domains) = (&self.settings.shared, &self.domains);
+        let sampled = source_batch(shared, domains, &Warps::default(), public);
+        let batch = sampled.clone().batch(&device)?;
+        let gradient = public_gradient(&network, Loss::cross_entropy(), &batch, &device)?;
+        Ok((sampled, gradient))
     }
 }
 

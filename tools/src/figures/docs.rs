@@ -121,7 +121,7 @@ fn error(
     let mut methods = Vec::new();
     for (side, name) in [
         ("shapes", "ours beside shapes"),
-        ("glyphs", "ours beside drawn digits"),
+        ("glyphs", "ours beside synthetic digits"),
     ] {
         let mut points = Vec::new();
         for row in &field.rows {
@@ -156,7 +156,10 @@ fn error(
         }
         Ok((name.to_string(), points))
     };
-    methods.push(level("drawn digits alone, no private record", "Baseline")?);
+    methods.push(level(
+        "synthetic digits alone, no private record",
+        "Baseline",
+    )?);
     methods.push(level(
         "the real records, no privacy",
         "Reads private records",

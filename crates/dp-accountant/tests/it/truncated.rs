@@ -166,3 +166,32 @@ fn a_failure_within_a_sample_is_refused() {
         }
     }
 }
+
+/// A rule of cutting may tell whose record is there: the failure that is added is no more than a ninth too large for it, and
+/// a bound that counted one record more, or none, would be too small.
+#[test]
+fn a_batch_that_is_cut_may_tell_everything() {
+    let (records, rate, largest, z, epsilon) = (6_i32, 0.9_f64, 5, 5.0, 1.0);
+    let law = |own: f64| {
+        let shared = records - 1;
+        let ways = [1.0, 5.0, 10.0, 10.0, 5.0, 1.0];
+        let mut law = Vec::new();
+        for (count, ways) in (0..=shared).zip(ways) {
+            let chance = ways * rate.powi(count) * (1.0 - rate).powi(shared - count);
+            for (sampled, share) in [(1, rate), (0, 1.0 - rate)] {
+                let sum = match count + sampled > largest {
+                    true => 200.0 * (2.0 * own - 1.0),
+                    false => own * f64::from(sampled),
+                };
+                law.push((sum, chance * share));
+            }
+        }
+        law
+    };
+    let exact = divergences(&law(1.0), &law(0.0), z, epsilon);
+    let exact = exact[0].max(exact[1]);
+    let event = gaussian(z).sampled(truncated(records as u64, rate, largest as u64));
+    let bound = PldAccountant::default().delta(&event, epsilon).unwrap();
+    assert!(exact > 0.5 && exact <= bound, "{exact} {bound}");
+    assert!(bound <= exact / 0.89, "{exact} {bound}");
+}
