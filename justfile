@@ -26,7 +26,7 @@ run-flow *flags="":
 run-generator *flags="":
     cargo run --release --locked --bin sliver -- generator {{flags}}
 
-# Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/synthetic_data.md).
+# Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/images.md).
 export run *flags:
     @cargo run --release --locked --quiet --bin sliver -- export {{run}} {{flags}}
 
@@ -63,7 +63,7 @@ privatise input out *flags="":
 run-adapt *flags="":
     cargo run --release --locked --bin sliver -- adapt {{flags}}
 
-# A run over several processes of MPI, each with its part of the records (docs/ranks.md): `just mpi 4 run-swae mnist`,
+# A run over several processes of MPI, each with its part of the records (docs/runs.md): `just mpi 4 run-swae mnist`,
 # `just mpi 2 run-fair regression1d`. `mpirun` takes what MPIRUN_FLAGS says, such as `--hostfile hosts`.
 mpi ranks recipe *flags:
     cargo build --release --locked -p experiments --features mpi --bin sliver

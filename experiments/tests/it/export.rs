@@ -441,7 +441,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
 
 /// The blocks of the page, as they stand there.
 fn snippets() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/synthetic_data.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/images.md");
     let page = std::fs::read_to_string(page).expect("a page");
     let after = page.split("```python\n").skip(1);
     after

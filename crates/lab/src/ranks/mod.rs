@@ -313,7 +313,7 @@ fn carrier(patience: u64, interrupt: &Interrupt, _ranks: u64) -> Result<Arc<dyn 
 fn carrier(_: u64, _: &Interrupt, ranks: u64) -> Result<Arc<dyn Carrier>, Failure> {
     Err(Failure::input(
         format!("--ranks {ranks}: this program was built without MPI"),
-        "build it with --features mpi, as `just mpi` does (docs/ranks.md)",
+        "build it with --features mpi, as `just mpi` does (docs/runs.md)",
     ))
 }
 

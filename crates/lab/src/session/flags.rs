@@ -53,7 +53,7 @@ pub struct Running {
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: u64,
     /// How many processes take the run together, started by `mpirun -n RANKS`: each holds its part of the private records,
-    /// and the first one alone adds noise and writes. Needs a build with the feature `mpi` (docs/ranks.md).
+    /// and the first one alone adds noise and writes. Needs a build with the feature `mpi` (docs/runs.md).
     #[arg(long, value_name = "RANKS", conflicts_with = "plan", value_parser = clap::value_parser!(u64).range(1..))]
     pub ranks: Option<u64>,
     /// With --ranks: each gradient is the same to the bit however many ranks there are, in several times the time.
