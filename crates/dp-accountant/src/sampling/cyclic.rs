@@ -1,9 +1,10 @@
 use super::check_batch;
 use crate::DpError;
+use crate::accounting::Neighbours;
 
 /// Fixed batches in a cycle: those of step `s`, from 1, are the records `r` of `0..records` with `r = s - 1` modulo
 /// `records / batch`. Nothing is sampled, and nothing is amplified: each record is in one step of each cycle. Neighbours
-/// replace one record.
+/// replace one record, or one counts or is blank ([`CyclicSampler::zero_out`]).
 ///
 /// The order is the same in every process, so that a training goes on in it. Records whose order is itself a cycle should be
 /// shuffled before, by public randomness.
@@ -19,6 +20,7 @@ use crate::DpError;
 pub struct CyclicSampler {
     records: usize,
     batch: usize,
+    neighbours: Neighbours,
 }
 
 impl CyclicSampler {
@@ -29,7 +31,11 @@ impl CyclicSampler {
     pub fn new(records: usize, batch: usize) -> Result<Self, DpError> {
         check_batch("the data", records, batch)?;
         if records.is_multiple_of(batch) {
-            return Ok(Self { records, batch });
+            return Ok(Self {
+                records,
+                batch,
+                neighbours: Neighbours::ReplaceOne,
+            });
         }
         Err(DpError::Batch {
             what: "a cycle of batches of all records".into(),
@@ -37,6 +43,21 @@ impl CyclicSampler {
             records,
             advice: "take a batch that divides it",
         })
+    }
+
+    /// The same for neighbours of which one record counts or is blank, which adds nothing to any sum; the number of records,
+    /// blank ones among them, is public. A record moves a sum half as far.
+    #[must_use]
+    pub fn zero_out(self) -> Self {
+        Self {
+            neighbours: Neighbours::ZeroOut,
+            ..self
+        }
+    }
+
+    /// The relation that a training hides a record under.
+    pub fn neighbours(&self) -> Neighbours {
+        self.neighbours
     }
 
     /// The number of records.

@@ -10,7 +10,7 @@
 //! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
 //! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
-//! | [`CyclicSampler`] | fixed, in a cycle | replace one |
+//! | [`CyclicSampler`] | fixed, in a cycle | replace one, or one counts or is blank |
 
 mod add_remove;
 mod all;
@@ -82,7 +82,8 @@ impl BatchSampler {
     /// The relation that what is sampled hides a record under.
     pub fn neighbours(&self) -> Neighbours {
         match self {
-            Self::FixedSize(_) | Self::All(_) | Self::Cyclic(_) => Neighbours::ReplaceOne,
+            Self::FixedSize(_) | Self::All(_) => Neighbours::ReplaceOne,
+            Self::Cyclic(sampler) => sampler.neighbours(),
             Self::Groups(_) => Neighbours::KEnd,
             Self::Poisson(_) => Neighbours::ZeroOut,
             Self::AddRemove(_) => Neighbours::AddRemove,

@@ -2,8 +2,8 @@
 //! against Gaussian releases.
 
 use dp_accountant::accounting::{
-    Accountant, BandedInverse, Event, GaussianAccountant, PldAccountant, RdpAccountant, Sampler,
-    zcdp_of,
+    Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, PldAccountant, RdpAccountant,
+    Sampler, zcdp_of,
 };
 use dp_accountant::ledger::Entries;
 use dp_accountant::plan::{Noise, ReleaseNoise, TrainingPlan};
@@ -307,7 +307,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn a_plan_of_fixed_batches_is_one_release_and_others_have_independent_noise() {
-    let cyclic = CyclicSampler::new(1200, 60).unwrap();
+    let cyclic = cyclic(1200, 60);
     let plan = |bandwidth| TrainingPlan::within(2.0, 1e-5, 50, cyclic).correlated(bandwidth);
     let (one, eight) = (plan(1).check().unwrap(), plan(8).check().unwrap());
     for (plan, bandwidth) in [(&one, 1), (&eight, 8)] {
@@ -369,11 +369,15 @@ fn a_plan_of_fixed_batches_is_one_release_and_others_have_independent_noise() {
     );
 }
 
+fn cyclic(records: usize, batch: usize) -> CyclicSampler {
+    CyclicSampler::new(records, batch).unwrap()
+}
+
 /// Every record is in one batch of each cycle, at the same place, in each process.
 #[test]
 fn a_cycle_has_every_record_once() {
     for (records, batch) in [(1, 1), (12, 3), (12, 12), (15, 1)] {
-        let sampler = CyclicSampler::new(records, batch).unwrap();
+        let sampler = cyclic(records, batch);
         let period = sampler.period() as u64;
         for first in [1, 4, 1 << 40] {
             let cycle = first..first + period;
@@ -384,6 +388,10 @@ fn a_cycle_has_every_record_once() {
             assert_eq!(sampler.batch_of(first).len(), batch);
         }
     }
+    let (replaced, blank) = (cyclic(12, 3), cyclic(12, 3).zero_out());
+    assert_eq!(replaced.neighbours(), Neighbours::ReplaceOne);
+    assert_eq!(BatchSampler::from(blank).neighbours(), Neighbours::ZeroOut);
+    assert_eq!(blank.batch_of(3), replaced.batch_of(3));
     for (records, batch) in [(0, 0), (0, 1), (4, 0), (4, 5), (10, 4)] {
         let refused = CyclicSampler::new(records, batch).unwrap_err().to_string();
         assert!(refused.contains(&format!("batch of {batch}")), "{refused}");
