@@ -22,14 +22,17 @@ fn dense(bandwidth: usize, steps: usize) -> Vec<Vec<f64>> {
             this
         })
         .collect();
-    let mut inverse = vec![vec![0.0; steps]; steps];
-    for column in 0..steps {
-        for row in column..steps {
-            let known: f64 = (1..bandwidth.min(row + 1))
+    let mut inverse: Vec<Vec<f64>> = Vec::new();
+    for row in 0..steps {
+        let entry = |column| {
+            let before = 1..bandwidth.min(row + 1);
+            let known: f64 = before
                 .map(|j| coefficients[j] * inverse[row - j][column])
                 .sum();
-            inverse[row][column] = f64::from(u8::from(row == column)) - known;
-        }
+            f64::from(u8::from(row == column)) - known
+        };
+        let next = (0..steps).map(entry).collect();
+        inverse.push(next);
     }
     inverse
 }
