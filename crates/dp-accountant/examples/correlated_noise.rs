@@ -1,12 +1,17 @@
 //! What correlated noise does for sums of steps, at equal privacy:
 //! `cargo run --release --example correlated_noise -p dp-accountant`.
 //!
-//! Each row is a training of fixed batches in a cycle. A column is a bandwidth: the root mean squared error of sums of steps
-//! over the least that any factorization has by the bound of [`least_error`], at the same epsilon, whichever it is.
+//! Each row is a training of fixed batches in a cycle, under zero-out. A column is a bandwidth: the root mean squared error of
+//! sums of steps over the least that any factorization has by the bound of [`least_error`], at the same epsilon, whichever it
+//! is. The last two columns are independent noise on Poisson samples of the same mean size, which sampling amplifies, for two
+//! epsilons at delta 1e-6.
 
 use std::f64::consts::PI;
 
-use dp_accountant::accounting::{AccountingError, BandedInverse};
+use dp_accountant::accounting::{
+    AccountingError, BandedInverse, Event, GaussianAccountant, PldAccountant, Sampler,
+    noise_multiplier_for,
+};
 
 const BANDWIDTHS: [u64; 6] = [1, 2, 4, 16, 64, 256];
 
@@ -16,7 +21,7 @@ fn main() -> Result<(), AccountingError> {
     for bandwidth in BANDWIDTHS {
         print!(" {:>7}", format!("p = {bandwidth}"));
     }
-    println!(" {:>9}", "bound");
+    println!(" {:>11} {:>11}", "eps = 1", "eps = 8");
     for (steps, epochs) in [
         (512, 1),
         (512, 4),
@@ -34,9 +39,28 @@ fn main() -> Result<(), AccountingError> {
             let error = noise.sensitivity_upper(separation, epochs)? * noise.error_of_sums();
             print!(" {:>7.3}", error / least);
         }
-        println!(" {least:>9.3}");
+        for epsilon in [1.0, 8.0] {
+            let sampled = sampled_error(steps, separation, epsilon)?;
+            print!(" {:>11.3}", sampled / least);
+        }
+        println!();
     }
     Ok(())
+}
+
+/// What the error of independent noise on Poisson samples would be divided by the error of a mechanism of sensitivity 1 of
+/// this epsilon, to compare with `sensitivity * error_of_sums`.
+fn sampled_error(steps: u64, separation: u64, epsilon: f64) -> Result<f64, AccountingError> {
+    let noise = |noise_multiplier| Event::Gaussian { noise_multiplier };
+    let rate = 1.0 / separation as f64;
+    let sampled = |z| {
+        noise(z)
+            .sampled(Sampler::PoissonZeroOut { rate })
+            .repeated(steps)
+    };
+    let sampled = noise_multiplier_for(&PldAccountant::default(), epsilon, 1e-6, sampled)?;
+    let whole = noise_multiplier_for(&GaussianAccountant, epsilon, 1e-6, noise)?;
+    Ok(sampled / whole * BandedInverse::new(1, steps)?.error_of_sums())
 }
 
 /// A lower bound on `||B||_F / sqrt(T)` times the sensitivity of `C`, of every factorization `A = B C` of the matrix of sums,
