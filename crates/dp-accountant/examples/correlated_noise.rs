@@ -21,7 +21,7 @@ fn main() -> Result<(), AccountingError> {
     for bandwidth in BANDWIDTHS {
         print!(" {:>7}", format!("p = {bandwidth}"));
     }
-    println!(" {:>11} {:>11}", "eps = 1", "eps = 8");
+    println!(" {:>12} {:>12}", "Poisson at 1", "Poisson at 8");
     for (steps, epochs) in [
         (512, 1),
         (512, 4),
@@ -41,7 +41,7 @@ fn main() -> Result<(), AccountingError> {
         }
         for epsilon in [1.0, 8.0] {
             let sampled = sampled_error(steps, separation, epsilon)?;
-            print!(" {:>11.3}", sampled / least);
+            print!(" {:>12.3}", sampled / least);
         }
         println!();
     }
