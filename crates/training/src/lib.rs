@@ -56,7 +56,7 @@ pub mod prelude {
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
     pub use dp_core::sampling::{
-        AddRemoveSampler, AllRecords, FixedSizeSampler, GroupSampler, PoissonSampler,
+        AddRemoveSampler, AllRecords, CyclicSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
     };
 
     pub use crate::{

@@ -81,8 +81,8 @@ impl Objective {
         match sizes {
             GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) if !self.penalties.is_empty() => {
                 Err(TrainingError::Unbounded {
-                    what: "a penalty compares groups of fixed, public sizes, and Poisson sampling draws \
-                           another number of records each time: take a sampler of fixed size"
+                    what: "a penalty compares groups of fixed, public sizes, and neither Poisson samples nor records \
+                           that may be blank are: take a sampler of fixed size whose neighbours replace one record"
                         .into(),
                 })
             }
@@ -168,7 +168,7 @@ impl Objective {
 pub enum GroupSizes {
     /// Just so many records of each group in each batch; a record may be replaced.
     Fixed(Vec<usize>),
-    /// So many in the mean, by Poisson sampling of a public number of records; a record may be blank.
+    /// So many in the mean, by Poisson sampling of a public number of records, or just so many; a record may be blank.
     Poisson(f64),
     /// Sums are divided by so many, a public number, and batches are Poisson samples of a private number of records; a
     /// record may be added or removed.
@@ -180,7 +180,11 @@ impl GroupSizes {
     pub fn of(sampler: &BatchSampler) -> Self {
         let expected = sampler.expected_sizes();
         match sampler {
-            BatchSampler::Poisson(_) => Self::Poisson(expected.iter().sum()),
+            BatchSampler::Poisson(_) | BatchSampler::Cyclic(_)
+                if sampler.neighbours() == Neighbours::ZeroOut =>
+            {
+                Self::Poisson(expected.iter().sum())
+            }
             BatchSampler::AddRemove(_) => Self::AddRemove(expected.iter().sum()),
             _ => Self::Fixed(expected.iter().map(|&size| size as usize).collect()),
         }

@@ -241,7 +241,9 @@ impl<M: Module> Training<M> {
                 return Ok(None);
             }
             Batches::Private(releaser) => Sampled::Private(releaser.draw()?),
-            Batches::Public { sampler, rng, .. } => Sampled::Public(sampler.sample(rng)),
+            Batches::Public { sampler, rng, made } => {
+                Sampled::Public(sampler.sample(*made + 1, rng))
+            }
         };
         let shared = match &self.team {
             Some(team) => Some(Shared::begin(
@@ -369,7 +371,8 @@ impl<M: Module> Training<M> {
     }
 
     /// Goes on from a checkpoint, with new noise: steps made after it are made again, and the ledger counts
-    /// them again.
+    /// them again. Where the noise of steps is correlated, it counts all of them again, unless the noise goes on too: by
+    /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret.
     ///
     /// # Errors
     ///

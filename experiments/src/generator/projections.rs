@@ -44,7 +44,9 @@ impl Release for Settings {
         let slices = Slices::signs(width, count, &mut run.slices(1 + session.step));
         let slices = slices.map_err(Failure::failed)?;
         let (sampler, rng) = (&run.sampler, &mut run.non_private);
-        let batch = SampledBatch::next(run.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
+        let batch = SampledBatch::next(run.releaser.as_mut(), || {
+            Ok(sampler.sample(session.step + 1, rng))
+        })?;
         let sampled = batch.groups.concat();
         let labels = sampled.iter().map(|&place| run.labels[place]);
         let rows = run.rows(&run.data.records.gather(&sampled)?, labels);

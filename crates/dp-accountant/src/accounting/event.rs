@@ -231,6 +231,48 @@ pub enum Event {
         /// Parameter sigma over L2 sensitivity, positive.
         noise_multiplier: f64,
     },
+    /// Gaussian noise on all `steps` steps of a training, correlated over steps as [`super::BandedInverse`] says: one event,
+    /// in which a record takes part at most `participations` times, in steps at least `separation` apart, whatever the
+    /// steps release before decides of the next one. There is no sampling: where batches are fixed and come in a cycle of
+    /// `b`, `separation` is `b`, and `participations` is `steps / b`, rounded up.
+    ///
+    /// It is `mu`-GDP for `mu = sensitivity_upper / noise_multiplier`, exactly but for rounding. *Proof.* Divide each step's
+    /// sum by its sensitivity. What is released says as much as `C G + Z`, whose row `t` is a Gaussian release that
+    /// neighbours move by the norm of row `t` of `C U`, for `U` their differences. Which they are may depend on the rows
+    /// before; in each case the squares add up to at most `sensitivity_upper^2`, and then all of it is `mu`-GDP (Denisov et
+    /// al. 2022, arXiv 2202.08312, theorem 2.1; of adaptively chosen releases Smith and Thakurta 2022, arXiv
+    /// 2210.17520).
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, GaussianAccountant};
+    ///
+    /// // 2000 steps on batches of 600 of 60000 records, which come in a cycle of 100.
+    /// let event = |bandwidth| Event::CorrelatedGaussian {
+    ///     noise_multiplier: 30.0,
+    ///     bandwidth,
+    ///     steps: 2000,
+    ///     separation: 100,
+    ///     participations: 20,
+    /// };
+    /// // Independent noise is that of twenty Gaussian releases.
+    /// let alone = Event::Gaussian { noise_multiplier: 30.0 }.repeated(20);
+    /// let epsilon = |event: &Event| GaussianAccountant.epsilon(event, 1e-6);
+    /// assert!((epsilon(&event(1))? - epsilon(&alone)?).abs() < 1e-6);
+    /// assert!(epsilon(&event(64))? > epsilon(&alone)?);
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    CorrelatedGaussian {
+        /// Standard deviation of each `z` over the L2 sensitivity of a step, positive.
+        noise_multiplier: f64,
+        /// Steps of which the noise of a step is made, 1 for independent noise.
+        bandwidth: u64,
+        /// All of them.
+        steps: u64,
+        /// Steps from one in which a record takes part to the next such, at least.
+        separation: u64,
+        /// Steps in which a record takes part, at most.
+        participations: u64,
+    },
     /// Laplace noise of scale `noise_multiplier` times the L1 sensitivity.
     Laplace {
         /// Scale over L1 sensitivity, positive.
@@ -375,6 +417,7 @@ impl Event {
     pub fn neighbours(&self) -> Result<Option<Neighbours>> {
         match self {
             Self::Gaussian { .. }
+            | Self::CorrelatedGaussian { .. }
             | Self::DiscreteGaussian { .. }
             | Self::Laplace { .. }
             | Self::ExponentialMechanism { .. }
@@ -400,6 +443,7 @@ impl Event {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Gaussian { .. } => "a Gaussian release".into(),
+            Self::CorrelatedGaussian { .. } => "steps with correlated noise".into(),
             Self::DiscreteGaussian { .. } => "a discrete Gaussian release".into(),
             Self::Laplace { .. } => "a Laplace release".into(),
             Self::Sampled { sampler, event } => {

@@ -15,6 +15,7 @@
 
 mod accountant;
 mod allocation;
+mod banded_inverse;
 mod calibrate;
 mod collapse;
 mod compose;
@@ -44,6 +45,7 @@ pub(crate) mod trade_off;
 mod zcdp;
 
 pub use accountant::Accountant;
+pub use banded_inverse::BandedInverse;
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
 pub use error::{AccountingError, Result};
 pub use event::{Event, GroupSize, Sampler};
@@ -53,6 +55,7 @@ pub use group::group_epsilon;
 pub use neighbours::Neighbours;
 pub use pld::{MIN_DELTA, PldAccountant};
 pub use rdp::RdpAccountant;
+pub(crate) use replay::as_read;
 pub use replay::{is_as_planned, replay};
 pub use selection::{Runs, Selection};
 pub use steps::MAX_STEPS;

@@ -72,8 +72,7 @@ pub fn is_as_planned<'r>(
 ) -> bool {
     let mut due: Vec<(Event, u64)> = Vec::new();
     for (event, count) in planned {
-        let text = serde_json::to_string(event);
-        let Some(read) = text.ok().and_then(|t| serde_json::from_str(&t).ok()) else {
+        let Some(read) = as_read(event) else {
             return false;
         };
         match due.iter_mut().find(|(other, _)| *other == read) {
@@ -89,4 +88,10 @@ pub fn is_as_planned<'r>(
         }
     }
     due.iter().all(|(_, left)| *left == 0)
+}
+
+/// An event as it reads in a ledger.
+pub(crate) fn as_read(event: &Event) -> Option<Event> {
+    let text = serde_json::to_string(event).ok()?;
+    serde_json::from_str(&text).ok()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::banded_inverse::BandedInverse;
 use super::error::{AccountingError, Result, check};
 use super::event::{Event, Sampler};
 
@@ -203,6 +204,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
 fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Result<()> {
     match event {
         Event::Gaussian { .. }
+        | Event::CorrelatedGaussian { .. }
         | Event::DiscreteGaussian { .. }
         | Event::Laplace { .. }
         | Event::ExponentialMechanism { .. }
@@ -255,6 +257,23 @@ impl Walk<'_> {
             | Event::Laplace { .. }
             | Event::ExponentialMechanism { .. }
             | Event::Pure { .. } => self.push(base(event, self.records)?, Sampling::None, count),
+            Event::CorrelatedGaussian {
+                noise_multiplier,
+                bandwidth,
+                steps,
+                separation,
+                participations,
+            } => {
+                if self.sampled {
+                    return Err(self.refuse(event, "its batches are fixed, and not of a sample"));
+                }
+                let noise = BandedInverse::new(*bandwidth, *steps)?;
+                let sensitivity = noise.sensitivity_upper(*separation, *participations)?;
+                let whole = Event::Gaussian {
+                    noise_multiplier: (noise_multiplier / sensitivity).next_down(),
+                };
+                self.push(base(&whole, self.records)?, Sampling::None, count)
+            }
             Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {
                 // Renyi divergences are bounded by those of Gaussian noise, and nothing else is.
                 if !matches!(self.accountant, RENYI | ZCDP) {

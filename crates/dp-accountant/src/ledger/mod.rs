@@ -36,7 +36,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::DpError;
-use crate::accounting::{AccountingError, Event, Result as Accounted, replay};
+use crate::accounting::{AccountingError, Event, Result as Accounted, as_read, replay};
 
 /// What a ledger holds, with what was passed over.
 ///
@@ -97,6 +97,14 @@ impl Entries {
     pub fn releases(&self) -> u64 {
         let counts = self.entries.iter().map(|entry| entry.count);
         counts.fold(0, u64::saturating_add)
+    }
+
+    /// Whether one of them is of this event.
+    pub fn hold(&self, event: &Event) -> bool {
+        let read = as_read(event);
+        self.entries
+            .iter()
+            .any(|entry| Some(&entry.event) == read.as_ref())
     }
 
     /// One event for all of them, for accountants.

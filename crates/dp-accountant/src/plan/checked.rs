@@ -2,7 +2,7 @@
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, is_as_planned,
+    Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, PldAccountant, is_as_planned,
 };
 use crate::ledger::Entries;
 use crate::sampling::BatchSampler;
@@ -32,6 +32,9 @@ pub trait NoiseFor {
 pub struct CheckedPlan {
     pub(super) sampler: BatchSampler,
     pub(super) step: Event,
+    /// How often the ledger of a finished run holds it.
+    pub(super) lines: u64,
+    pub(super) correlation: Option<BandedInverse>,
     pub(super) releases: Vec<Once>,
     pub(super) steps: u64,
     pub(super) noise_multiplier: f64,
@@ -58,9 +61,14 @@ impl CheckedPlan {
         &self.sampler
     }
 
-    /// What one step releases.
+    /// What one step releases; where steps come in a cycle, what all of them do.
     pub fn step_event(&self) -> &Event {
         &self.step
+    }
+
+    /// How the noise of steps is correlated; none where they are sampled, and each is a release of its own.
+    pub fn correlation(&self) -> Option<&BandedInverse> {
+        self.correlation.as_ref()
     }
 
     /// The other releases, once each: names and events.
@@ -70,7 +78,7 @@ impl CheckedPlan {
 
     /// All that the plan releases, as one event.
     pub fn event(&self) -> Event {
-        let steps = self.step.clone().repeated(self.steps);
+        let steps = self.step.clone().repeated(self.lines);
         let others = self.releases.iter().map(|once| once.event.clone());
         Event::Composed {
             events: std::iter::once(steps).chain(others).collect(),
@@ -82,7 +90,7 @@ impl CheckedPlan {
         self.sampler.neighbours()
     }
 
-    /// The noise multiplier `z = sigma / Delta` of each step, and of what has all the shares.
+    /// The noise multiplier `z = sigma / Delta` of each step, of what is correlated before it is, and of what has all the shares.
     pub fn noise_multiplier(&self) -> f64 {
         self.noise_multiplier
     }
@@ -92,9 +100,10 @@ impl CheckedPlan {
         self.steps
     }
 
-    /// Steps and other releases, counted together: the lines that the ledger of a finished run holds.
+    /// Steps, all of them once where they come in a cycle, and other releases, counted together: the lines that the ledger
+    /// of a finished run holds.
     pub fn releases_in_all(&self) -> u64 {
-        self.steps + self.releases.len() as u64
+        self.lines + self.releases.len() as u64
     }
 
     /// The delta of the guarantee.
@@ -134,7 +143,7 @@ impl CheckedPlan {
     ///
     /// The accountant's refusals.
     pub fn epsilon_spent(&self, ledger: &Entries) -> Result<f64, DpError> {
-        let mut planned = vec![(self.step.clone(), self.steps)];
+        let mut planned = vec![(self.step.clone(), self.lines)];
         planned.extend(self.releases.iter().map(|once| (once.event.clone(), 1)));
         if is_as_planned(&ledger.entries, &planned) {
             return Ok(self.epsilon_upper);

@@ -21,7 +21,7 @@ pub use once::{PlannedRelease, ReleaseNoise};
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
+    Accountant, BandedInverse, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
 };
 use crate::delta::check_delta;
 use crate::sampling::BatchSampler;
@@ -50,6 +50,8 @@ pub struct TrainingPlan {
     pub noise: Noise,
     /// What else is released of the same records, such as moments after training.
     pub releases: Vec<PlannedRelease>,
+    /// Steps that the noise of a step is made of, as [`BandedInverse`] says; 1 for independent noise.
+    pub bandwidth: u64,
 }
 
 impl TrainingPlan {
@@ -66,7 +68,27 @@ impl TrainingPlan {
             delta,
             noise,
             releases: Vec::new(),
+            bandwidth: 1,
         }
+    }
+
+    /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
+    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler), and nothing is amplified by sampling. A step takes the
+    /// time to sample the noise of so many steps, and no more memory than that of one.
+    ///
+    /// ```
+    /// use dp_accountant::plan::TrainingPlan;
+    /// use dp_accountant::sampling::CyclicSampler;
+    ///
+    /// let sampler = CyclicSampler::new(60_000, 600)?;
+    /// let plan = TrainingPlan::within(8.0, 1e-6, 500, sampler).correlated(32).check()?;
+    /// assert_eq!((plan.accountant(), plan.releases_in_all()), ("gaussian", 1));
+    /// # Ok::<(), dp_accountant::DpError>(())
+    /// ```
+    #[must_use]
+    pub fn correlated(mut self, bandwidth: u64) -> Self {
+        self.bandwidth = bandwidth;
+        self
     }
 
     /// This plan with one more release.
@@ -97,6 +119,7 @@ impl TrainingPlan {
             ));
         }
         check_delta(self.delta, records)?;
+        let correlation = self.correlation()?;
         let releases = self.releases.into_iter().map(Due::of);
         let releases = releases.collect::<Result<Vec<_>, _>>()?;
         for (place, release) in releases.iter().enumerate() {
@@ -107,22 +130,32 @@ impl TrainingPlan {
             }
         }
         // Without sampling and without other noise there is a closed form.
-        let closed_form = self.steps == 0 && releases.iter().all(|r| !r.is_laplace());
+        let closed_form =
+            (self.steps == 0 || correlation.is_some()) && releases.iter().all(|r| !r.is_laplace());
         let accountant: &dyn Accountant = if closed_form {
             &GaussianAccountant
         } else {
             &PldAccountant::default()
         };
         let distribution = self.sampler.distribution();
-        let step = |z: f64| {
-            let gaussian = gaussian(z);
-            match &distribution {
-                Some(sampler) => gaussian.sampled(sampler.clone()),
-                None => gaussian,
-            }
+        let step = |z: f64| match (&distribution, &correlation) {
+            (_, Some((_, period))) => Event::CorrelatedGaussian {
+                noise_multiplier: z,
+                bandwidth: self.bandwidth,
+                steps: self.steps,
+                separation: *period,
+                participations: self.steps.div_ceil(*period),
+            },
+            (Some(sampler), None) => gaussian(z).sampled(sampler.clone()),
+            (None, None) => gaussian(z),
+        };
+        // All steps with correlated noise are one release.
+        let lines = match correlation {
+            Some(_) => 1,
+            None => self.steps,
         };
         let total = |z: f64| {
-            let steps = (self.steps > 0).then(|| step(z).repeated(self.steps));
+            let steps = (self.steps > 0).then(|| step(z).repeated(lines));
             let once = releases.iter().map(|release| release.event(z));
             Event::Composed {
                 events: steps.into_iter().chain(once).collect(),
@@ -150,6 +183,8 @@ impl TrainingPlan {
                     name: release.name,
                 })
                 .collect(),
+            correlation: correlation.map(|(correlation, _)| correlation),
+            lines,
             sampler: self.sampler,
             steps: self.steps,
             noise_multiplier,
@@ -157,5 +192,20 @@ impl TrainingPlan {
             epsilon_upper,
             closed_form,
         })
+    }
+    /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
+    fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
+        match &self.sampler {
+            BatchSampler::Cyclic(sampler) if self.steps > 0 => {
+                let noise = BandedInverse::new(self.bandwidth, self.steps)?;
+                Ok(Some((noise, sampler.period() as u64)))
+            }
+            _ if self.bandwidth == 1 => Ok(None),
+            _ => Err(out_of_range(
+                "bandwidth of the noise",
+                self.bandwidth as f64,
+                "1, independent noise, but for steps on the fixed batches of a CyclicSampler",
+            )),
+        }
     }
 }

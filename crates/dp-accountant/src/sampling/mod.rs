@@ -10,9 +10,11 @@
 //! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
 //! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
+//! | [`CyclicSampler`] | fixed, in a cycle | replace one, or one counts or is blank |
 
 mod add_remove;
 mod all;
+mod cyclic;
 mod fixed;
 mod groups;
 mod poisson;
@@ -20,6 +22,7 @@ mod split;
 
 pub use add_remove::AddRemoveSampler;
 pub use all::AllRecords;
+pub use cyclic::CyclicSampler;
 pub use fixed::FixedSizeSampler;
 pub use groups::GroupSampler;
 pub use poisson::PoissonSampler;
@@ -43,6 +46,8 @@ pub enum BatchSampler {
     AddRemove(AddRemoveSampler),
     /// All records.
     All(AllRecords),
+    /// Fixed batches in a cycle.
+    Cyclic(CyclicSampler),
 }
 
 impl BatchSampler {
@@ -54,6 +59,7 @@ impl BatchSampler {
             Self::Poisson(sampler) => Some(sampler.records()),
             Self::AddRemove(_) => None,
             Self::All(sampler) => Some(sampler.records()),
+            Self::Cyclic(sampler) => Some(sampler.records()),
         }
     }
 
@@ -77,13 +83,14 @@ impl BatchSampler {
     pub fn neighbours(&self) -> Neighbours {
         match self {
             Self::FixedSize(_) | Self::All(_) => Neighbours::ReplaceOne,
+            Self::Cyclic(sampler) => sampler.neighbours(),
             Self::Groups(_) => Neighbours::KEnd,
             Self::Poisson(_) => Neighbours::ZeroOut,
             Self::AddRemove(_) => Neighbours::AddRemove,
         }
     }
 
-    /// The distribution of its batches, as accountants read it; none where every record is in them.
+    /// The distribution of its batches, as accountants read it; none where they are fixed.
     pub fn distribution(&self) -> Option<Sampler> {
         match self {
             Self::FixedSize(sampler) => Some(Sampler::WithoutReplacement {
@@ -107,7 +114,7 @@ impl BatchSampler {
             Self::AddRemove(sampler) => Some(Sampler::Poisson {
                 rate: sampler.rate(),
             }),
-            Self::All(_) => None,
+            Self::All(_) | Self::Cyclic(_) => None,
         }
     }
 
@@ -120,18 +127,20 @@ impl BatchSampler {
             Self::Poisson(sampler) => vec![sampler.expected()],
             Self::AddRemove(sampler) => vec![sampler.divisor()],
             Self::All(sampler) => vec![sampler.records() as f64],
+            Self::Cyclic(sampler) => vec![sampler.batch() as f64],
         }
     }
 
-    /// Draws a batch: the record indices of each group. For private training a plan's releaser draws;
-    /// this is for training without privacy.
-    pub fn sample<R: Rng + ?Sized>(&self, generator: &mut R) -> Vec<Vec<usize>> {
+    /// The batch of a step, from 1: the record indices of each group. Only [`CyclicSampler`] looks at the step. For private
+    /// training a plan's releaser draws; this is for training without privacy.
+    pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<Vec<usize>> {
         match self {
             Self::FixedSize(sampler) => vec![sampler.sample(generator)],
             Self::Groups(sampler) => sampler.sample(generator),
             Self::Poisson(sampler) => vec![sampler.sample(generator)],
             Self::AddRemove(sampler) => vec![sampler.sample(generator)],
             Self::All(sampler) => vec![(0..sampler.records()).collect()],
+            Self::Cyclic(sampler) => vec![sampler.batch_of(step)],
         }
     }
 }
@@ -163,6 +172,12 @@ impl From<AddRemoveSampler> for BatchSampler {
 impl From<AllRecords> for BatchSampler {
     fn from(sampler: AllRecords) -> Self {
         Self::All(sampler)
+    }
+}
+
+impl From<CyclicSampler> for BatchSampler {
+    fn from(sampler: CyclicSampler) -> Self {
+        Self::Cyclic(sampler)
     }
 }
 

@@ -5,6 +5,7 @@ mod accounting_golden;
 mod accounting_properties;
 mod allocation;
 mod audit;
+mod banded_inverse;
 mod discrete_gaussian;
 mod exponential;
 mod failure;

@@ -167,7 +167,10 @@ fn a_private_number_of_records_is_shown_by_nothing() {
     };
     assert_eq!(shown(of(0)), shown(of(60_001)));
     assert!(of(7).is_of(7) && !of(7).is_of(8));
-    assert_eq!(of(0).sample(&mut ChaCha20Rng::seed_from_u64(5)), [[0; 0]]);
+    assert_eq!(
+        of(0).sample(1, &mut ChaCha20Rng::seed_from_u64(5)),
+        [[0; 0]]
+    );
     let (private, public) = (
         AddRemoveSampler::new(500, 0.1, 1.0).unwrap(),
         PoissonSampler::new(500, 0.1).unwrap(),
@@ -183,7 +186,7 @@ fn a_batch_sampler_draws_as_the_sampler_in_it() {
     let fixed = FixedSizeSampler::new(50, 5).unwrap();
     let groups = GroupSampler::new(vec![(0..10).collect(), (10..15).collect()], &[2, 2]).unwrap();
     let poisson = PoissonSampler::new(50, 0.2).unwrap();
-    let sampled = |sampler: BatchSampler| sampler.sample(&mut generator());
+    let sampled = |sampler: BatchSampler| sampler.sample(1, &mut generator());
     assert_eq!(sampled(fixed.into()), [fixed.sample(&mut generator())]);
     assert_eq!(sampled(poisson.into()), [poisson.sample(&mut generator())]);
     let expected = groups.sample(&mut generator());

@@ -3,22 +3,20 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-use super::{NoiseSource, ParameterGradient};
+use super::ParameterGradient;
 use crate::DpError;
 
-/// `gradient` with Gaussian noise of this deviation.
+/// `gradient` with Gaussian noise of this deviation, `noise` being that of deviation 1 for each of its scalars.
 pub(super) fn noisy_gradient(
     gradient: &ParameterGradient,
     deviation: f64,
-    noise: &mut NoiseSource,
+    noise: Vec<f64>,
 ) -> Result<ParameterGradient, DpError> {
     let mut noisy = Vec::with_capacity(gradient.parts().len());
+    let mut noise = noise.into_iter();
     for (slot, value) in gradient.parts() {
-        let noise: Vec<f32> = noise
-            .standard_normal(slot.len())
-            .into_iter()
-            .map(|x| (x * deviation) as f32)
-            .collect();
+        let noise = noise.by_ref().take(slot.len());
+        let noise: Vec<f32> = noise.map(|x| (x * deviation) as f32).collect();
         let noise = Tensor::from_data(TensorData::new(noise, [slot.len()]), &value.device());
         noisy.push((slot.clone(), value.clone() + noise));
     }
@@ -32,14 +30,13 @@ pub(super) fn noisy_gradient(
     }
 }
 
-/// `values` with Gaussian noise of this deviation.
+/// `values` with Gaussian noise of this deviation, `noise` being that of deviation 1 for each.
 pub(super) fn noisy_vector(
     values: &[f64],
     deviation: f64,
-    noise: &mut NoiseSource,
+    noise: Vec<f64>,
 ) -> Result<Vec<f64>, DpError> {
     check_finite(values)?;
-    let noise = noise.standard_normal(values.len());
     let noisy = values.iter().zip(noise).map(|(v, x)| v + deviation * x);
     Ok(noisy.collect())
 }

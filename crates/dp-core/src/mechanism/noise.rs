@@ -13,6 +13,7 @@ use super::discrete::discrete_laplace;
 const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
+const STEPS: u64 = 3;
 
 /// A source of Gaussian and Laplace noise.
 ///
@@ -22,7 +23,8 @@ const NOISE: u64 = 2;
 /// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and the old
 /// key, with which released noise could be subtracted, is gone from memory. A key opens all noise that
 /// comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
-/// is removed. Noise and other draws are separate streams of a key, so that the noise of a step does
+/// is removed. Where the noise of steps is correlated, the keys of the last steps, of their noise alone, are kept as long as
+/// later steps have a part of it: a checkpoint opens these steps too. Noise and other draws are separate streams of a key, so that the noise of a step does
 /// not depend on how many other numbers the step drew.
 ///
 /// What is released once gets discrete noise, which is exact. Gaussian noise of steps is `f64`, and not the continuous
@@ -33,14 +35,28 @@ pub struct NoiseSource {
     draws: ChaCha20Rng,
     noise: ChaCha20Rng,
     secret: bool,
+    chain: Option<Chain>,
 }
 
 /// A noise source between two releases, as a checkpoint keeps it. **Secret**: whoever reads it knows
-/// the noise of everything released from then on.
+/// the noise of everything released from then on, and of the last steps where that of steps is correlated.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseState {
     key: [u8; 32],
     secret: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chain: Option<Chain>,
+}
+
+/// Steps of one mechanism, whose noise that of the next step is correlated with.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Chain {
+    /// Which mechanism, and on which batches.
+    mechanism: String,
+    /// The last of the steps.
+    step: u64,
+    /// Keys of their noise, from the last step back.
+    keys: Vec<[u8; 32]>,
 }
 
 impl std::fmt::Debug for NoiseState {
@@ -72,6 +88,7 @@ impl NoiseSource {
             draws: stream(key, DRAWS),
             noise: stream(key, NOISE),
             secret,
+            chain: None,
         }
     }
 
@@ -101,7 +118,10 @@ impl NoiseSource {
     /// only with the data, the weights and the program that it was taken with. Anything else needs a
     /// fresh [`NoiseSource::secret`].
     pub fn resume(state: &NoiseState) -> Self {
-        Self::keyed(state.key, state.secret)
+        Self {
+            chain: state.chain.clone(),
+            ..Self::keyed(state.key, state.secret)
+        }
     }
 
     /// What a checkpoint keeps: the key of everything after the last [`NoiseSource::advance`].
@@ -109,6 +129,7 @@ impl NoiseSource {
         NoiseState {
             key: self.key,
             secret: self.secret,
+            chain: self.chain.clone(),
         }
     }
 
@@ -116,7 +137,59 @@ impl NoiseSource {
     pub fn advance(&mut self) {
         let mut key = [0u8; 32];
         stream(self.key, NEXT_KEY).fill_bytes(&mut key);
-        *self = Self::keyed(key, self.secret);
+        *self = Self {
+            chain: self.chain.take(),
+            ..Self::keyed(key, self.secret)
+        };
+    }
+
+    /// Whether the last step of this mechanism that it made noise for is `step`, so that the next one goes on from it.
+    pub(super) fn goes_on(&self, mechanism: &str, step: u64) -> bool {
+        let chain = self.chain.as_ref();
+        chain.is_some_and(|chain| chain.mechanism == mechanism && chain.step == step)
+    }
+
+    /// Begins another mechanism, whose noise has nothing to do with that of steps before.
+    pub(super) fn begin(&mut self) {
+        self.chain = None;
+    }
+
+    /// `sum_j inverse_j z_{t - j}` for the next step `t` of a mechanism, `count` numbers, of independent standard Gaussian
+    /// `z` of it and of the steps that it goes on from; the same until [`NoiseSource::advance_from`].
+    ///
+    /// The `z` of steps before are sampled anew from their keys, so that what is kept does not grow with their number.
+    pub(super) fn correlated_normal(&self, inverse: &[f64], count: usize) -> Vec<f64> {
+        let before = self.chain.iter().flat_map(|chain| &chain.keys);
+        let keys = std::iter::once(self.step_key()).chain(before.copied());
+        let mut sums = vec![0.0; count];
+        for (part, key) in inverse.iter().zip(keys) {
+            let mut noise = ChaCha20Rng::from_seed(key);
+            for sum in &mut sums {
+                let z: f64 = StandardNormal.sample(&mut noise);
+                *sum += part * z;
+            }
+        }
+        sums
+    }
+
+    /// As [`NoiseSource::advance`] after a step of a mechanism, whose noise has a part in that of `later` steps.
+    pub(super) fn advance_from(&mut self, mechanism: String, step: u64, later: usize) {
+        let last = self.step_key();
+        let before = self.chain.take().map_or(Vec::new(), |chain| chain.keys);
+        let keys = std::iter::once(last).chain(before).take(later).collect();
+        self.advance();
+        self.chain = Some(Chain {
+            mechanism,
+            step,
+            keys,
+        });
+    }
+
+    /// The key of the noise of the next step, which opens nothing else.
+    fn step_key(&self) -> [u8; 32] {
+        let mut key = [0u8; 32];
+        stream(self.key, STEPS).fill_bytes(&mut key);
+        key
     }
 
     /// Whether the noise is secret, so that a release is private at all.
@@ -175,5 +248,52 @@ mod tests {
         assert_ne!(source.state(), before);
         assert_ne!(source.standard_normal(3), first);
         assert_eq!(format!("{before:?}"), "NoiseState { secret: false, .. }");
+    }
+
+    /// Against independent noise of the same keys, whatever else is released between steps, and through a state.
+    #[test]
+    fn correlated_noise_is_the_sum_that_it_says() {
+        let inverse = [1.0, -0.5, -0.125];
+        let noise = |inverse: &[f64], stops: bool| {
+            let mut source = NoiseSource::insecure(5);
+            (1..=6)
+                .map(|step| {
+                    // Other noise of the same key, drawn and not released: it moves nothing.
+                    let _ = source.standard_normal(3);
+                    let sum = source.correlated_normal(inverse, 4);
+                    assert_eq!(sum[..2], source.correlated_normal(inverse, 2));
+                    assert_ne!(sum[..3], source.standard_normal(3));
+                    source.advance_from("a mechanism".into(), step, inverse.len() - 1);
+                    assert!(source.goes_on("a mechanism", step));
+                    assert!(!source.goes_on("another", step) && !source.goes_on("a mechanism", 0));
+                    let state = source.state();
+                    let kept = state.chain.as_ref().map_or(0, |chain| chain.keys.len());
+                    assert_eq!(kept, (step as usize).min(inverse.len() - 1));
+                    source.advance();
+                    if stops {
+                        source = NoiseSource::resume(&source.state());
+                    }
+                    sum
+                })
+                .collect::<Vec<_>>()
+        };
+        let (z, correlated) = (noise(&[1.0], false), noise(&inverse, false));
+        assert_eq!(correlated, noise(&inverse, true));
+        for (t, sums) in correlated.iter().enumerate() {
+            for (i, &sum) in sums.iter().enumerate() {
+                let before = inverse.iter().take(t + 1).enumerate();
+                let expected: f64 = before.map(|(j, d)| d * z[t - j][i]).sum();
+                assert!((sum - expected).abs() < 1e-12, "{sum} {expected}");
+            }
+        }
+        // A mechanism that begins has noise of its own.
+        let mut source = NoiseSource::insecure(5);
+        source.advance_from("a mechanism".into(), 1, 2);
+        source.begin();
+        assert!(!source.goes_on("a mechanism", 1));
+        assert_eq!(
+            source.correlated_normal(&inverse, 4),
+            source.correlated_normal(&[1.0], 4)
+        );
     }
 }

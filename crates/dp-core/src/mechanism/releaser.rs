@@ -21,7 +21,8 @@ use crate::sampling::{Draw, Made};
 ///
 /// A value is returned only after its event has been written to the ledger and flushed to the device that
 /// holds it; on `Err` nothing was released. It releases what the plan holds and nothing else: a step's
-/// value for its own last draw, as many steps as planned, each other release once.
+/// value for its own last draw, as many steps as planned, each other release once. Where the noise of steps is correlated, one
+/// line stands for all of them, and another for those that do not go on from the last step and its noise.
 ///
 /// ```
 /// use burn::module::ParamId;
@@ -129,7 +130,8 @@ impl Releaser {
         };
         let sampler = self.plan.sampler();
         let expected = sampler.expected_sizes();
-        Ok(Draw::new(made, sampler.sample(self.noise.rng()), expected))
+        let batch = sampler.sample(made.step, self.noise.rng());
+        Ok(Draw::new(made, batch, expected))
     }
 
     /// Records one step's release, adds the noise and lets the gradient go.
@@ -148,7 +150,8 @@ impl Releaser {
     ) -> Result<ReleasedGradient, DpError> {
         self.check_draw(bounded.draw())?;
         let deviation = self.deviation(bounded.sensitivity());
-        let noisy = gaussian::noisy_gradient(bounded.gradient(), deviation, &mut self.noise)?;
+        let noise = self.step_noise(bounded.gradient().len());
+        let noisy = gaussian::noisy_gradient(bounded.gradient(), deviation, noise)?;
         self.record_step(bounded.sensitivity(), ledger)?;
         Ok(ReleasedGradient::new(noisy))
     }
@@ -178,7 +181,8 @@ impl Releaser {
         }
         let sensitivity = values.l2_sensitivity()?;
         let deviation = self.deviation(sensitivity);
-        let values = gaussian::noisy_vector(values.before_noise(), deviation, &mut self.noise)?;
+        let noise = self.step_noise(values.before_noise().len());
+        let values = gaussian::noisy_vector(values.before_noise(), deviation, noise)?;
         self.record_step(sensitivity, ledger)?;
         Ok(Noisy { values, deviation })
     }
@@ -354,13 +358,55 @@ impl Releaser {
     ) -> Result<(), DpError> {
         let deviation = self.deviation(sensitivity);
         let event = self.plan.step_event().clone();
-        self.record(event, sensitivity.l2_upper(), deviation, ledger)?;
+        match self.plan.correlation() {
+            None => self.record(event, sensitivity.l2_upper(), deviation, ledger)?,
+            Some(correlation) => {
+                let later = correlation.inverse().len() - 1;
+                let mechanism = self.mechanism();
+                // Its line stands for all steps: it is written before the first, and again where a mechanism begins anew.
+                if !self.noise.goes_on(&mechanism, self.step) || !ledger.entries()?.hold(&event) {
+                    self.append(event, sensitivity.l2_upper(), deviation, ledger)?;
+                }
+                self.noise.advance_from(mechanism, self.step + 1, later);
+            }
+        }
         self.step += 1;
         Ok(())
     }
 
+    /// Standard Gaussian noise for the numbers of the next step, correlated with that of steps before where it goes on from
+    /// them: the last one made of the same plan, its noise included. A step that is made again, is left out or comes with
+    /// another noise source begins the mechanism anew.
+    fn step_noise(&mut self, count: usize) -> Vec<f64> {
+        let Some(correlation) = self.plan.correlation() else {
+            return self.noise.standard_normal(count);
+        };
+        if !self.noise.goes_on(&self.mechanism(), self.step) {
+            self.noise.begin();
+        }
+        self.noise.correlated_normal(correlation.inverse(), count)
+    }
+
+    /// What tells one mechanism of correlated steps from another.
+    fn mechanism(&self) -> String {
+        format!("{:?} of {:?}", self.plan.step_event(), self.plan.sampler())
+    }
+
     fn record(
         &mut self,
+        event: Event,
+        sensitivity: f64,
+        deviation: f64,
+        ledger: &mut Ledger,
+    ) -> Result<(), DpError> {
+        self.append(event, sensitivity, deviation, ledger)?;
+        // The key that made this noise is gone from memory before the value leaves.
+        self.noise.advance();
+        Ok(())
+    }
+
+    fn append(
+        &self,
         event: Event,
         sensitivity: f64,
         deviation: f64,
@@ -373,10 +419,7 @@ impl Releaser {
             sensitivity: Some(sensitivity),
             deviation: Some(deviation),
             secret_noise: self.noise.is_secret(),
-        })?;
-        // The key that made this noise is gone from memory before the value leaves.
-        self.noise.advance();
-        Ok(())
+        })
     }
 }
 

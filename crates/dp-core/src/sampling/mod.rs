@@ -9,6 +9,6 @@ pub use draw::Draw;
 pub(crate) use draw::Made;
 
 pub use dp_accountant::sampling::{
-    AddRemoveSampler, AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
-    split_batch,
+    AddRemoveSampler, AllRecords, BatchSampler, CyclicSampler, FixedSizeSampler, GroupSampler,
+    PoissonSampler, split_batch,
 };

@@ -214,5 +214,6 @@ fn sampled(plan: &CheckedPlan) -> &'static str {
             "each record in each batch by a draw of its own"
         }
         BatchSampler::All(_) => "each step is of all private records",
+        BatchSampler::Cyclic(_) => "fixed batches that come in a cycle",
     }
 }

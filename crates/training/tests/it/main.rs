@@ -2,6 +2,7 @@
 
 mod common;
 mod contract;
+mod correlated;
 mod engines;
 mod poisson_contract;
 mod ranks;

@@ -81,7 +81,9 @@ impl Flow {
         let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
         let slices = self.slices(slices)?;
         let (sampler, rng) = (&self.sampler, &mut self.non_private);
-        let batch = SampledBatch::next(self.releaser.as_mut(), || Ok(sampler.sample(rng)))?;
+        let batch = SampledBatch::next(self.releaser.as_mut(), || {
+            Ok(sampler.sample(session.step + 1, rng))
+        })?;
         let (d, mut groups) = (self.groups.dim, Vec::new());
         // Groups stand one behind the other.
         let mut offset = 0;

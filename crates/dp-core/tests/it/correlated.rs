@@ -1,0 +1,186 @@
+//! Steps whose noise is correlated: what it is, and when the ledger gets a line.
+
+use burn::module::ParamId;
+use burn::tensor::Device;
+use dp_core::DpError;
+use dp_core::accounting::BandedInverse;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{
+    BoundedGradient, NoiseSource, ParameterGradient, Releaser, SensitiveVector, Sensitivity,
+};
+use dp_core::per_sample::ParameterSlot;
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::CyclicSampler;
+use tempfile::TempDir;
+
+const STEPS: u64 = 7;
+
+struct Run {
+    releaser: Releaser,
+    ledger: Ledger,
+    folder: TempDir,
+}
+
+impl Run {
+    /// Seven steps on six batches of two of twelve records.
+    fn of(bandwidth: u64) -> Self {
+        Self::planned(bandwidth, 12)
+    }
+
+    fn planned(bandwidth: u64, records: usize) -> Self {
+        let sampler = CyclicSampler::new(records, 2).unwrap();
+        let plan = TrainingPlan::of(Noise::Multiplier(1.5), 1e-2, STEPS, sampler);
+        let plan = plan.correlated(bandwidth).check().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            releaser: plan.releaser(NoiseSource::insecure(1)),
+            ledger: Ledger::create(&folder.path().join("ledger.jsonl")).unwrap(),
+            folder,
+        }
+    }
+
+    /// What a step makes of these numbers, which are of sensitivity 2.
+    fn step_of(&mut self, values: &[f32]) -> Result<Vec<f32>, DpError> {
+        let draw = self.releaser.draw()?;
+        let slots = [2, values.len() - 2].map(|length| ParameterSlot {
+            id: ParamId::new(),
+            shape: vec![length],
+        });
+        let gradient = ParameterGradient::from_host(slots.into(), values, &Device::flex())?;
+        let sizes = draw.sizes();
+        let bounded = BoundedGradient::new(gradient, Sensitivity::l2(2.0)?, &sizes, draw)?;
+        let released = self.releaser.release(bounded, &mut self.ledger)?;
+        Ok(released.gradient().to_host())
+    }
+
+    fn step(&mut self) -> Vec<f32> {
+        self.step_of(&[0.0; 5]).unwrap()
+    }
+
+    fn lines(&self) -> usize {
+        let entries = self.ledger.entries().unwrap().entries;
+        let event = self.releaser.plan().step_event();
+        assert!(
+            entries
+                .iter()
+                .all(|entry| entry.count == 1 && entry.event == *event)
+        );
+        entries.len()
+    }
+}
+
+/// Gradients and vectors of zeros show the noise, which is the sum of that of the same keys without correlation.
+#[test]
+fn the_noise_of_a_step_is_made_of_that_of_the_steps_before() {
+    let (mut alone, mut correlated, mut vectors) = (Run::of(1), Run::of(3), Run::of(3));
+    let noise = BandedInverse::new(3, STEPS).unwrap();
+    let mut z: Vec<Vec<f32>> = Vec::new();
+    for step in 1..=STEPS {
+        z.push(alone.step());
+        let released = correlated.step();
+        let draw = vectors.releaser.draw().unwrap();
+        assert_eq!(
+            draw.indices(),
+            [(step as usize - 1) % 6, (step as usize - 1) % 6 + 6]
+        );
+        let zeros = SensitiveVector::l2(vec![0.0; 5], 2.0);
+        let noisy = vectors
+            .releaser
+            .release_step(&zeros, &[2], &draw, &mut vectors.ledger);
+        let noisy = noisy.unwrap();
+        assert!((noisy.deviation / 3.0 - 1.0).abs() < 1e-4);
+        for i in 0..5 {
+            let before = noise.inverse().iter().zip(z.iter().rev());
+            let expected: f64 = before.map(|(d, z)| d * f64::from(z[i])).sum();
+            assert!((f64::from(released[i]) - expected).abs() < 1e-5);
+            assert!((noisy.values[i] - expected).abs() < 1e-5);
+        }
+        for run in [&alone, &correlated, &vectors] {
+            assert_eq!((run.releaser.step(), run.lines()), (step, 1));
+        }
+    }
+    for run in [&mut correlated, &mut vectors] {
+        assert!(run.releaser.draw().is_err());
+        let plan = run.releaser.plan();
+        let spent = plan.epsilon_spent(&run.ledger.entries().unwrap()).unwrap();
+        assert_eq!(spent, plan.epsilon_upper());
+    }
+}
+
+/// What is refused is not released, moves no noise and writes no line, and the same step is made after it.
+#[test]
+fn a_refused_step_leaves_the_mechanism_as_it_was() {
+    let (mut smooth, mut rough) = (Run::of(3), Run::of(3));
+    for step in 0..4 {
+        let refused = rough.step_of(&[0.0, f32::NAN, 0.0, 0.0, 0.0]).unwrap_err();
+        assert!(
+            matches!(refused, DpError::NotFinite { count: 1, .. }),
+            "{refused}"
+        );
+        assert_eq!(rough.lines(), step.min(1));
+        assert_eq!(rough.step(), smooth.step());
+    }
+    // Nor is a step released that the ledger cannot be written for.
+    let mut lost = Run::of(3);
+    drop(std::mem::replace(
+        &mut lost.folder,
+        tempfile::tempdir().unwrap(),
+    ));
+    lost.step_of(&[0.0; 5]).map(drop).unwrap_or_default();
+    assert!(lost.step_of(&[0.0; 5]).is_err());
+}
+
+/// Where steps do not go on from the last one and its noise, the mechanism begins anew: its noise is independent of that
+/// before, and the ledger has its line once more.
+#[test]
+fn what_does_not_go_on_is_counted_again() {
+    // Without interruption, and with a state that was kept.
+    let (mut whole, mut stopped) = (Run::of(3), Run::of(3));
+    let first: Vec<_> = (0..3).map(|_| (whole.step(), stopped.step())).collect();
+    let state = stopped.releaser.noise().state();
+    let goes_on = |mut run: Run, ledger: Ledger, step: u64| {
+        *run.releaser.noise() = NoiseSource::resume(&state);
+        run.releaser.at_step(step).unwrap();
+        run.ledger = ledger;
+        run
+    };
+    let open = |run: &Run| Ledger::open(run.ledger.path()).unwrap();
+    let mut resumed = goes_on(Run::of(3), open(&stopped), 3);
+    let fourth = resumed.step();
+    assert_eq!((fourth.clone(), resumed.lines()), (whole.step(), 1));
+    assert!(first.iter().all(|(one, other)| one == other));
+
+    // Another place in the order, another bandwidth, other batches, another ledger: a line more each time.
+    let independent = {
+        let mut run = Run::of(1);
+        *run.releaser.noise() = NoiseSource::resume(&state);
+        run.step()
+    };
+    assert_ne!(independent, fourth);
+    for (mut run, lines) in [
+        (goes_on(Run::of(3), open(&stopped), 2), 2),
+        (goes_on(Run::of(3), open(&stopped), 4), 3),
+    ] {
+        assert_eq!((run.step(), run.lines()), (independent.clone(), lines));
+        run.step();
+        assert_eq!(run.lines(), lines);
+        let plan = run.releaser.plan();
+        let spent = plan.epsilon_so_far(&run.ledger.entries().unwrap()).unwrap();
+        assert!(spent > 1.3 * plan.epsilon_upper(), "{spent}");
+    }
+    for other in [Run::of(2), Run::planned(3, 14)] {
+        let ledger = Ledger::create(&other.folder.path().join("other.jsonl")).unwrap();
+        let mut run = goes_on(other, ledger, 3);
+        assert_eq!((run.step(), run.lines()), (independent.clone(), 1));
+    }
+    let empty = Run::of(3);
+    let ledger = Ledger::create(&empty.folder.path().join("other.jsonl")).unwrap();
+    let mut run = goes_on(empty, ledger, 3);
+    assert_eq!((run.step(), run.lines()), (fourth, 1));
+    // New noise in the middle of a run.
+    *run.releaser.noise() = NoiseSource::insecure(9);
+    run.step();
+    assert_eq!(run.lines(), 2);
+    run.step();
+    assert_eq!(run.lines(), 2);
+}

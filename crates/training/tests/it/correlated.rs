@@ -1,0 +1,283 @@
+//! Trainings with noise that is correlated over steps: what one record moves in all steps together, and how they resume.
+
+use burn::tensor::{Device, Tensor};
+use dp_core::accounting::BandedInverse;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{NoiseSource, NoiseState};
+use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
+use dp_core::sampling::CyclicSampler;
+use private_training::{
+    Checkpoint, Engine, Loss, Objective, Penalty, Prior, Training, TrainingConfig, weights,
+};
+
+use crate::common::{Small, training, uniform};
+
+// A cycle of four batches, so that the records of the first two are in three of ten steps.
+const RECORDS: usize = 12;
+const BATCH: usize = 3;
+const PERIOD: u64 = 4;
+const STEPS: u64 = 10;
+
+fn plan(bandwidth: u64) -> TrainingPlan {
+    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
+    // Little noise: what it hides of a difference by its rounding is little too.
+    let noise = Noise::Multiplier(0.05);
+    TrainingPlan::of(noise, 1e-3, STEPS, sampler).correlated(bandwidth)
+}
+
+/// What each step releases where the record at `place` pulls one way, the other way (-1) or is blank (0), and all others one
+/// way, the network being the same in each, with the sensitivity of a step.
+fn released(
+    objective: &Objective,
+    engine: Engine,
+    plan: TrainingPlan,
+    (place, pull): (usize, f32),
+) -> (Vec<Vec<f32>>, f64) {
+    let device = Device::flex();
+    let mut targets = [50.0; RECORDS];
+    targets[place] *= pull;
+    let mut images = uniform([RECORDS, 1, 6, 6], 5, &device);
+    if pull == 0.0 {
+        // A record whose gradient is not finite adds nothing.
+        let blank = Tensor::full([1, 1, 6, 6], f32::NAN, &device);
+        images = images.slice_assign([place..place + 1, 0..1, 0..6, 0..6], blank);
+    }
+    let targets = Tensor::<1>::from_floats(targets, &device).reshape([RECORDS, 1]);
+    let network = Small::new(3, 1, &device);
+    let folder = tempfile::tempdir().unwrap();
+    let with = TrainingConfig::new(objective.clone()).engine(engine);
+    let (mut training, mut ledger) = training(with, &network, plan, &folder);
+    let neighbours = training.sampler().neighbours();
+    let mut released = Vec::new();
+    while let Some(step) = training.next_step().unwrap() {
+        let batch = step.select(&images, &targets).unwrap();
+        let (gradient, _) = step.release(&network, &batch, &mut ledger).unwrap();
+        released.push(gradient.gradient().to_host());
+    }
+    let entries = ledger.entries().unwrap().entries;
+    assert_eq!((released.len() as u64, entries.len()), (STEPS, 1));
+    assert_eq!(entries[0].neighbours, neighbours);
+    (released, entries[0].sensitivity.unwrap())
+}
+
+/// The differences of what two neighbours release in each step, in units of the sensitivity of a step.
+fn differences_of(
+    objective: &Objective,
+    engine: Engine,
+    plan: &TrainingPlan,
+    place: usize,
+    other: f32,
+) -> Vec<Vec<f64>> {
+    let [(one, declared), (other, same)] =
+        [1.0, other].map(|pull| released(objective, engine, plan.clone(), (place, pull)));
+    assert_eq!(declared, same);
+    let pairs = one.iter().zip(&other);
+    pairs
+        .map(|(a, b)| {
+            let pairs = a.iter().zip(b);
+            pairs
+                .map(|(&a, &b)| (f64::from(a) - f64::from(b)) / declared)
+                .collect()
+        })
+        .collect()
+}
+
+/// Those of a record that is replaced by one which pulls the other way.
+fn differences(
+    objective: &Objective,
+    engine: Engine,
+    bandwidth: u64,
+    place: usize,
+) -> Vec<Vec<f64>> {
+    differences_of(objective, engine, &plan(bandwidth), place, -1.0)
+}
+
+/// `||C U||_F`: what reaches the one Gaussian mechanism of all steps, solved out of `D (C U) = U`.
+fn moved(bandwidth: u64, differences: &[Vec<f64>]) -> f64 {
+    let noise = BandedInverse::new(bandwidth, STEPS).unwrap();
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for difference in differences {
+        let mut row = difference.clone();
+        for (d, before) in noise.inverse()[1..].iter().zip(rows.iter().rev()) {
+            row.iter_mut().zip(before).for_each(|(x, b)| *x -= d * b);
+        }
+        rows.push(row);
+    }
+    rows.iter().flatten().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn bound(bandwidth: u64, separation: u64, participations: u64) -> f64 {
+    let noise = BandedInverse::new(bandwidth, STEPS).unwrap();
+    noise.sensitivity_upper(separation, participations).unwrap()
+}
+
+fn loss() -> Objective {
+    Objective::of([Loss::squared_error().max_grad_norm(0.01)])
+}
+
+/// At its worst steps a record moves all of what is declared, on every engine, and any other no more. Where a step is
+/// counted too little, or steps come closer than the cycle has them, the same comparison fails.
+#[test]
+fn a_record_moves_all_steps_together_by_what_is_declared() {
+    let engines = [
+        Engine::Autodiff,
+        Engine::Host { chunk: 8 },
+        Engine::Tensor { chunk: 2 },
+    ];
+    for bandwidth in [1, 2, 5, 10] {
+        let declared = bound(bandwidth, PERIOD, 3);
+        for engine in engines {
+            let worst = differences(&loss(), engine, bandwidth, 0);
+            let ratio = moved(bandwidth, &worst) / declared;
+            assert!(
+                (0.98..=1.0).contains(&ratio),
+                "{bandwidth} {engine:?}: {ratio}"
+            );
+        }
+        let engine = Engine::Host { chunk: 8 };
+        for place in 1..RECORDS {
+            let differences = differences(&loss(), engine, bandwidth, place);
+            let ratio = moved(bandwidth, &differences) / declared;
+            assert!((0.5..=1.0).contains(&ratio), "{bandwidth} {place}: {ratio}");
+            // In its own steps alone.
+            for (step, row) in differences.iter().enumerate() {
+                let moves = row.iter().any(|x| *x != 0.0);
+                assert_eq!(moves, step % 4 == place % 4, "{place} {step}");
+            }
+        }
+        let worst = differences(&loss(), engine, bandwidth, 0);
+        assert!(moved(bandwidth, &worst) > 1.05 * bound(bandwidth, PERIOD, 2));
+        if bandwidth > 1 {
+            // As if noise were independent.
+            assert!(moved(bandwidth, &worst) > 1.1 * bound(1, PERIOD, 3));
+            let mut closer = worst.clone();
+            closer.swap(1, 4);
+            assert!(moved(bandwidth, &closer) > 1.01 * declared);
+        }
+    }
+}
+
+/// With a penalty too, which looks at all records of a batch at once: none but those of the record's own steps move.
+#[test]
+fn a_penalty_moves_the_steps_of_its_batches_alone() {
+    let penalty = Penalty::to(Prior::UniformBall).slices(5).weight(1e-3);
+    let objective = loss().penalty(penalty);
+    let differences = differences(&objective, Engine::Host { chunk: 8 }, 5, 0);
+    let ratio = moved(5, &differences) / bound(5, PERIOD, 3);
+    assert!((0.3..=1.0).contains(&ratio), "{ratio}");
+    for (step, row) in differences.iter().enumerate() {
+        assert_eq!(row.iter().any(|x| *x != 0.0), step % 4 == 0, "{step}");
+    }
+}
+
+/// Of neighbours one of which has a blank record a step declares half as much, and all of them together move by it; a
+/// replaced record moves twice as far.
+#[test]
+fn a_blank_record_moves_all_steps_half_as_far() {
+    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
+    let plan = TrainingPlan {
+        sampler: sampler.zero_out().into(),
+        ..plan(5)
+    };
+    for engine in [Engine::Autodiff, Engine::Host { chunk: 8 }] {
+        let of = |other| {
+            let differences = differences_of(&loss(), engine, &plan, 0, other);
+            moved(5, &differences) / bound(5, PERIOD, 3)
+        };
+        let (blank, replaced) = (of(0.0), of(-1.0));
+        assert!((0.98..=1.0).contains(&blank), "{engine:?}: {blank}");
+        assert!(replaced > 1.9, "{engine:?}: {replaced}");
+    }
+    // A penalty is bounded for a record that is replaced.
+    let objective = loss().penalty(Penalty::to(Prior::UniformBall));
+    let checked = plan.check().unwrap().releaser(NoiseSource::insecure(1));
+    let network = Small::new(3, 1, &Device::flex());
+    let refused = TrainingConfig::new(objective).start_with_noise(network, checked);
+    let refused = refused.err().unwrap().to_string();
+    assert!(refused.contains("blank"), "{refused}");
+}
+
+fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
+    let device = Device::flex();
+    let images = uniform([RECORDS, 1, 6, 6], 5, &device);
+    let targets = Tensor::<2>::ones([RECORDS, 1], &device);
+    for _ in 0..count {
+        let Some(step) = training.next_step().unwrap() else {
+            break;
+        };
+        step.update_from(&images, &targets, ledger).unwrap();
+    }
+}
+
+fn started(plan: CheckedPlan, seed: u64) -> Training<Small> {
+    let network = Small::new(3, 1, &Device::flex());
+    let releaser = plan.releaser(NoiseSource::insecure(seed));
+    let config = TrainingConfig::new(loss());
+    config.start_with_noise(network, releaser).unwrap()
+}
+
+/// With the noise that was kept, the steps after a checkpoint are those of a training that never stopped, to the bit, and
+/// cost nothing more; with new noise all steps are counted again.
+#[test]
+fn a_training_goes_on_with_its_noise_or_pays_for_another() {
+    let checked = || plan(4).check().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let mut ledger = Ledger::create(&path).unwrap();
+    let mut stopped = started(checked(), 7);
+    steps(&mut stopped, 6, &mut ledger);
+    let bytes = stopped.checkpoint(&ledger).to_bytes().unwrap();
+    let noise = serde_json::to_string(&stopped.releaser().unwrap().noise().state()).unwrap();
+    // Two more steps, which nobody remembers, and which are made again as they were.
+    steps(&mut stopped, 2, &mut ledger);
+    drop(ledger);
+
+    let mut ledger = Ledger::open(&path).unwrap();
+    let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
+    let mut next = started(checked(), 8);
+    next.restore(&checkpoint, &ledger).unwrap();
+    let state: NoiseState = serde_json::from_str(&noise).unwrap();
+    *next.releaser().unwrap().noise() = NoiseSource::resume(&state);
+    steps(&mut next, 2, &mut ledger);
+    let of = |training: &Training<Small>| weights::to_host(&training.network);
+    assert_eq!(of(&next), of(&stopped));
+    steps(&mut next, usize::MAX, &mut ledger);
+    assert_eq!((next.step(), ledger.releases()), (STEPS, 1));
+    assert_eq!(
+        next.epsilon_spent(&ledger).unwrap(),
+        checked().epsilon_upper()
+    );
+
+    let mut new = started(checked(), 8);
+    new.restore(&checkpoint, &ledger).unwrap();
+    steps(&mut new, 2, &mut ledger);
+    assert_ne!(of(&new), of(&stopped));
+    assert_eq!(ledger.releases(), 2);
+    steps(&mut new, usize::MAX, &mut ledger);
+    assert_eq!((new.step(), ledger.releases()), (STEPS, 2));
+    let spent = new.epsilon_spent(&ledger).unwrap();
+    assert!(spent > 1.5 * checked().epsilon_upper(), "{spent}");
+    // A ledger without the line is not gone on from.
+    let empty = Ledger::create(&folder.path().join("other.jsonl")).unwrap();
+    assert!(started(checked(), 8).restore(&checkpoint, &empty).is_err());
+}
+
+/// Without privacy the batches come in the same order.
+#[test]
+fn a_training_without_privacy_has_the_same_batches() {
+    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
+    let config = || TrainingConfig::new(loss());
+    let network = || Small::new(3, 1, &Device::flex());
+    let plain = config().start_without_privacy(network(), sampler, crate::common::generator(1));
+    let (mut plain, mut private) = (plain.unwrap(), started(plan(4).check().unwrap(), 1));
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    for step in 0..STEPS {
+        for training in [&mut plain, &mut private] {
+            let batch = training.next_step().unwrap().unwrap().records();
+            let first = (step % PERIOD) as usize;
+            assert_eq!(batch, [first, first + 4, first + 8]);
+            steps(training, 1, &mut ledger);
+        }
+    }
+}
