@@ -10,6 +10,18 @@
 //! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
 //! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
+//!
+//! ```
+//! use dp_accountant::accounting::Neighbours;
+//! use dp_accountant::sampling::{BatchSampler, FixedSizeSampler};
+//! use rand::SeedableRng;
+//!
+//! let sampler = BatchSampler::from(FixedSizeSampler::new(60_000, 600)?);
+//! assert_eq!(sampler.neighbours(), Neighbours::ReplaceOne);
+//! let groups = sampler.sample(&mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
+//! assert_eq!((groups.len(), groups[0].len()), (1, 600));
+//! # Ok::<(), dp_accountant::DpError>(())
+//! ```
 
 mod add_remove;
 mod all;
