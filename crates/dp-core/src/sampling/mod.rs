@@ -12,7 +12,7 @@
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let draw = releaser.draw()?;
 //! assert_eq!(draw.groups()[0].len(), 600);
-//! # Ok::<(), dp_core::DpError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod draw;
