@@ -1,4 +1,4 @@
-//! Charts of the pages of results, from the tables beside them and from published figures: no run is needed.
+//! Charts of the pages of results, from the tables beside them, from published figures and from a plan: no run is needed.
 
 mod copies;
 mod distance;
