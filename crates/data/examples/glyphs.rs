@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use data::{Glyphs, LabelledImages, idx};
 
-const COLUMNS: usize = 30;
+const COLUMNS: usize = 10;
 const SCALE: usize = 2;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,6 +2,13 @@
 //!
 //! One enum for this crate and for `dp-core`, which is built on it: who plans, draws and releases handles one type.
 //! The cases that name a layer, a draw or a device are `dp-core`'s.
+//!
+//! ```
+//! use dp_accountant::sampling::FixedSizeSampler;
+//!
+//! let refused = FixedSizeSampler::new(100, 600).expect_err("more than there are");
+//! assert!(refused.to_string().contains("batch of 600, expected 1 to 100"));
+//! ```
 
 use crate::accounting::AccountingError;
 

@@ -8,6 +8,28 @@
 //! - [`ledger`]: the record of what was released, and what it cost;
 //! - [`audit`]: what an attack proves of a mechanism, to hold against what is claimed of it;
 //! - [`delta`] and [`decimal`]: what delta must stay below, and bounds that stay bounds when they are printed.
+//!
+//! # Mechanisms
+//!
+//! | [`accounting::Event`] | what it is | accountants that cover it |
+//! |---|---|---|
+//! | `Gaussian`, `Laplace` | noise in proportion to a sensitivity | `pld`, `rdp`; Gaussian noise on all records also `gaussian` |
+//! | `DiscreteGaussian` | discrete Gaussian noise on whole numbers | `rdp` |
+//! | `ExponentialMechanism`, `Pure`, `Zcdp` | anything of which that is known | `pld` and `rdp`, `rdp` alone for `Zcdp` |
+//! | `Sampled`, `SelfComposed`, `Composed`, `Parallel`, `Group` | an event on a sample, many times, beside others, on public groups, for several records | those of its parts |
+//! | `Selected` | the best of a random number of runs | `pld` |
+//! | `Failure` | what fails with a probability of delta | those of the rest |
+//!
+//! # Samplers
+//!
+//! | [`sampling`] | [`accounting::Sampler`] | neighbours |
+//! |---|---|---|
+//! | `FixedSizeSampler` | `WithoutReplacement` | replace one record |
+//! | `GroupSampler` | `KEndGroups` | replace one within its group |
+//! | `PoissonSampler` | `PoissonZeroOut` | a record counts or is blank |
+//! | `AddRemoveSampler` | `Poisson` | add or remove one record |
+//! | `AllRecords` | none | replace one record |
+//! | for accounting alone | `PoissonTruncated`, `RandomAllocation` | a record counts or is blank |
 
 #![forbid(unsafe_code)]
 

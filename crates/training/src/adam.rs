@@ -3,6 +3,20 @@
 //! The arithmetic is burn's [`Adam`]; what is added is a state that is a plain list, in the order in
 //! which burn visits the parameters. burn's own record is loaded onto the default device, which is a
 //! GPU in every build that knows one, and a machine without a GPU would stop there.
+//!
+//! ```
+//! use burn::{nn::LinearConfig, tensor::{Device, Tensor}};
+//! use private_training::adam::ModuleAdam;
+//!
+//! let device = Device::flex().autodiff();
+//! let module = LinearConfig::new(2, 1).init(&device);
+//! let mut adam = ModuleAdam::default();
+//! let loss = module.forward(Tensor::<2>::ones([4, 2], &device)).mean(); // of public records
+//! let module = adam.descend(0.01, module, loss);
+//! let restored = ModuleAdam::from_bytes(&adam.to_bytes(), &device)?;
+//! assert_eq!(restored.to_bytes(), adam.to_bytes());
+//! # Ok::<(), private_training::TrainingError>(())
+//! ```
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{Adam, AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer};

@@ -1,6 +1,17 @@
 //! The exponential moving average of the weights.
 //!
 //! A function of released weights alone, so it costs no privacy.
+//!
+//! ```
+//! use burn::nn::LinearConfig;
+//! use private_training::ema::Ema;
+//!
+//! let module = LinearConfig::new(2, 1).init(&burn::tensor::Device::flex());
+//! let mut average = Ema::new(0.99)?;
+//! average.update(&module); // after each step
+//! assert!(Ema::new(1.0).is_err());
+//! # Ok::<(), private_training::TrainingError>(())
+//! ```
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};

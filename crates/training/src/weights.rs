@@ -1,4 +1,14 @@
 //! All weights of a module as one flat vector on the host.
+//!
+//! ```
+//! use burn::nn::LinearConfig;
+//! use private_training::weights::{from_host, to_host};
+//!
+//! let module = LinearConfig::new(2, 1).init(&burn::tensor::Device::flex());
+//! let module = from_host(module, &[1.0, 2.0, 3.0])?;
+//! assert_eq!(to_host(&module), [1.0, 2.0, 3.0]);
+//! # Ok::<(), private_training::TrainingError>(())
+//! ```
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};

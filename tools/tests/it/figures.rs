@@ -27,7 +27,7 @@ fn charts_of_the_docs_are_those_of_their_tables() {
         assert!(drawn.contains("prefers-color-scheme: dark"));
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 10);
 }
 
 #[test]

@@ -11,6 +11,18 @@
 //! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
 //! | [`CyclicSampler`] | fixed, in a cycle | replace one, or one counts or is blank |
+//!
+//! ```
+//! use dp_accountant::accounting::Neighbours;
+//! use dp_accountant::sampling::{BatchSampler, FixedSizeSampler};
+//! use rand::SeedableRng;
+//!
+//! let sampler = BatchSampler::from(FixedSizeSampler::new(60_000, 600)?);
+//! assert_eq!(sampler.neighbours(), Neighbours::ReplaceOne);
+//! let groups = sampler.sample(1, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
+//! assert_eq!((groups.len(), groups[0].len()), (1, 600));
+//! # Ok::<(), dp_accountant::DpError>(())
+//! ```
 
 mod add_remove;
 mod all;

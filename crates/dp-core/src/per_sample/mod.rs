@@ -11,6 +11,26 @@
 //!
 //! [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any module one
 //! record at a time, by autodiff: slow, obvious, and what every layer is tested against.
+//!
+//! ```
+//! use burn::nn::LinearConfig;
+//! use burn::tensor::{Device, Tensor};
+//! use dp_core::per_sample::{Needs, Rounding, nn::Chain, norm_clip_weights};
+//!
+//! let device = Device::flex();
+//! let layer = LinearConfig::new(2, 1).with_bias(false).init(&device);
+//! let stack = Chain::features(2).linear(&layer).build()?;
+//! // The gradients of one output are the records themselves: their squared norms are 25 and 0.25.
+//! let rows = Tensor::<2>::from_data([[3.0, 4.0], [0.0, 0.5]], &device);
+//! let seen = stack.forward(rows);
+//! let needs = Needs { gram: true, input: false };
+//! let pulled = stack.pull_back(&seen, Tensor::ones([2, 1, 1], &device), needs);
+//! let weights = norm_clip_weights(pulled.gram.clone().flatten(0, 2), 1.0, Rounding::SINGLE);
+//! // Clipped to norm 1 and added up, without having been formed.
+//! let sum = stack.gradient(&seen, &pulled, weights.reshape([2, 1]));
+//! assert_eq!(sum.len(), 1);
+//! # Ok::<(), dp_core::DpError>(())
+//! ```
 
 mod clip;
 mod device;

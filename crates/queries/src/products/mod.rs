@@ -4,6 +4,24 @@
 //! `p(x, c) = sum_k a_kc prod_j theta_kj(x_j)`: a component has a distribution for every column, in which columns are
 //! independent, and a weight with each class. All columns depend on each other through the component alone, so the counts of
 //! every pair and class are products of small matrices, and a sample takes a few look-ups.
+//!
+//! ```
+//! use dp_core::mechanism::Noisy;
+//! use private_queries::products::{Fit, fit};
+//! use private_queries::{Contingency, Query, QueryError};
+//! use rand::SeedableRng;
+//!
+//! // Two columns that are equal in every record, 0 in three quarters of them.
+//! let query = Contingency::new([2, 2], [(vec![0, 1], 1.0)])?;
+//! let records = [0, 0, 0, 0, 0, 0, 1, 1].repeat(100);
+//! // A releaser adds the noise here.
+//! let noisy = Noisy { deviation: 5.0, ..Noisy::without_privacy(query.measure(&records)?) };
+//! let (tables, how) = (query.read(&noisy)?, Fit { components: 8, penalty: 0.001 });
+//! let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let model = fit(&tables, &[2, 2], None, 400, how, rng, || Ok::<(), QueryError>(()))?;
+//! assert!((model.column(0)[0] - 0.75).abs() < 0.05);
+//! # Ok::<(), QueryError>(())
+//! ```
 
 mod fit;
 mod gradient;

@@ -1,5 +1,14 @@
 //! The bounds as Rodriguez-Vitores et al. (2025, arXiv 2502.01701) state them, for comparison: valid, and larger than
 //! needed.
+//!
+//! ```
+//! use swd::sensitivity::{paper::paper_bound, theorem_bound};
+//!
+//! // 600 private records against a public side that is not trained.
+//! let (paper, ours) = (paper_bound(1.0, 1.0, 0.0, 600)?, theorem_bound(1.0, 1.0, 0.0, 600)?);
+//! assert!((paper / ours - 1.5).abs() < 1e-6);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 use super::check_all;
 use crate::SwdError;

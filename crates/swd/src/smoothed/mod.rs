@@ -12,6 +12,18 @@
 //! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers give a
 //! high-probability bound for one fixed pair of rows instead ([`paper`]).
 //!
+//! ```
+//! use rand::SeedableRng;
+//! use swd::Slices;
+//! use swd::smoothed::{projection_sensitivity_upper, tight_frame_sensitivity};
+//!
+//! let slices = Slices::tight(6, 24, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1))?;
+//! let sensitivity = projection_sensitivity_upper(&slices, 1.0)?;
+//! // 2 r sqrt(k/d) = 4, and what rounding adds.
+//! assert!((sensitivity - tight_frame_sensitivity(24, 6, 1.0)?).abs() < 1e-4);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
+//!
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227,
 //! section 3.
 

@@ -8,6 +8,17 @@
 //! these.
 //!
 //! The papers write `w` for the square; here every value is the norm itself.
+//!
+//! ```
+//! use swd::smoothed::{paper::paper_bernstein, tight_frame_sensitivity};
+//!
+//! // 70 slices in R^8, rows of norm at most 1.
+//! let probable = paper_bernstein(70, 8, 1e-5)?;
+//! assert!(probable.for_radius(1.0)? > tight_frame_sensitivity(70, 8, 1.0)?);
+//! // What 200 releases with fresh slices add to delta.
+//! assert!((probable.failure_probability(200) - 0.002).abs() < 1e-12);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 use crate::normal::upper_quantile;
 use crate::{Region, SwdError};

@@ -5,6 +5,16 @@
 //! and `grad_u W_2^2 = (2/n) rho`. [`host`] computes what a private step needs on plain slices of
 //! numbers, [`mod@line`] the plan of one slice; [`tensor`] gives differentiable distances between tensors on any device. Both rank by
 //! [`crate::sort`]. Distances are squared, and their names say so.
+//!
+//! ```
+//! use swd::transport::line;
+//!
+//! // Two points of mass a half each to one: the plan of a slice, and its cost.
+//! let (x, y) = ([0.0, 2.0], [1.0]);
+//! let moves = line::plan(&x, None, &y, None)?;
+//! assert_eq!(line::wp_power(&moves, &x, &y, 2.0)?, 1.0);
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 pub mod host;
 pub mod line;

@@ -3,6 +3,20 @@
 //! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back, but for the orders
 //! of weighted values and the direction that a search found. Ranks are locally constant, so the gradient is
 //! that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2: `(2/n) rho`.
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use swd::transport::tensor::w2_squared;
+//!
+//! let device = Device::flex().autodiff();
+//! let u = Tensor::<1>::from_data([3.0, 1.0], &device).require_grad();
+//! let v = Tensor::<1>::from_data([0.0, 0.0], &device);
+//! let distance = w2_squared(u.clone(), v)?;
+//! assert_eq!(distance.clone().into_scalar::<f32>(), 5.0); // (3^2 + 1^2) / 2
+//! let gradient = u.grad(&distance.backward()).map(|gradient| gradient.into_data());
+//! assert_eq!(gradient.map(|data| data.iter::<f32>().collect()), Some(vec![3.0, 1.0]));
+//! # Ok::<(), swd::SwdError>(())
+//! ```
 
 mod distance;
 mod max_sliced;

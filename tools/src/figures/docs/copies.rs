@@ -1,12 +1,14 @@
-//! Charts of the pages of results, from the tables beside them and from published figures: no run is needed.
+//! What copies teach, and what fairness costs: from sweeps of flows and of fair learning.
 
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Measured, Method, Scale, TradeOff};
+use reporting::figures::{Method, Scale, TradeOff};
 use reporting::report::published;
 
-use super::charts::Chart;
+use super::super::charts::Chart;
+use super::table::Table;
+use super::{Point, joined};
 
 /// A column of the sweeps: the accuracy of the field's convolutional classifier.
 const ACCURACY: &str = "convolutional classifier trained on 60000";
@@ -14,62 +16,6 @@ const ACCURACY: &str = "convolutional classifier trained on 60000";
 /// How many published methods a chart has room for: the best on its data set.
 const PUBLISHED: usize = 5;
 
-/// A file of comma-separated values, with its names.
-struct Table {
-    path: String,
-    names: csv::StringRecord,
-    rows: Vec<csv::StringRecord>,
-}
-
-impl Table {
-    fn read(folder: &Path, name: &str) -> Result<Self, Failure> {
-        let path = folder.join(name);
-        let wrong = |e: csv::Error| {
-            let help = "give the folder with the tables of the results: --runs docs/results";
-            Failure::input(format!("{}: {e}", path.display()), help)
-        };
-        let mut reader = csv::Reader::from_path(&path).map_err(wrong)?;
-        Ok(Self {
-            path: path.display().to_string(),
-            names: reader.headers().map_err(wrong)?.clone(),
-            rows: reader.records().collect::<Result<_, _>>().map_err(wrong)?,
-        })
-    }
-
-    /// The column whose name has all of these words.
-    fn column(&self, words: &[&str]) -> Result<usize, Failure> {
-        let has = |name: &str| words.iter().all(|word| name.contains(word));
-        self.names.iter().position(has).ok_or_else(|| {
-            let message = format!("{}: no column {}", self.path, words.join(" ... "));
-            Failure::input(
-                message,
-                "write the table with the report of its sweep again",
-            )
-        })
-    }
-
-    /// A mean, and a deviation that may stand behind it as `+- 0.1`, where the field is not empty.
-    fn number(
-        &self,
-        row: &csv::StringRecord,
-        column: usize,
-    ) -> Result<Option<(f64, f64)>, Failure> {
-        let text = row.get(column).unwrap_or_default();
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let (mean, deviation) = text.split_once(" +- ").unwrap_or((text, "0"));
-        match (mean.parse(), deviation.parse()) {
-            (Ok(mean), Ok(deviation)) => Ok(Some((mean, deviation))),
-            _ => Err(Failure::input(
-                format!("{}: {text} is no number", self.path),
-                "write the table with the report of its sweep again",
-            )),
-        }
-    }
-}
-
-/// All charts that `folder`, `docs/results`, has tables for.
 pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     let field = Table::read(folder, "flow-field.csv")?;
     let baselines = Table::read(folder, "flow-baselines.csv")?;
@@ -88,21 +34,11 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
 }
 
 fn chart(file: &str, chart: &TradeOff) -> Result<Chart, Failure> {
-    Ok(Chart {
-        file: file.into(),
-        caption: chart.title.clone(),
-        bytes: chart.draw()?.following_the_reader().bytes,
-    })
+    Ok(super::chart(file, &chart.title, chart.draw()?))
 }
 
-fn point(x: f64, y: f64, y_error: f64) -> Measured {
-    let x_error = 0.0;
-    Measured {
-        x,
-        y,
-        y_error,
-        x_error,
-    }
+fn point(x: f64, y: f64, y_error: f64) -> Point {
+    ((x, 0.0), (y, y_error))
 }
 
 /// Error of a classifier that learned from samples, against epsilon, between what the public side teaches alone and
@@ -138,8 +74,8 @@ fn error(
                     .map(|(at, mean)| point(at, 1.0 - mean, deviation)),
             );
         }
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        methods.push((name.to_string(), points));
+        points.sort_by(|a: &Point, b| a.0.0.total_cmp(&b.0.0));
+        methods.push(joined(name, points));
     }
     let level = |name: &str, first: &str| -> Result<_, Failure> {
         let of = baselines.column(&["dataset"])?;
@@ -154,7 +90,7 @@ fn error(
                 points = [0.2, 10.0].map(|at| point(at, 1.0 - level, 0.0)).into();
             }
         }
-        Ok((name.to_string(), points))
+        Ok(joined(name, points))
     };
     methods.push(level(
         "synthetic digits alone, no private record",
@@ -164,15 +100,7 @@ fn error(
         "the real records, no privacy",
         "Reads private records",
     )?);
-    let mut methods: Vec<Method> = methods
-        .into_iter()
-        .filter(|(_, points)| !points.is_empty())
-        .map(|(name, points)| Method {
-            name,
-            points,
-            joined: true,
-        })
-        .collect();
+    methods.retain(|method: &Method| !method.points.is_empty());
     let mut best = published::figures();
     best.retain(|figure| figure.classifier == "convolutional");
     best.sort_by(|a, b| theirs(b).total_cmp(&theirs(a)));
@@ -184,9 +112,8 @@ fn error(
             public => format!("{}, beside {public}", figure.method),
         };
         methods.push(Method {
-            name,
-            points,
             joined: false,
+            ..joined(name, points)
         });
     }
     let drawn = TradeOff {
@@ -203,31 +130,22 @@ fn front(adult: &Table) -> Result<Chart, Failure> {
     let [budget, gap, score] =
         ["epsilon", "parity gap", "accuracy"].map(|name| adult.column(&[name]));
     let (budget, gap, score) = (budget?, gap?, score?);
-    let mut methods: Vec<Method> = Vec::new();
+    let mut lines: Vec<(String, Vec<Point>)> = Vec::new();
     for row in &adult.rows {
         let name = format!("epsilon {}", row.get(budget).unwrap_or_default());
-        if methods.last().is_none_or(|method| method.name != name) {
-            methods.push(Method {
-                name,
-                points: Vec::new(),
-                joined: true,
-            });
+        if lines.last().is_none_or(|(last, _)| *last != name) {
+            lines.push((name, Vec::new()));
         }
-        let numbers = adult.number(row, gap)?.zip(adult.number(row, score)?);
-        if let (Some(method), Some(((x, x_error), (y, y_error)))) = (methods.last_mut(), numbers) {
-            method.points.push(Measured {
-                x,
-                y,
-                y_error,
-                x_error,
-            });
+        if let Some((_, points)) = lines.last_mut() {
+            points.extend(adult.pair(row, [gap, score])?);
         }
     }
+    let methods = lines.into_iter().map(|(name, points)| joined(name, points));
     let drawn = TradeOff {
         title: "Adult, delta 9.4e-10; the penalty grows from right to left".into(),
         x: Scale::linear("gap of positive rates between the sexes"),
         y: Scale::linear("accuracy on test records"),
-        methods,
+        methods: methods.collect(),
     };
     chart("fair-adult.svg", &drawn)
 }
