@@ -7,3 +7,4 @@ mod poisson_contract;
 mod ranks;
 mod refusals;
 mod resume;
+mod two_maps;
