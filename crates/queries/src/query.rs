@@ -130,6 +130,14 @@ pub enum QueryError {
         /// Values of a row.
         dim: usize,
     },
+    /// Groups that were not counted on the same slices.
+    #[error(
+        "group {group} has marginals on other slices than group 0: count all groups on the same slices"
+    )]
+    OtherSlices {
+        /// The first such group.
+        group: usize,
+    },
     /// Slices or bins that are refused.
     #[error(transparent)]
     Transport(#[from] SwdError),

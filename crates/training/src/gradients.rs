@@ -212,7 +212,7 @@ impl Gradients {
             .objective
             .penalties()
             .iter()
-            .map(|p| p.activation)
+            .map(|p| p.term.activation)
             .max();
         let layers = network.layers()?;
         let mut engine = match (&layers, furthest) {

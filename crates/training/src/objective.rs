@@ -107,10 +107,10 @@ impl Objective {
         let mut penalties = Vec::with_capacity(self.penalties.len());
         for penalty in &self.penalties {
             let dim = dims
-                .get(penalty.activation)
+                .get(penalty.term.activation)
                 .ok_or(TrainingError::OutOfRange {
                     name: "the activation of a penalty",
-                    value: penalty.activation as f64,
+                    value: penalty.term.activation as f64,
                     bound: format!("below the number of activations, {}", dims.len()),
                 })?;
             let fixed = sizes.fixed().unwrap_or_default();
@@ -118,7 +118,7 @@ impl Objective {
         }
         Ok(StepObjective {
             losses: self.losses.clone(),
-            terms: penalties.iter().map(SampledPenalty::term).collect(),
+            terms: penalties.iter().map(|penalty| penalty.term).collect(),
             penalties,
             sizes,
         })
@@ -129,7 +129,7 @@ impl Objective {
         self.check_for(&sizes)?;
         Ok(StepObjective {
             losses: self.losses.clone(),
-            terms: self.penalties.iter().map(Penalty::term).collect(),
+            terms: self.penalties.iter().map(|penalty| penalty.term).collect(),
             penalties: Vec::new(),
             sizes,
         })
@@ -147,7 +147,7 @@ impl Objective {
     ) -> Result<StepObjective, TrainingError> {
         self.check_for(&sizes)?;
         for penalty in &penalties {
-            penalty.clipping.check()?;
+            penalty.term.clipping.check()?;
             let fixed = sizes.fixed().unwrap_or_default();
             same("groups of a penalty", fixed.len(), penalty.sizes().len())?;
             for (&expected, &found) in fixed.iter().zip(penalty.sizes()) {
@@ -156,7 +156,7 @@ impl Objective {
         }
         Ok(StepObjective {
             losses: self.losses.clone(),
-            terms: penalties.iter().map(SampledPenalty::term).collect(),
+            terms: penalties.iter().map(|penalty| penalty.term).collect(),
             penalties,
             sizes,
         })
@@ -273,7 +273,7 @@ impl StepObjective {
     fn sensitivity_with(&self, engine: Engine, more: usize) -> Result<Sensitivity, TrainingError> {
         let mut total = self.loss_sensitivity();
         for penalty in &self.penalties {
-            total += penalty.weight * penalty.sensitivity_upper()?;
+            total += penalty.term.weight * penalty.sensitivity_upper()?;
         }
         Ok(Sensitivity::l2(total + self.sums_upper(engine, more))?)
     }
@@ -295,14 +295,17 @@ impl StepObjective {
             let whole = self.sizes.most(loss) / self.sizes.records(loss);
             loss.weight * loss.max_grad_norm * whole
         });
-        let penalties = self.penalties.iter().map(|p| p.weight * p.parts_upper());
+        let penalties = self
+            .penalties
+            .iter()
+            .map(|p| p.term.weight * p.parts_upper());
         losses.sum::<f64>() + penalties.sum::<f64>()
     }
 
     /// The same with the published bounds of the penalties, for comparison.
     pub fn published_sensitivity_upper(&self) -> f64 {
         let penalties = self.penalties.iter();
-        let penalties = penalties.map(|p| p.weight * p.published_sensitivity_upper());
+        let penalties = penalties.map(|p| p.term.weight * p.published_sensitivity_upper());
         self.loss_sensitivity() + penalties.sum::<f64>()
     }
 

@@ -8,6 +8,7 @@ mod memory;
 mod operations;
 mod peak;
 mod release;
+mod sensitivity;
 mod step;
 mod transport;
 
@@ -60,6 +61,8 @@ pub enum Table {
     MemoryConv,
     /// A composition and a calibration.
     Accountant,
+    /// How far one record moves the gradient of a Huber cost, by its width and the number of records.
+    Sensitivity,
 }
 
 /// Measures and prints the tables.
@@ -95,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Memory => memory::print(device, false)?,
             Table::MemoryConv => memory::print(device, true)?,
             Table::Accountant => accountant::print(repeat)?,
+            Table::Sensitivity => sensitivity::print()?,
         }
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! error over slices, rows and noise; and a permutation test, which is exact because released rows of both sides can be
 //! exchanged where both have one distribution.
 
+pub(crate) mod barycentre;
 mod estimate;
 pub(crate) mod figure;
 mod permutation;

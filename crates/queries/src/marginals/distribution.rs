@@ -133,6 +133,11 @@ impl SlicedMarginals {
         self.distributions[l].below(value)
     }
 
+    /// Adds the quantile cells of slice `l` to cells.
+    pub(super) fn add_cells(&self, l: usize, cells: &mut [f64]) {
+        self.distributions[l].add_cells(cells);
+    }
+
     /// The `n` quantile cells in each slice, with the variance inside them.
     ///
     /// A flow does not need them stored: [`FlowTarget::write_cells`] computes a slice's cells when

@@ -28,6 +28,7 @@
 //!
 //! The tree is that of Privelet (Xiao, Wang and Gehrke 2010),
 //! without its weights.
+//! Barycentres of several groups, from the same release, are [`Barycentre`]s.
 //! # Example
 //! ```
 //! use dp_core::mechanism::Noisy;
@@ -50,6 +51,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod barycentre;
 mod basis;
 mod bins;
 mod clean;
@@ -58,6 +60,7 @@ mod groups;
 mod isotonic;
 mod labelled;
 
+pub use barycentre::Barycentre;
 pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;

@@ -11,9 +11,9 @@
 //! enforced on every activation and `L1`, `L2` on every Jacobian; slices and cells that are public.
 //! [`prior_matching_bound`] takes the smallest bound for records against public cells.
 //!
-//! **Other orders**: there is nothing here for `W_p` with `p != 2`, because there is nothing to
-//! offer. Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in which the
-//! sensitivity of the gradient does not decrease with `n`.
+//! **Other orders**: [`cost_bound`] is for powers and other costs. For `W_1`, and for `p`-th roots, there is nothing here,
+//! because there is nothing to offer. Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in
+//! which the sensitivity of the gradient does not decrease with `n`.
 //!
 //! # The theorem
 //! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; Rodriguez-Vitores et al. (2025) have
@@ -59,7 +59,7 @@ pub mod paper;
 mod per_slice;
 mod spread;
 
-pub use convex::{cost_bound, cost_bound_both_private};
+pub use convex::{cost_bound, cost_bound_both_private, disjoint_bound, weighted_bound};
 pub use convex_sliced::{prior_cost_bound, private_sample_cost_bounds};
 pub use joint::{JointInput, joint_bound};
 pub use per_slice::per_slice_bound;

@@ -5,7 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
 use swd::sensitivity::{
-    cost_bound, cost_bound_both_private, prior_cost_bound, prior_matching_bound, theorem_bound,
+    cost_bound, cost_bound_both_private, disjoint_bound, prior_cost_bound, prior_matching_bound,
+    theorem_bound, weighted_bound,
 };
 use swd::transport::host::{sliced_cotangents_and_cost, sliced_cotangents_and_distance};
 use swd::{Cells, Cost, Slices, UniformBall};
@@ -26,33 +27,36 @@ fn cost_of(case: &Value) -> Cost {
     }
 }
 
+/// The derivatives of the cost between points `u` and `v` on a line in each of them, times the number of `u`.
+fn coefficients(cost: Cost, u: &[f64], v: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (n, m) = (u.len(), v.len());
+    let order = |values: &[f64]| {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        order
+    };
+    let (of_u, of_v) = (order(u), order(v));
+    let (mut c, mut e) = (vec![0.0; n], vec![0.0; m]);
+    let (mut i, mut j, mut at) = (0, 0, 0.0);
+    // Both cut [0, 1) into cells: the overlaps are matched.
+    while i < n && j < m {
+        let ends = [(i + 1) as f64 / n as f64, (j + 1) as f64 / m as f64];
+        let to = ends[0].min(ends[1]);
+        let slope = cost.slope(u[of_u[i]] - v[of_v[j]]) * (to - at) * n as f64;
+        c[of_u[i]] += slope;
+        e[of_v[j]] -= slope;
+        at = to;
+        i += usize::from((i + 1) * m <= (j + 1) * n && ends[0] <= to + 1e-12);
+        j += usize::from(ends[1] <= to + 1e-12);
+    }
+    (c, e)
+}
+
 /// How far the coefficients of two sets of points on a line are apart, times their number: of the points `u`, of which those at
 /// `index` are two records, and of the points `v`.
 fn moved(cost: Cost, u: [&[f64]; 2], v: &[f64], index: usize) -> [f64; 2] {
-    let (n, m) = (u[0].len(), v.len());
-    let of = |u: &[f64]| {
-        let order = |values: &[f64]| {
-            let mut order: Vec<usize> = (0..values.len()).collect();
-            order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-            order
-        };
-        let (of_u, of_v) = (order(u), order(v));
-        let (mut c, mut e) = (vec![0.0; n], vec![0.0; m]);
-        let (mut i, mut j, mut at) = (0, 0, 0.0);
-        // Both cut [0, 1) into cells: the overlaps are matched.
-        while i < n && j < m {
-            let ends = [(i + 1) as f64 / n as f64, (j + 1) as f64 / m as f64];
-            let to = ends[0].min(ends[1]);
-            let slope = cost.slope(u[of_u[i]] - v[of_v[j]]) * (to - at) * n as f64;
-            c[of_u[i]] += slope;
-            e[of_v[j]] -= slope;
-            at = to;
-            i += usize::from((i + 1) * m <= (j + 1) * n && ends[0] <= to + 1e-12);
-            j += usize::from(ends[1] <= to + 1e-12);
-        }
-        (c, e)
-    };
-    let [(c, e), (c_other, e_other)] = u.map(of);
+    let n = u[0].len();
+    let [(c, e), (c_other, e_other)] = u.map(|u| coefficients(cost, u, v));
     let others = (0..n)
         .filter(|&i| i != index)
         .map(|i| (c[i] - c_other[i]).abs());
@@ -162,6 +166,58 @@ fn sliced_bounds_are_those_of_the_reference() {
     }
 }
 
+/// Two maps without a common parameter: the reference's values, to 1e-5 and never below.
+#[test]
+fn bounds_of_disjoint_maps_are_those_of_the_reference() {
+    for case in reference()["disjoint"].as_array().unwrap() {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
+        let n = number("n") as usize;
+        let of = |bound: fn(Cost, f64, f64, f64, usize, Option<usize>) -> _| {
+            let bound: Result<f64, _> = bound(cost_of(case), m_bound, l1, l2, n, Some(n));
+            bound.unwrap()
+        };
+        let (bound, expected) = (of(disjoint_bound), number("bound"));
+        assert!(
+            bound >= expected && bound <= expected * (1.0 + 1e-5),
+            "{case}: {bound}"
+        );
+        assert!(bound <= of(cost_bound) * (1.0 + 1e-5), "{case}");
+    }
+}
+
+/// Weights `1/n` are no weights, up to the values that a side has; others are in proportion.
+#[test]
+fn the_bound_of_weights_is_that_of_many_records() {
+    for (cost, l2) in [
+        (Cost::Power(3.0), 0.4),
+        (Cost::Huber(0.2), 0.4),
+        (Cost::LogCosh(0.3), 0.0),
+    ] {
+        let many = cost_bound(cost, 1.5, 1.0, l2, 1_000_000, None).unwrap();
+        let weighted = weighted_bound(cost, 1.5, 1.0, l2, 1e-6).unwrap();
+        assert!(
+            (weighted / many - 1.0).abs() < 1e-5,
+            "{cost}: {weighted} {many}"
+        );
+        for n in [2, 10, 60] {
+            let own = cost_bound(cost, 1.5, 1.0, l2, n, None).unwrap();
+            let weighted = weighted_bound(cost, 1.5, 1.0, l2, 1.0 / n as f64).unwrap();
+            assert!(
+                weighted >= own * (1.0 - 1e-9),
+                "{cost}, {n}: {weighted} {own}"
+            );
+        }
+    }
+    let refused = |cost, weight| weighted_bound(cost, 1.0, 1.0, 0.0, weight).is_err();
+    assert!(refused(Cost::Power(1.5), 0.1) && refused(Cost::Square, 1.1));
+    assert!(refused(Cost::Square, f64::NAN) && !refused(Cost::Square, 1.0));
+    assert_eq!(
+        weighted_bound(Cost::Huber(0.1), 1.0, 0.0, 0.0, 0.5).unwrap(),
+        0.0
+    );
+}
+
 /// The closed forms that the documentation quotes, and the square to the bit.
 #[test]
 fn known_bounds() {
@@ -237,6 +293,50 @@ proptest! {
         let [own, others] = moved(cost, [&u, &other], &v, n / 2);
         let bound = cost_bound(cost, 1.0, 1.0, l2, n, Some(m)).unwrap();
         let found = (own + l2 * others) / n as f64;
+        prop_assert!(found <= bound * (1.0 + 1e-9), "{} > {}", found, bound);
+        // Which takes longer.
+        if seed % 8 == 0 {
+            let apart = own.hypot(l2 * others) / n as f64;
+            let bound = disjoint_bound(cost, 1.0, 1.0, l2, n, Some(m)).unwrap();
+            prop_assert!(apart <= bound * (1.0 + 1e-9), "{} > {}", apart, bound);
+        }
+    }
+
+    /// Records of weights of their own, in multiples of `1/K`, and a public point at 0 for what is missing: `K` points on a
+    /// line, of which those of one record are replaced, or given to the public point.
+    #[test]
+    fn weighted_neighbours_are_within_the_bound(
+        cost in costs(), sizes in prop::collection::vec(1_usize..4, 1..5), to in 0_usize..4, l2 in 0.0_f64..2.0, seed: u64,
+    ) {
+        prop_assume!(!matches!(cost, Cost::Power(p) if p < 2.0));
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let (missing, largest) = (4, sizes.iter().copied().max().unwrap_or(1).max(to));
+        let k = sizes.iter().sum::<usize>() + missing;
+        let mut point = || f64::from(rng.random_range(-4_i8..5)) / 4.0;
+        // The replaced record has the first `sizes[0]` of the points, and the public one the last of them.
+        let places: Vec<usize> = sizes.iter().enumerate().flat_map(|(r, &size)| vec![r; size]).collect();
+        let values: Vec<f64> = sizes.iter().map(|_| point()).collect();
+        let mut one: Vec<f64> = places.iter().map(|&r| values[r]).collect();
+        one.extend(vec![0.0; missing]);
+        let by = point();
+        let own = sizes[0];
+        let mut other = one.clone();
+        other[..own].fill(0.0);
+        other[..own.min(to)].fill(by);
+        // A record that has grown takes from the public point.
+        let grown = to.saturating_sub(own);
+        other[k - grown..].fill(by);
+        let v: Vec<f64> = (0..6).map(|_| point()).collect();
+        let [c, other_c] = [&one, &other].map(|u| coefficients(cost, u, &v));
+        // What belongs to the replaced record in either data set, by Jacobians that are unrelated; the public point has none.
+        let mine = |c: &[f64], more: usize, own: usize| {
+            c[..own].iter().sum::<f64>().abs() + c[k - more..].iter().map(|x| x.abs()).sum::<f64>()
+        };
+        let mut found = mine(&c.0, 0, own) + mine(&other_c.0, grown, own.min(to));
+        found += (own..k - missing).map(|i| (c.0[i] - other_c.0[i]).abs()).sum::<f64>();
+        let others: f64 = c.1.iter().zip(&other_c.1).map(|(a, b)| (a - b).abs()).sum();
+        let found = (found + l2 * others) / k as f64;
+        let bound = weighted_bound(cost, 1.0, 1.0, l2, largest as f64 / k as f64).unwrap();
         prop_assert!(found <= bound * (1.0 + 1e-9), "{} > {}", found, bound);
     }
 

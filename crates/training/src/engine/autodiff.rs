@@ -4,7 +4,6 @@ use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Reference, Rounding, Rows, norm_clip_weight};
 
-use super::weights::project_to_ball;
 use super::{Pass, StepLosses, read};
 use crate::error::same;
 use crate::ranks::Shared;
@@ -109,9 +108,7 @@ impl<const D: usize> Pass<'_, D> {
             let mut rows = activations[penalty.activation].clone();
             let d = rows.len() / n.max(1);
             if self.clip {
-                for row in rows.chunks_exact_mut(d.max(1)) {
-                    project_to_ball(row, penalty.clipping.activation);
-                }
+                penalty.project(&mut rows, d);
             }
             penalties.push(self.transport(index, &rows, d)?);
         }
@@ -147,10 +144,7 @@ impl<const D: usize> Pass<'_, D> {
                 let c = match self.clip {
                     true => {
                         let gram = rows.part(start..start + width).gram();
-                        penalty
-                            .clipping
-                            .mode
-                            .apply(&gram, c, penalty.clipping.jacobian)
+                        penalty.clip(&gram, c)
                     }
                     false => c.iter().copied().map(f64::from).collect(),
                 };

@@ -64,9 +64,8 @@ impl Pass<'_, 2> {
             }
             let activations = Tensor::cat(outputs, 0);
             for (index, term) in self.objective.terms.iter().enumerate() {
-                let radius = rounding.tighten(term.clipping.activation);
                 let inside = match self.clip {
-                    true => project_to_ball(activations.clone(), radius),
+                    true => term.project_all(activations.clone(), rounding),
                     false => activations.clone(),
                 };
                 let (c, distance) = match (self.shared, self.objective.penalties.get(index)) {
@@ -303,8 +302,7 @@ impl Pass<'_, 2> {
             losses.push(weight);
         }
         for (penalty, c) in self.objective.terms.iter().zip(transported) {
-            let (mode, bound) = (penalty.clipping.mode, penalty.clipping.jacobian);
-            let clipped = mode.apply_all(gram.clone(), c.clone(), bound, rounding);
+            let clipped = penalty.clip_all(gram.clone(), c.clone(), rounding);
             activation = add(activation, clipped * penalty.weight);
         }
         let losses = side_by_side(losses, [n, 0], &device);
@@ -334,7 +332,7 @@ fn on(rows: &Tensor<2>, device: &Device) -> Tensor<2> {
 }
 
 /// Scales each row to norm at most `radius`; a row that is not finite becomes the origin.
-fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
+pub(crate) fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
     let shape = rows.dims();
     let norm = rows.clone().square().sum_dim(1).sqrt();
     let lost = finite_rows(norm.clone()).bool_not();

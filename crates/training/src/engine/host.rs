@@ -7,7 +7,7 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{HostActivations, HostStack, Needs};
 use rayon::prelude::*;
 
-use super::weights::{Norms, project_to_ball};
+use super::weights::Norms;
 use crate::ranks::Shared;
 
 use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read};
@@ -107,9 +107,7 @@ impl Pass<'_, 2> {
             let mut activations: Vec<f32> =
                 encoded.iter().flat_map(|a| a.output().to_vec()).collect();
             if self.clip {
-                for row in activations.chunks_exact_mut(d) {
-                    project_to_ball(row, penalty.clipping.activation);
-                }
+                penalty.project(&mut activations, d);
             }
             let (c, distance) = self.transport(index, &activations, d)?;
             cotangents.push(c);

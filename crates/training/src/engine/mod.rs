@@ -27,6 +27,7 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
 
 pub use chunks::Engine;
+pub(crate) use device::project_to_ball as project_rows_to_ball;
 pub(crate) use weights::project_to_ball;
 
 use crate::error::same;
@@ -257,7 +258,7 @@ impl<const D: usize> Pass<'_, D> {
         // Other ranks may have records, and wait.
         for penalty in 0..self.objective.terms.len() {
             let d = self.objective.penalties.get(penalty);
-            let d = d.map_or(0, |penalty| penalty.slices().dim());
+            let d = d.map_or(0, |penalty| penalty.width());
             distances.push(self.transport(penalty, &[], d)?.1);
         }
         let zeros = vec![0.0; slots.iter().map(ParameterSlot::len).sum()];

@@ -70,10 +70,10 @@ impl<const D: usize> Pass<'_, D> {
             }
             for (penalty, cotangents) in self.objective.terms.iter().zip(norms.penalties) {
                 let c = &cotangents[i * d..(i + 1) * d];
-                let (clipping, v) = (&penalty.clipping, penalty.weight);
+                let v = penalty.weight;
                 if self.clip {
                     let gram = &norms.gram[i * d * d..(i + 1) * d * d];
-                    let clipped = clipping.mode.apply(gram, c, clipping.jacobian);
+                    let clipped = penalty.clip(gram, c);
                     for (sum, c) in sum.iter_mut().zip(clipped) {
                         *sum += v * c;
                     }

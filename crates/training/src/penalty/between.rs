@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use burn::tensor::Tensor;
 use swd::Slices;
+use swd::sensitivity::paper::paper_bound_both_private;
 use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
 use swd::transport::host::sliced_gradient_and_distance;
 use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
 
+use super::Term;
+use crate::TrainingError;
 use crate::error::same;
-use crate::{Clipping, TrainingError};
 
 /// Two groups that should be alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,18 +117,18 @@ impl Between {
     /// largest over pairs of `weight * Delta(n_0, n_1)`.
     ///
     /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
-    /// better ([`both_private_bound`]).
-    pub(super) fn sensitivity_upper(&self, clipping: &Clipping) -> Result<f64, TrainingError> {
-        let (m, l) = (clipping.activation, clipping.jacobian);
+    /// better ([`both_private_bound`], which has two maps too).
+    pub(super) fn sensitivity_upper(&self, term: &Term) -> Result<f64, TrainingError> {
+        let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
         // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm,
         // and the cells that they are taken from were.
-        let rounding = f64::powi(2.0, -20) * l * root * (root + 1.0) * m;
+        let rounding = f64::powi(2.0, -20) * l1.max(l2) * root * (root + 1.0) * m;
         let mut worst = 0.0f64;
         for pair in &self.pairs {
             let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
-            let bound = both_private_bound(m, l, l, n0, n1, lambda)?;
+            let bound = both_private_bound(m, l1, l2, n0, n1, lambda)?;
             worst = worst.max(pair.weight * (bound * (1.0 + F32_CLIP_SLACK) + rounding));
         }
         Ok(worst)
@@ -137,17 +139,15 @@ impl Between {
         self.pairs.iter().map(|pair| pair.weight).sum()
     }
 
-    /// `weight * 16 M L / min(n_0, n_1)`.
-    pub(super) fn published_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
-        let (m, l) = (clipping.activation, clipping.jacobian);
-        let smaller = |pair: &Pair| {
+    /// `weight * 4 M max { (3 L1 + L2) / n_0, (L1 + 3 L2) / n_1 }`.
+    pub(super) fn published_sensitivity_upper(&self, term: &Term) -> f64 {
+        let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
+        let of_pair = |pair: &Pair| {
             let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
-            n0.min(n1) as f64
+            let published = paper_bound_both_private(m, l1, l2, n0, n1);
+            pair.weight * published.unwrap_or(f64::INFINITY)
         };
-        self.pairs
-            .iter()
-            .map(|pair| pair.weight * 16.0 * m * l / smaller(pair))
-            .fold(0.0, f64::max)
+        self.pairs.iter().map(of_pair).fold(0.0, f64::max)
     }
 
     fn check(&self, groups: &[Range<usize>]) -> Result<(), TrainingError> {
@@ -158,25 +158,36 @@ impl Between {
         Ok(())
     }
 
-    /// The penalty at `activations`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`.
+    /// The penalty at `activations`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`; with two maps both
+    /// have `2d` columns, and the first group of a pair has the first half.
     pub(super) fn cotangents(
         &self,
+        term: &Term,
         groups: &[Range<usize>],
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         self.check(groups)?;
         let d = self.slices.dim();
+        let width = term.maps() * d;
+        let columns = [0, width - d];
         let mut cotangents = vec![0.0; activations.len()];
         let mut penalty = 0.0;
         for pair in &self.pairs {
-            let [first, second] = pair.groups.map(|group| groups[group].clone());
-            let rows = |range: &Range<usize>| &activations[range.start * d..range.end * d];
-            for (own, other) in [(&first, &second), (&second, &first)] {
+            let rows = |side: usize| -> Vec<f32> {
+                let rows = groups[pair.groups[side]].clone();
+                let rows = rows.flat_map(|i| &activations[i * width + columns[side]..][..d]);
+                rows.copied().collect()
+            };
+            let sides = [rows(0), rows(1)];
+            for (own, other) in [(0, 1), (1, 0)] {
                 let (c, distance) =
-                    sliced_gradient_and_distance(rows(own), rows(other), &self.slices)?;
-                let target = &mut cotangents[own.start * d..own.end * d];
-                for (target, c) in target.iter_mut().zip(c) {
-                    *target = (pair.weight * f64::from(c)) as f32;
+                    sliced_gradient_and_distance(&sides[own], &sides[other], &self.slices)?;
+                let records = groups[pair.groups[own]].clone();
+                for (i, c) in records.zip(c.chunks_exact(d)) {
+                    let target = &mut cotangents[i * width + columns[own]..][..d];
+                    for (target, &c) in target.iter_mut().zip(c) {
+                        *target = (pair.weight * f64::from(c)) as f32;
+                    }
                 }
                 // Both directions give the same distance.
                 penalty += 0.5 * pair.weight * distance;
@@ -190,42 +201,51 @@ impl Between {
     /// both sides, in each of two data sets, then fits into the sensitivity.
     pub(super) fn device_cotangents(
         &self,
+        term: &Term,
         groups: &[Range<usize>],
         activations: Tensor<2>,
-        clipping: Option<&Clipping>,
+        bounded: bool,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
         self.check(groups)?;
         let (d, device) = (self.slices.dim(), activations.device());
         let slices = self.slices.tensor(&device);
-        let rows = |range: &Range<usize>| activations.clone().slice([range.clone(), 0..d]);
-        let mut parts: Vec<_> = groups
+        let width = term.maps() * d;
+        let columns = [0..d, width - d..width];
+        let mut parts: Vec<Tensor<2>> = groups
             .iter()
-            .map(|range| Tensor::zeros([range.len(), d], &device))
+            .map(|range| Tensor::zeros([range.len(), width], &device))
             .collect();
         let mut penalty = Tensor::<1>::zeros([1], &device);
         for pair in &self.pairs {
-            let [first, second] = pair.groups;
-            let [x, y] = pair.groups.map(|group| rows(&groups[group]));
+            let [x, y] = [0, 1].map(|side| {
+                let rows = groups[pair.groups[side]].clone();
+                activations.clone().slice([rows, columns[side].clone()])
+            });
             let (in_first, in_second, distance) = two_sample_gradients(x, y, slices.clone())?;
-            let shrunk = match clipping {
-                Some(clipping) => self.shrunk(pair, clipping)?,
-                None => 1.0,
+            let shrunk = match bounded {
+                true => self.shrunk(pair, term)?,
+                false => 1.0,
             };
-            parts[first] = in_first * (pair.weight * shrunk);
-            parts[second] = in_second * (pair.weight * shrunk);
+            for (side, gradient) in [in_first, in_second].into_iter().enumerate() {
+                let (part, [rows, _]) = (&mut parts[pair.groups[side]], gradient.dims());
+                let gradient = gradient * (pair.weight * shrunk);
+                *part = part
+                    .clone()
+                    .slice_assign([0..rows, columns[side].clone()], gradient);
+            }
             penalty = penalty + distance * pair.weight;
         }
         Ok((Tensor::cat(parts, 0), penalty))
     }
 
-    /// `1 / (1 + 8 w L r / Delta_P)`.
-    fn shrunk(&self, pair: &Pair, clipping: &Clipping) -> Result<f64, TrainingError> {
-        let m = clipping.activation;
+    /// `1 / (1 + 8 w L r / Delta_P)`, with the larger `L` of two maps.
+    fn shrunk(&self, pair: &Pair, term: &Term) -> Result<f64, TrainingError> {
+        let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
         let wide = (n0.max(n1) / n0.min(n1) + 4) as f64;
         let cells = wide * f64::powi(2.0, -24) * m;
         let error = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m) + cells;
-        let declared = self.sensitivity_upper(clipping)?;
-        Ok(1.0 / (1.0 + 8.0 * pair.weight * clipping.jacobian * error / declared))
+        let declared = self.sensitivity_upper(term)?;
+        Ok(1.0 / (1.0 + 8.0 * pair.weight * l1.max(l2) * error / declared))
     }
 }

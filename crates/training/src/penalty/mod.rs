@@ -3,6 +3,7 @@
 mod between;
 mod prior;
 mod sample;
+mod term;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,9 +16,10 @@ use swd::{Cells, Cost, Slices};
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
 pub use sample::ToSample;
+pub(crate) use term::Term;
 
 use crate::batch::Fixed;
-use crate::error::weight;
+use crate::error::{positive, same, weight};
 use crate::{Batch, Clipping, TrainingError};
 
 /// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`, or a sliced distance by another
@@ -44,9 +46,7 @@ pub struct Penalty {
     kind: Kind,
     cost: Cost,
     slices: Directions,
-    pub(crate) weight: f64,
-    pub(crate) clipping: Clipping,
-    pub(crate) activation: usize,
+    pub(crate) term: Term,
 }
 
 #[derive(Debug, Clone)]
@@ -71,9 +71,12 @@ impl Penalty {
             kind,
             cost: Cost::Square,
             slices: Directions::Tight(50),
-            weight: 1.0,
-            clipping: Clipping::published(JacobianClip::Spectral),
-            activation: 0,
+            term: Term {
+                weight: 1.0,
+                clipping: Clipping::published(JacobianClip::Spectral),
+                activation: 0,
+                second: None,
+            },
         }
     }
 
@@ -125,7 +128,7 @@ impl Penalty {
     /// The weight of this penalty in what is minimised, 1 unless said.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
-        self.weight = weight;
+        self.term.weight = weight;
         self
     }
 
@@ -146,44 +149,70 @@ impl Penalty {
     /// The bounds `M` and `L`; those of [`Clipping::published`] unless said.
     #[must_use]
     pub fn clipping(mut self, clipping: Clipping) -> Self {
-        self.clipping = clipping;
+        self.term.clipping = clipping;
+        self
+    }
+
+    /// Two maps: the first group of each pair is compared by `g(x)`, the second by `h(x)`, and both are trained
+    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 1). The activation is `[g(x), h(x)]`, `2d` values for each
+    /// record ([`dp_core::per_sample::nn::Chain::concat`]), of which a record's other half is not looked at. `M` is for both
+    /// maps, `L1` of [`Penalty::clipping`] for `g`, and `jacobian` is `L2`, for `h`. Penalties between groups alone have it.
+    ///
+    /// ```text
+    /// Delta = 4 M max { max(2 L1, L1 + L2) / n, max(2 L2, L1 + L2) / m }
+    /// ```
+    ///
+    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::both_private_bound`] where that is
+    /// smaller. It holds whatever parameters the two maps share. Those that share none have
+    /// `max(2 L1, sqrt(L1^2 + L2^2))` in place of `max(2 L1, L1 + L2)` ([`swd::sensitivity::disjoint_bound`]): nothing less
+    /// where `L2 <= L1`, nor for groups of one size, so that it is not asked for here.
+    ///
+    /// A public side is a group of the batch too. It costs nothing where it is sampled at no higher rate than the private one
+    /// (its records may be repeated) and `m >= n max(2 L2, L1 + L2) / max(2 L1, L1 + L2)`.
+    ///
+    /// ```
+    /// use private_training::{Clipping, Penalty};
+    /// let alike = Penalty::between_groups().clipping(Clipping::new(1.0, 0.5)).two_maps(0.3);
+    /// ```
+    #[must_use]
+    pub fn two_maps(mut self, jacobian: f64) -> Self {
+        self.term.second = Some(jacobian);
         self
     }
 
     /// Which of the network's activations is meant ([`crate::Forward::activations`]); the first unless said.
     #[must_use]
     pub fn at(mut self, activation: usize) -> Self {
-        self.activation = activation;
+        self.term.activation = activation;
         self
     }
 
-    pub(crate) fn term(&self) -> Term {
-        Term {
-            weight: self.weight,
-            clipping: self.clipping,
-            activation: self.activation,
-        }
-    }
-
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
-        weight("the weight of a penalty", self.weight)?;
+        weight("the weight of a penalty", self.term.weight)?;
         self.cost.check()?;
-        self.clipping.check()
+        if let Some(second) = self.term.second {
+            positive("the bound L2 of Jacobians", second)?;
+        }
+        self.term.clipping.check()
     }
 
-    /// The public side of one step for groups of `sizes` records and activations of `dim` dimensions.
+    /// The public side of one step for groups of `sizes` records and activations of `width` values, those of both maps
+    /// together where there are two.
     ///
     /// # Errors
     ///
-    /// Fewer slices than dimensions, groups that do not pair, a public sample of another dimension; a cost other than the
+    /// Fewer slices than dimensions, two maps in an activation of odd width or elsewhere than between groups, groups that do not pair, a public sample of another dimension; a cost other than the
     /// square between groups.
     pub fn draw(
         &self,
-        dim: usize,
+        width: usize,
         sizes: &[usize],
         exact: &mut ExactCells,
         rng: &mut impl Rng,
     ) -> Result<SampledPenalty, TrainingError> {
+        let maps = self.term.maps();
+        let dim = width / maps;
+        same("the width of an activation of two maps", maps * dim, width)?;
         let slices = match self.slices {
             Directions::Tight(count) => Slices::tight(dim, count, rng)?,
             Directions::Independent(count) => Slices::iid(dim, count, rng)?,
@@ -198,7 +227,7 @@ impl Penalty {
             Kind::Sample { share } => Target::Sample(ToSample::new(sizes, slices, *share)?),
         };
         let sampled = self.sampled(target);
-        sampled.check_cost()?;
+        sampled.check_bounded()?;
         Ok(sampled)
     }
 
@@ -211,9 +240,7 @@ impl Penalty {
         SampledPenalty {
             target,
             cost: self.cost,
-            weight: self.weight,
-            clipping: self.clipping,
-            activation: self.activation,
+            term: self.term,
         }
     }
 }
@@ -260,41 +287,35 @@ impl From<Between> for Target {
     }
 }
 
-/// What a penalty weighs and bounds, wherever its activations are compared.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Term {
-    pub(crate) weight: f64,
-    pub(crate) clipping: Clipping,
-    pub(crate) activation: usize,
-}
-
 /// A penalty with the slices and cells of one step.
 #[derive(Debug, Clone)]
 pub struct SampledPenalty {
     target: Target,
     cost: Cost,
-    pub(crate) weight: f64,
-    pub(crate) clipping: Clipping,
-    pub(crate) activation: usize,
+    pub(crate) term: Term,
 }
 
 impl SampledPenalty {
-    pub(crate) fn term(&self) -> Term {
-        Term {
-            weight: self.weight,
-            clipping: self.clipping,
-            activation: self.activation,
+    /// Refuses a cost, or a second map, that no bound is known of for this target.
+    fn check_bounded(&self) -> Result<(), TrainingError> {
+        let between = matches!(self.target, Target::Between(_));
+        if self.term.second.is_some() && !between {
+            return Err(TrainingError::Unbounded {
+                what: "two maps of a penalty that is not between groups: make the second side a group of the batch"
+                    .into(),
+            });
         }
-    }
-
-    /// Refuses a cost that no bound is known of for this target.
-    fn check_cost(&self) -> Result<(), TrainingError> {
         match (&self.target, self.cost.check()?) {
             (Target::Prior(_) | Target::Sample(_), _) | (_, Cost::Square) => Ok(()),
             (_, cost) => Err(TrainingError::Unbounded {
                 what: format!("the cost {cost} of a penalty between groups: use the square"),
             }),
         }
+    }
+
+    /// The values of a record that are compared, those of both maps where there are two.
+    pub(crate) fn width(&self) -> usize {
+        self.term.maps() * self.slices().dim()
     }
 
     /// The directions of this step.
@@ -323,11 +344,11 @@ impl SampledPenalty {
     ///
     /// Bounds that are refused; a cost other than the square between groups.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
-        self.check_cost()?;
+        self.check_bounded()?;
         match &self.target {
-            Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.clipping),
-            Target::Between(between) => between.sensitivity_upper(&self.clipping),
-            Target::Sample(sample) => sample.sensitivity_upper(self.cost, &self.clipping),
+            Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.term.clipping),
+            Target::Between(between) => between.sensitivity_upper(&self.term),
+            Target::Sample(sample) => sample.sensitivity_upper(self.cost, &self.term.clipping),
         }
     }
 
@@ -335,18 +356,25 @@ impl SampledPenalty {
     /// weight: `2 L sqrt(lambda) (sqrt(lambda) M + R)` for activations of norm at most `M` that are compared along
     /// directions of largest eigenvalue `lambda` with values of size at most `R`; of another cost `L sqrt(lambda) h'(M + R)`.
     pub(crate) fn parts_upper(&self) -> f64 {
-        let m = self.clipping.activation;
+        let Clipping {
+            activation: m,
+            jacobian: l,
+            ..
+        } = self.term.clipping;
         let root = self.slices().lambda_max_upper().sqrt();
-        let one_side = |r: f64| 2.0 * self.clipping.jacobian * root * (root * m + r);
+        let one_side = |r: f64| 2.0 * l * root * (root * m + r);
         match &self.target {
             Target::Prior(matching) => match self.cost {
                 Cost::Square => one_side(matching.largest_cell()),
-                cost => self.clipping.jacobian * root * cost.slope(m + matching.largest_cell()),
+                cost => l * root * cost.slope(m + matching.largest_cell()),
             },
-            Target::Between(between) => between.weights() * 2.0 * one_side(m),
+            Target::Between(between) => {
+                let both = self.term.jacobians().iter().sum::<f64>();
+                between.weights() * 2.0 * both * root * (root + 1.0) * m
+            }
             Target::Sample(_) => match self.cost {
                 Cost::Square => one_side(m),
-                cost => self.clipping.jacobian * root * cost.slope(2.0 * m),
+                cost => l * root * cost.slope(2.0 * m),
             },
         }
     }
@@ -361,33 +389,34 @@ impl SampledPenalty {
 
     /// The published bound for what [`SampledPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
     /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
-    /// (corollary C.1), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). None is published
+    /// (corollary C.1; theorem A.1 for two maps), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). None is published
     /// for other costs than the square.
     pub fn published_sensitivity_upper(&self) -> f64 {
         match &self.target {
             _ if self.cost != Cost::Square => f64::INFINITY,
             Target::Prior(matching) => {
-                12.0 * self.clipping.activation * self.clipping.jacobian / matching.records() as f64
+                let clipping = &self.term.clipping;
+                12.0 * clipping.activation * clipping.jacobian / matching.records() as f64
             }
-            Target::Between(between) => between.published_sensitivity_upper(&self.clipping),
-            Target::Sample(sample) => sample.published_sensitivity_upper(&self.clipping),
+            Target::Between(between) => between.published_sensitivity_upper(&self.term),
+            Target::Sample(sample) => sample.published_sensitivity_upper(&self.term.clipping),
         }
     }
 
-    /// Cotangents `[n, d]` of the distance at `activations [n, d]`, of which `groups` says where each group stands, and its
-    /// value.
+    /// Cotangents of the distance at `activations`, `[n, d]` both, or `[n, 2d]` with two maps, of which `groups` says where
+    /// each group stands, and its value.
     pub(crate) fn cotangents(
         &self,
         groups: &[Range<usize>],
         fixed: Option<&Fixed>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
-        self.check_cost()?;
+        self.check_bounded()?;
         match &self.target {
             Target::Prior(matching) => matching.cotangents(self.cost, groups, activations),
-            Target::Between(between) => between.cotangents(groups, activations),
+            Target::Between(between) => between.cotangents(&self.term, groups, activations),
             Target::Sample(sample) => {
-                let radius = self.clipping.activation;
+                let radius = self.term.clipping.activation;
                 sample.cotangents(self.cost, fixed, activations, radius)
             }
         }
@@ -410,12 +439,14 @@ impl SampledPenalty {
             let cotangents = Tensor::from_data(TensorData::new(cotangents, shape), &device);
             return Ok((cotangents, Tensor::from_data([value as f32], &device)));
         }
-        let clipping = bounded.then_some(&self.clipping);
+        let clipping = bounded.then_some(&self.term.clipping);
         match &self.target {
             Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),
-            Target::Between(between) => between.device_cotangents(groups, activations, clipping),
+            Target::Between(between) => {
+                between.device_cotangents(&self.term, groups, activations, bounded)
+            }
             Target::Sample(sample) => {
-                let radius = self.clipping.activation;
+                let radius = self.term.clipping.activation;
                 sample.device_cotangents(batch.fixed(), activations, radius, clipping)
             }
         }

@@ -67,7 +67,7 @@ fn attained<const D: usize>(
 
 /// The largest distance of what is released of any two neighbours, over what is declared: `records` with the one at `place`
 /// replaced by each of `by`, input and target.
-fn furthest<const D: usize>(
+pub(super) fn furthest<const D: usize>(
     objective: &Objective,
     sampler: &BatchSampler,
     engine: Engine,
@@ -105,7 +105,11 @@ fn replaced<const D: usize>(records: &Tensor<D>, by: &Tensor<D>) -> Tensor<D> {
 }
 
 /// The same records with the one at `place` replaced.
-fn replaced_at<const D: usize>(place: usize, records: &Tensor<D>, by: &Tensor<D>) -> Tensor<D> {
+pub(super) fn replaced_at<const D: usize>(
+    place: usize,
+    records: &Tensor<D>,
+    by: &Tensor<D>,
+) -> Tensor<D> {
     let all = records.dims()[0];
     let before = (place > 0).then(|| records.clone().narrow(0, 0, place));
     let after = all - place - 1;
@@ -127,7 +131,7 @@ fn adversaries<const D: usize>(records: &Tensor<D>) -> Vec<(&'static str, Tensor
     ]
 }
 
-fn groups(sizes: &[usize]) -> BatchSampler {
+pub(super) fn groups(sizes: &[usize]) -> BatchSampler {
     let mut end = 0;
     let groups = sizes.iter().map(|&size| {
         end += size;
@@ -166,7 +170,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
 }
 
 /// Networks whose layers have no host kernels run on tensors where those are asked for.
-const ENGINES: [Engine; 4] = [
+pub(super) const ENGINES: [Engine; 4] = [
     Engine::Autodiff,
     Engine::Host { chunk: 8 },
     Engine::Tensor { chunk: 3 },

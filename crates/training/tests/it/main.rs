@@ -8,3 +8,4 @@ mod poisson_contract;
 mod ranks;
 mod refusals;
 mod resume;
+mod two_maps;

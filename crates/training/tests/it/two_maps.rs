@@ -1,0 +1,218 @@
+//! Penalties between a group that one map takes and a group that another one takes, both trained, within what is declared.
+
+use burn::module::{Module, Param};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::DpError;
+use dp_core::per_sample::nn::Chain;
+use private_training::{
+    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty, Prior,
+};
+use swd::sensitivity::both_private_bound;
+
+use crate::common::{generator, labels, uniform};
+use crate::contract::{ENGINES, furthest, groups, replaced_at};
+
+const FAR: f32 = 1e3;
+const M: f64 = 0.5;
+
+/// `[g(x), h(x)]` of records with values that both maps see, and two that are in their Jacobians alone.
+#[derive(Module, Debug)]
+struct Two {
+    g: Linear,
+    h: Linear,
+}
+
+impl Two {
+    fn new(seen: usize, device: &Device) -> Self {
+        let map = || {
+            let mut map = LinearConfig::new(seen + 2, seen)
+                .with_bias(false)
+                .init(device);
+            let values = (0..(seen + 2) * seen).map(|i| f32::from(u8::from(i / seen == i % seen)));
+            let values = TensorData::new(values.collect::<Vec<f32>>(), [seen + 2, seen]);
+            map.weight = Param::from_data(values, device);
+            map
+        };
+        Self { g: map(), h: map() }
+    }
+}
+
+impl Network<2> for Two {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let sides = vec![self.g.forward(rows.clone()), self.h.forward(rows)];
+        Forward::penalised(Tensor::cat(sides, 1))
+    }
+
+    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+        let inputs = Chain::features(self.g.weight.dims()[0]);
+        Layers::chain(inputs.concat(|x| x.linear(&self.g), |x| x.linear(&self.h)))
+    }
+}
+
+/// The same map on both sides.
+#[derive(Module, Debug)]
+struct Shared {
+    two: Two,
+}
+
+impl Network<2> for Shared {
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let side = self.two.g.forward(rows);
+        Forward::penalised(Tensor::cat(vec![side.clone(), side], 1))
+    }
+}
+
+fn objective([l1, l2]: [f64; 2], slices: usize) -> Objective {
+    let penalty = Penalty::between_groups().slices(slices);
+    Objective::default().penalty(penalty.clipping(Clipping::new(M, l1)).two_maps(l2))
+}
+
+/// Rows on a line: what is seen of each, and what is not.
+fn rows(values: &[(f32, f32)], device: &Device) -> Tensor<2> {
+    let rows = values
+        .iter()
+        .flat_map(|&(seen, unseen)| [seen, unseen, 0.0]);
+    Tensor::from_data(
+        TensorData::new(rows.collect::<Vec<_>>(), [values.len(), 3]),
+        device,
+    )
+}
+
+/// Whichever side a record is on, and whatever it is replaced by; and both bounds are nearly attained, each by a record of its
+/// own side: near one end with all others beyond it, the other side's at the other end, and its Jacobian changes its sign.
+#[test]
+fn a_record_of_either_side_stays_within_the_bound() {
+    let device = Device::flex();
+    let n = 12;
+    let targets = labels(n, 4, &device);
+    let class = targets.clone().narrow(0, 0, 1);
+    let with_class = |rows: Vec<Tensor<2>>| -> Vec<(Tensor<2>, Tensor<2>)> {
+        rows.into_iter().map(|row| (row, class.clone())).collect()
+    };
+    let network = Two::new(2, &device);
+    let plain = uniform([n, 4], 5, &device);
+    let bad = [1.0, -1.0, 1e3, 1e30, 0.0, f32::NAN];
+    let own = plain.clone().narrow(0, 0, 1);
+    let bad = bad.into_iter().map(|scale| own.clone() * scale);
+    let random =
+        (0..20_u64).map(|i| uniform([1, 4], 50 + i, &device) * [0.3, 1.0, 5.0][i as usize % 3]);
+    let by = with_class(bad.chain(random).collect());
+    // 4 M max { 2 L1 / n, 2 L2 / m }: the first side's, then the second's.
+    for (bounds, sizes, side) in [([0.3, 0.2], [5, 7], 0), ([0.2, 0.3], [7, 5], 1)] {
+        let sampler = groups(&sizes);
+        for engine in ENGINES {
+            let all = (&plain, &targets);
+            for place in [1, 9] {
+                let objective = objective(bounds, 4);
+                let ratio = furthest(&objective, &sampler, engine, &network, all, (place, &by));
+                assert!(ratio <= 1.0, "{bounds:?}, {engine:?}, {place}: {ratio}");
+            }
+            let line = Two::new(1, &device);
+            let values: Vec<(f32, f32)> = (0..n)
+                .map(|i| match (i >= sizes[0]) == (side == 1) {
+                    true => (10.0, 0.0),
+                    false => (-10.0, 0.0),
+                })
+                .collect();
+            let rows_of = rows(&values, &device);
+            let by = [(0.49, FAR), (0.49, -FAR)].map(|row| rows(&[row], &device));
+            let by = with_class(by.to_vec());
+            let (all, place) = ((&rows_of, &targets), [1, 9][side]);
+            let objective = objective(bounds, 1);
+            let ratio = furthest(&objective, &sampler, engine, &line, all, (place, &by));
+            assert!(
+                (0.98..=1.0).contains(&ratio),
+                "{bounds:?}, {engine:?}: {ratio}"
+            );
+        }
+    }
+}
+
+/// Maps that share a parameter attain `4 M (L1 + L2) / n`, more than the bound of either map on both sides, or of disjoint ones.
+#[test]
+fn shared_parameters_attain_the_sum_of_both_bounds() {
+    let device = Device::flex();
+    let network = Shared {
+        two: Two::new(1, &device),
+    };
+    let ([l1, l2], [n, m]) = ([0.2, 0.5], [3, 21]);
+    let mut values = vec![(-10.0, 0.0); n];
+    values.resize(n + m, (-10.0, -FAR));
+    let (records, targets) = (rows(&values, &device), labels(n + m, 4, &device));
+    let class = targets.clone().narrow(0, 0, 1);
+    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| (rows(&[row], &device), class.clone()));
+    let (all, sampler) = ((&records, &targets), groups(&[n, m]));
+    let objective = objective([l1, l2], 1);
+    let ratio = furthest(
+        &objective,
+        &sampler,
+        Engine::Autodiff,
+        &network,
+        all,
+        (1, &by),
+    );
+    assert!((0.97..=1.0).contains(&ratio), "{ratio}");
+    let bound = |l1, l2| both_private_bound(M, l1, l2, n, m, 1.0).unwrap();
+    assert!(ratio * bound(l1, l2) > bound(l1, l1));
+    assert!(ratio * bound(l1, l2) > 4.0 * M / n as f64 * (2.0 * l1).max(f64::hypot(l1, l2)));
+}
+
+/// The power of these tests: without clipping either side breaks the bound. Whatever engine, the gradients are the same.
+#[test]
+fn without_clipping_either_side_breaks_the_bound() {
+    let device = Device::flex();
+    let network = Two::new(2, &device);
+    let (records, targets) = (uniform([12, 4], 5, &device), labels(12, 4, &device));
+    let sizes = [5, 7];
+    let mut objective = objective([0.3, 0.2], 4);
+    let fixed = GroupSizes::Fixed(sizes.to_vec());
+    let step = objective.draw(&[4], fixed, &mut generator(0)).unwrap();
+    let batch = |records: &Tensor<2>| Batch::new(records.clone(), targets.clone(), &sizes).unwrap();
+    let apart = |a: &[f32], b: &[f32]| {
+        let squares = a.iter().zip(b).map(|(&a, &b)| f64::from(a - b).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    let all = |engine| {
+        let plain = step.gradient_without_privacy(&network, &batch(&records), engine, &device);
+        let clipped = step.clipped_gradient(&network, &batch(&records), engine, &device);
+        [
+            plain.unwrap().0.to_host(),
+            clipped.unwrap().0.before_noise(),
+        ]
+    };
+    let [slow, slow_clipped] = all(Engine::Autodiff);
+    for engine in ENGINES {
+        let [plain, clipped] = all(engine);
+        assert!(apart(&plain, &slow) < 1e-5 * apart(&slow, &[0.0; 16]));
+        assert!(apart(&clipped, &slow_clipped) < 1e-4 * apart(&slow_clipped, &[0.0; 16]));
+        let declared = step.sensitivity(engine).unwrap().l2_upper();
+        for place in [0, 8] {
+            let far = records.clone().narrow(0, place, 1) * FAR;
+            let far = replaced_at(place, &records, &far);
+            let far = step.gradient_without_privacy(&network, &batch(&far), engine, &device);
+            let moved = apart(&plain, &far.unwrap().0.to_host());
+            assert!(moved > declared, "{engine:?}, {place}: {moved}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_two_maps_is_refused() {
+    let draw = |penalty: Penalty, width| {
+        let mut objective = Objective::default().penalty(penalty);
+        let sizes = GroupSizes::Fixed(vec![5, 7]);
+        let step = objective.draw(&[width], sizes, &mut generator(0));
+        step.map(drop).map_err(|error| error.to_string())
+    };
+    let between = || Penalty::between_groups().slices(4);
+    assert_eq!(draw(between().two_maps(0.3), 4), Ok(()));
+    let odd = draw(between().two_maps(0.3), 5).unwrap_err();
+    assert!(odd.contains("two maps") && odd.contains('5'), "{odd}");
+    for bound in [0.0, -1.0, f64::NAN] {
+        let bad = draw(between().two_maps(bound), 4).unwrap_err();
+        assert!(bad.contains("L2"), "{bad}");
+    }
+    let prior = draw(Penalty::to(Prior::UniformBall).two_maps(0.3), 4).unwrap_err();
+    assert!(prior.contains("two maps"), "{prior}");
+}
