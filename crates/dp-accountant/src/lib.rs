@@ -14,6 +14,7 @@
 //! | [`accounting::Event`] | what it is | accountants that cover it |
 //! |---|---|---|
 //! | `Gaussian`, `Laplace` | noise in proportion to a sensitivity | `pld`, `rdp`; Gaussian noise on all records also `gaussian` |
+//! | `CorrelatedGaussian` | all steps of a training on fixed batches, with noise that is correlated over steps | `gaussian`, `pld`, `rdp` |
 //! | `DiscreteGaussian` | discrete Gaussian noise on whole numbers | `rdp` |
 //! | `ExponentialMechanism`, `Pure`, `Zcdp` | anything of which that is known | `pld` and `rdp`, `rdp` alone for `Zcdp` |
 //! | `Sampled`, `SelfComposed`, `Composed`, `Parallel`, `Group` | an event on a sample, many times, beside others, on public groups, for several records | those of its parts |
@@ -29,6 +30,7 @@
 //! | `PoissonSampler` | `PoissonZeroOut` | a record counts or is blank |
 //! | `AddRemoveSampler` | `Poisson` | add or remove one record |
 //! | `AllRecords` | none | replace one record |
+//! | `CyclicSampler` | none | replace one record, or a record counts or is blank |
 //! | for accounting alone | `PoissonTruncated`, `RandomAllocation` | a record counts or is blank |
 
 #![forbid(unsafe_code)]
