@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use data::npy::{self, NpyArray};
-use dp_core::ledger::Ledger;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{folder, json, lines, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, ledger, lines, number, refusal, sliver, text, words,
+};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
 fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBuf {
@@ -44,7 +45,7 @@ fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
         .arg(cache)
         .arg("--run")
         .arg(out);
-    command.output().expect("the binary starts")
+    command.ran()
 }
 
 #[test]
@@ -52,22 +53,12 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     let (keep, out) = folder();
     let a = file(keep.path(), "a.npy", 4000, 0.0, 1);
     let b = file(keep.path(), "b.npy", 3000, 1.0, 2);
-    let flags = [
-        "--radius",
-        "4",
-        "--epsilon",
-        "5",
-        "--test",
-        "--json",
-        "--insecure-noise-seed",
-        "3",
-    ];
-    let output = distance(&a, &b, &out, &flags);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let flags = words("--radius 4 --epsilon 5 --test --json --insecure-noise-seed 3");
+    let output = done(distance(&a, &b, &out, &flags));
     let said = text(&output.stdout);
     let last = said.lines().last().expect("a line");
     let found: serde_json::Value = serde_json::from_str(last).expect("JSON on the last line");
-    let number = |key: &str| found[key].as_f64().expect("a number");
+    let number = |key: &str| number(&found[key]);
     // The shift is 1 in both coordinates, so the mean over directions is 1, less what the ball takes.
     let (squared, error) = (number("squared_distance"), number("standard_error"));
     assert!(
@@ -78,9 +69,7 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     assert!(number("p_value") <= 0.05 && found["differ"] == true);
     assert_eq!(json(&out.join("run.json"))["test"], found);
     assert!(out.join("release.svg").exists() && out.join("report.html").exists());
-    let entries = Ledger::read(&out.join("ledger.jsonl"))
-        .expect("a ledger")
-        .entries;
+    let entries = ledger(&out).entries;
     assert_eq!(entries.len(), 1);
     // A whole orthonormal basis: 2 r, however many slices there are.
     assert!((entries[0].sensitivity.expect("a sensitivity") - 8.0).abs() < 1e-4);
@@ -98,8 +87,7 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
     let (keep, out) = folder();
     let a = file(keep.path(), "a.npy", 400, 0.0, 1);
     let b = file(keep.path(), "b.npy", 300, 0.0, 2);
-    let output = distance(&a, &b, &out, &["--radius", "4", "--protect", "b"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(distance(&a, &b, &out, &["--radius", "4", "--protect", "b"]));
     let run = json(&out.join("run.json"));
     assert_eq!(
         (&run["private"], &run["records"]),
@@ -112,8 +100,7 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
             .contains("replace one record;")
     );
     let out = keep.path().join("plain");
-    let output = distance(&a, &b, &out, &["--no-privacy", "--slices", "1"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(distance(&a, &b, &out, &["--no-privacy", "--slices", "1"]));
     let run = json(&out.join("run.json"));
     assert_eq!((&run["private"], lines(&out)), (&false.into(), 0));
     assert_eq!(run["test"]["smoothing_deviation"], 0.0);
@@ -151,9 +138,7 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
     ];
     for (b, says) in &files {
         let out = keep.path().join("run");
-        let output = distance(&a, b, &out, &["--radius", "4"]);
-        let said = text(&output.stderr).replace(['\n', '│'], "");
-        assert_eq!(output.status.code(), Some(2), "{says}: {said}");
+        let said = refusal(distance(&a, b, &out, &["--radius", "4"]));
         let spaced: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(spaced.contains(says), "{spaced}");
         assert!(!out.exists(), "{says}: something was written");
@@ -170,9 +155,7 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
         ),
     ] {
         let out = keep.path().join("run");
-        let output = distance(&a, &b, &out, &more);
-        let said = text(&output.stderr).replace(['\n', '│'], "");
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal(distance(&a, &b, &out, &more));
         assert!(said.contains(says), "{said}");
         assert!(!out.exists(), "{says}: something was written");
     }

@@ -1,11 +1,11 @@
 //! `generator` as a person runs it: through the binary, in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use dp_core::ledger::Entries;
-
-use crate::program::{folder, json, killed_after, metrics, refuses, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, killed_after, ledger, metrics, number, refuses, sliver, text, words,
+};
 
 fn generator(release: &str, out: &Path) -> Command {
     let mut command = sliver("generator");
@@ -34,12 +34,6 @@ fn small(release: &str, out: &Path) -> Command {
     command
 }
 
-fn done(mut command: Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
-}
-
 fn weights(out: &Path) -> Vec<u8> {
     std::fs::read(out.join("weights.f32")).expect("weights")
 }
@@ -52,10 +46,9 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
         assert!(said.contains("replace one record"), "{said}");
         let run = json(&out.join("run.json"));
         assert_eq!(run["plan"]["neighbours"], "replace one record");
-        assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 10.0).abs() < 0.1);
+        assert!((number(&run["plan"]["epsilon_upper"]) - 10.0).abs() < 0.1);
         assert!(out.join("samples.png").exists() && out.join("report.html").exists());
-        let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let entries = Entries::parse(&ledger).expect("a ledger");
+        let entries = ledger(&out);
         assert_eq!(entries.releases(), releases, "{release}");
 
         let (_keep, again) = folder();
@@ -89,16 +82,9 @@ fn photographs_come_without_classes() {
     }
     let mut command = generator("marginals", &out);
     command
-        .args([
-            "--dataset",
-            "images",
-            "--public",
-            "half",
-            "--slices",
-            "6",
-            "--slices-per-step",
-            "3",
-        ])
+        .args(words(
+            "--dataset images --public half --slices 6 --slices-per-step 3",
+        ))
         .args(["--steps", "2", "--points", "20"])
         .arg("--data-dir")
         .arg(&photographs);
@@ -115,8 +101,7 @@ fn bad_input_is_refused_before_anything_is_written() {
         command
             .args(flags)
             .args(["--backend", "flex", "--records", "300"]);
-        let output = command.arg("--out").arg(out).output();
-        output.expect("the binary starts")
+        command.arg("--out").arg(out).ran()
     };
     refuses(
         &[

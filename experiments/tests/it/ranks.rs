@@ -8,7 +8,7 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, lines, metrics, sliver, text, unwrapped};
+use crate::program::{Ran, folder, lines, metrics, refusal, says, sliver, text, unwrapped, words};
 use crate::synth_table::people;
 
 /// `mpirun` of so many processes of the program; nothing where there is no MPI.
@@ -26,13 +26,9 @@ fn mpirun(ranks: usize) -> Option<Command> {
     let mut command = Command::new("mpirun");
     command.env("RAYON_NUM_THREADS", "1");
     // More processes than cores, other tests beside them, and whoever runs the tests.
-    command.args([
-        "--oversubscribe",
-        "--bind-to",
-        "none",
-        "--allow-run-as-root",
-        "-n",
-    ]);
+    command.args(words(
+        "--oversubscribe --bind-to none --allow-run-as-root -n",
+    ));
     command.arg(ranks.to_string());
     command.arg(env!("CARGO_BIN_EXE_sliver"));
     Some(command)
@@ -42,7 +38,7 @@ const TRAINING: &str = "swae glyphs --records 400 --batch 50 --steps 6 --seed 1 
                         --quick-scores --checkpoint-every 1";
 
 fn ran(command: &mut Command) -> Output {
-    let output = command.output().expect("the program starts");
+    let output = command.ran();
     let (told, failed) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{told}\n{failed}");
     output
@@ -230,14 +226,7 @@ fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on()
             "-KILL" => resumed,
             _ => {
                 let mut over = mpirun(3).expect("mpirun");
-                over.args([
-                    "swae",
-                    "--quick-scores",
-                    "--backend",
-                    "flex",
-                    "--ranks",
-                    "3",
-                ]);
+                over.args(words("swae --quick-scores --backend flex --ranks 3"));
                 over.arg("--resume").arg(&out);
                 over
             }
@@ -294,10 +283,7 @@ fn what_ranks_cannot_do_is_refused_by_name() {
     ] {
         let Some(mut job) = mpirun(ranks) else { return };
         let out = keep.path().join("out");
-        let output = job.args(command.split(' ')).arg("--out").arg(&out).output();
-        let output = output.expect("mpirun starts");
-        let message = unwrapped(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        let message = refusal(job.args(command.split(' ')).arg("--out").arg(&out).ran());
         assert!(message.contains(says), "{command}: {message}");
         assert!(!out.exists(), "{command}");
     }
@@ -317,12 +303,9 @@ fn ranks_with_other_records_are_refused() {
     job.current_dir(&homes[0]).args(flags.split(' '));
     job.args([":", "-n", "1", "-wdir"]).arg(&homes[1]);
     job.arg(env!("CARGO_BIN_EXE_sliver")).args(flags.split(' '));
-    let output = job.output().expect("mpirun starts");
+    let output = job.ran();
     let message = unwrapped(&output.stderr);
-    assert!(
-        message.contains("rank 1 has other private records"),
-        "{message}"
-    );
+    says(&message, &["rank 1 has other private records"]);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(homes.iter().all(|home| !home.join("run").exists()));
 }

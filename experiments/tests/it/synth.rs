@@ -9,7 +9,9 @@ use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma, Rgb, RgbImage};
 use test_support::data_folder;
 
-use crate::program::{folder, json, refuses, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
+};
 
 /// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
 pub(crate) fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
@@ -55,8 +57,7 @@ fn command(input: &Path, out: &Path, flags: &str) -> Command {
 }
 
 pub(crate) fn run(command: &mut Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(command.ran());
     output
 }
 
@@ -111,11 +112,11 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
     );
     let card = json(&out.join("copy/card.json"));
     let knowledge = card["public_knowledge"].as_str().expect("words");
-    assert!(
-        knowledge.contains("the number of images, the size of images (28 pixels, colour)"),
-        "{knowledge}"
+    says(
+        &knowledge,
+        &["the number of images, the size of images (28 pixels, colour)"],
     );
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 5.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 5.0 + 1e-9);
     // The same command again makes nothing again.
     let again = command(&input, &out, &flags);
     let place = again.get_args().map(|arg| match arg.to_str() {
@@ -166,15 +167,8 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
                 .collect()
         };
         assert_eq!(plain(&names), plain(&others));
-        let released = [
-            "moments.bin",
-            "cells.bin",
-            "score.bin",
-            "latents.f32",
-            "labels.u8",
-            "samples.png",
-            "report.html",
-        ];
+        let released =
+            words("moments.bin cells.bin score.bin latents.f32 labels.u8 samples.png report.html");
         for name in plain(&names) {
             let [one, two] = [&before[&name], &after[&name]];
             if released.iter().any(|r| name == Path::new(r)) {
@@ -197,15 +191,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
 /// and checksums of files.
 pub(crate) fn unreleased(bytes: &[u8]) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
-        let computed = [
-            "value",
-            "class_counts",
-            "sha256",
-            "finished",
-            "started",
-            "seconds",
-            "pictures",
-        ];
+        let computed = words("value class_counts sha256 finished started seconds pictures");
         if let Some(object) = value.as_object_mut() {
             object.retain(|key, _| !computed.contains(&&**key));
             object.values_mut().for_each(strip);
@@ -228,9 +214,9 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     );
     let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
     assert!(printed.contains("6 private records"), "{printed}");
-    assert!(
-        printed.contains("replace all images of one unit, 3 of which count at most"),
-        "{printed}"
+    says(
+        &printed,
+        &["replace all images of one unit, 3 of which count at most"],
     );
     let deviations = |path: &Path| {
         ["moments.bin", "cells.bin", "score.bin"].map(|name| {
@@ -342,13 +328,8 @@ fn public_images_are_what_a_copy_is_decoded_by() {
         .arg(&out)
         .arg("--cache-dir")
         .arg(&cache);
-    let refused = resumed.output().expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("is another than the run began with"),
-        "{said}"
-    );
+    let said = refusal(resumed.ran());
+    says(&said, &["is another than the run began with"]);
 
     let twin = home.path().join("twin");
     for (path, bytes) in files(&input) {
@@ -359,9 +340,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     let array = home.path().join("small.npz");
     fs::write(&array, "no archive").expect("written");
     let run = |out: &Path, flags: &[&str]| {
-        command(&input, out, &format!("{COLOUR} {}", flags.join(" ")))
-            .output()
-            .expect("the binary starts")
+        command(&input, out, &format!("{COLOUR} {}", flags.join(" "))).ran()
     };
     let path = |path: &Path| format!("--public {}", path.display());
     refuses(
@@ -380,11 +359,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
 fn what_is_wrong_is_named_and_nothing_is_written() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let input = images(home.path(), &["a", "b"], 3);
-    let run = |out: &Path, flags: &[&str]| {
-        command(&input, out, &flags.join(" "))
-            .output()
-            .expect("the binary starts")
-    };
+    let run = |out: &Path, flags: &[&str]| command(&input, out, &flags.join(" ")).ran();
     refuses(
         &[
             ("--channels 3", "the side of the images is public"),
@@ -518,8 +493,7 @@ pub(crate) fn python_reads(out: &Path, module: &str, value: &str, expected: &str
         return;
     };
     let code = format!("{}\nprint(({value}))", code.expect("a block of code"));
-    let output = python.current_dir(out).args(["-c", &code]).output();
-    let output = output.expect("Python starts");
+    let output = python.current_dir(out).args(["-c", &code]).ran();
     let said = text(&output.stdout);
     assert_eq!(said.trim(), expected, "{}", text(&output.stderr));
 }
@@ -533,16 +507,10 @@ fn cifar_10_is_a_data_set_by_name() {
     let (_home, out) = folder();
     let refused = command(Path::new("cifar10"), &out, "--public cifar10").output();
     let said = text(&refused.expect("the binary starts").stderr);
-    assert!(
-        said.contains("--public cifar10: it must be other than"),
-        "{said}"
-    );
+    says(&said, &["--public cifar10: it must be other than"]);
     let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores";
     let printed = text(&run(&mut command(Path::new("cifar10"), &out, flags)).stdout);
-    assert!(
-        printed.contains("50000 private records, 10000 test records"),
-        "{printed}"
-    );
+    says(&printed, &["50000 private records, 10000 test records"]);
     assert!(out.join("copy/png/airplane").exists());
 }
 
@@ -593,7 +561,7 @@ pub(crate) fn first_release(run: &Path, name: &str) -> (Vec<f64>, f64) {
     let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
     let first = ledger.lines().next().expect("a line");
     let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
-    let sensitivity = line["sensitivity"].as_f64().expect("a number");
+    let sensitivity = number(&line["sensitivity"]);
     (release(run, name).0, sensitivity)
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma};
 
-use crate::program::{folder, json, lines, refuses, sliver, text};
+use crate::program::{Ran, folder, json, lines, refuses, says, sliver, text};
 use crate::synth::{images, run};
 
 fn command(input: &str, flags: &str, out: &Path) -> Command {
@@ -31,10 +31,7 @@ fn a_generator_learns_from_what_was_released_once() {
         );
         let input = input.to_str().expect("a path");
         let printed = text(&run(&mut command(input, &flags, &out)).stdout);
-        assert!(
-            printed.contains("DP-MERF") && printed.contains("1 releases"),
-            "{printed}"
-        );
+        says(&printed, &["DP-MERF", "1 releases"]);
         let card = json(&out.join("copy/card.json"));
         assert_eq!(
             (&card["count"], &card["image"]["channels"]),
@@ -141,9 +138,6 @@ fn what_a_baseline_does_not_have_is_refused() {
             ),
             ("--method mean", "invalid value 'mean'"),
         ],
-        |out, flags| {
-            let output = command("glyphs", &flags.join(" "), out).output();
-            output.expect("the binary starts")
-        },
+        |out, flags| command("glyphs", &flags.join(" "), out).ran(),
     );
 }

@@ -8,7 +8,7 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, json, refuses, sliver, text};
+use crate::program::{Ran, folder, json, number, refusal, refuses, says, sliver, text, words};
 use crate::synth::{
     files, first_release, is_near_its_bound, python_reads, release, run, unreleased,
 };
@@ -125,7 +125,7 @@ fn a_table_becomes_one_that_may_be_published() {
     assert!(right > 1800, "{right} of 2000");
     assert!(copy.contains("\"west, new\"") && !copy.contains("p1"));
     let card = json(&out.join("copy/card.json"));
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 3.0 + 1e-9);
     // What may be published has no path, no comment of the schema, and no column that it ignores.
     for (name, bytes) in files(&out.join("copy")) {
         let content = String::from_utf8(bytes).expect("text");
@@ -183,9 +183,7 @@ fn a_table_becomes_one_that_may_be_published() {
         .arg(&from);
     run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     assert!(from.join("copy/table.csv").exists());
-    let refused = command(&table, &draft, &home.path().join("none"), "")
-        .output()
-        .expect("the binary starts");
+    let refused = command(&table, &draft, &home.path().join("none"), "").ran();
     let said = text(&refused.stderr).replace(['\n', '│'], "");
     assert!(said.contains("4 columns are not confirmed"), "{said}");
 }
@@ -217,18 +215,9 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
             before.keys().collect::<Vec<_>>(),
             after.keys().collect::<Vec<_>>()
         );
-        let released = [
-            "columns.bin",
-            "pairs.bin",
-            "score.bin",
-            "copy.bin",
-            "columns.svg",
-            "pairs.svg",
-            "marginals.csv",
-            "copy/marginals.csv",
-            "report.html",
-            "copy/table.csv",
-        ];
+        let released = words(
+            "columns.bin pairs.bin score.bin copy.bin columns.svg pairs.svg marginals.csv copy/marginals.csv report.html copy/table.csv",
+        );
         for (name, one) in &before {
             let two = &after[name];
             let shown = name.display().to_string();
@@ -321,13 +310,8 @@ fn a_killed_run_resumes_from_what_it_released() {
         .arg(&out)
         .arg("--cache-dir")
         .arg(out.with_file_name("cache"));
-    let refused = again.output().expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("is another than the run began with"),
-        "{said}"
-    );
+    let said = refusal(again.ran());
+    says(&said, &["is another than the run began with"]);
 }
 
 /// Units cost what they count, and what is known of them is how many there are.
@@ -409,11 +393,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 60);
     let records = fs::read_to_string(&table).expect("a table");
-    let run = |out: &Path, flags: &[&str]| {
-        command(&table, &schema, out, &flags.join(" "))
-            .output()
-            .expect("the binary starts")
-    };
+    let run = |out: &Path, flags: &[&str]| command(&table, &schema, out, &flags.join(" ")).ran();
     let own = format!("--test {}", table.display());
     refuses(
         &[
@@ -456,15 +436,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         (String::new(), "is empty"),
     ] {
         fs::write(&table, content).expect("written");
-        let output = command(&table, &schema, &out, "")
-            .output()
-            .expect("the binary starts");
-        let said = text(&output.stderr)
-            .replace(['\n', '│'], " ")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        let said = refusal(command(&table, &schema, &out, "").ran());
         assert!(said.contains(words), "{words}: {said}");
         assert!(!said.contains(secret), "{said}");
         assert!(!out.exists());
@@ -474,18 +446,10 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     fs::write(&single, "ill\nyes\nno\n").expect("written");
     let ill = SCHEMA.split("\n\n").last().expect("a column");
     fs::write(&of_single, ill).expect("written");
-    let refused = command(&single, &of_single, &out, "")
-        .output()
-        .expect("the binary starts");
+    let refused = command(&single, &of_single, &out, "").ran();
     let said = text(&refused.stderr).replace(['\n', '│'], " ");
-    assert!(
-        said.contains("--label ill: it must be a column beside others"),
-        "{said}"
-    );
-    let bare = sliver("synth")
-        .arg(&table)
-        .output()
-        .expect("the binary starts");
+    says(&said, &["--label ill: it must be a column beside others"]);
+    let bare = sliver("synth").arg(&table).ran();
     let said = text(&bare.stderr).replace(['\n', '│'], " ");
     assert!(said.contains("sliver schema"), "{said}");
 }
@@ -547,10 +511,7 @@ fn a_parquet_file_becomes_one() {
         copies[1].display()
     );
     let printed = text(&run(&mut command(&table, &schema, &judged, &flags)).stdout);
-    assert!(
-        printed.contains("300 test records") && printed.contains("The compared copy"),
-        "{printed}"
-    );
+    says(&printed, &["300 test records", "The compared copy"]);
     let draft = home.path().join("draft.toml");
     run(sliver("schema")
         .arg(&copies[0])
@@ -571,11 +532,7 @@ fn a_parquet_file_becomes_one() {
     let bytes = fs::read(&table).expect("a table");
     fs::write(&table, &bytes[..bytes.len() / 2]).expect("written");
     let none = home.path().join("none");
-    let refused = command(&table, &schema, &none, "")
-        .output()
-        .expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], " ");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let said = refusal(command(&table, &schema, &none, "").ran());
     assert!(
         said.contains("expected a Parquet file") && !none.exists(),
         "{said}"
@@ -708,15 +665,7 @@ fn tables_by_name_are_copied() {
     let (_home, out) = folder();
     let mut command = sliver("synth");
     command
-        .args([
-            "biased",
-            "--records",
-            "2000",
-            "--epsilon",
-            "4",
-            "--ceilings",
-            "--out",
-        ])
+        .args(words("biased --records 2000 --epsilon 4 --ceilings --out"))
         .arg(&out);
     let printed = text(&run(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
     for words in [

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::program::{folder, json, refuses, sliver, text};
+use crate::program::{Ran, folder, json, number, refusal, refuses, sliver, text};
 use crate::synth::{first_release, is_near_its_bound, run};
 use crate::synth_table::command;
 
@@ -118,7 +118,7 @@ fn ranges_and_categories_are_found_with_noise() {
         );
     }
     let card = json(&out.join("copy/card.json"));
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 3.0 + 1e-9);
     // The ledger has the threshold's delta: an accountant counts it.
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert!(ledger.contains("\"failure\""), "{ledger}");
@@ -205,8 +205,8 @@ fn what_is_wrong_is_said_before_anything_is_released() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 60, "");
     let run = |out: &Path, flags: &[&str]| {
-        let mut command = command(&table, &schema, out, &flags.join(" "));
-        command.output().expect("the binary starts")
+        let command = command(&table, &schema, out, &flags.join(" "));
+        command.ran()
     };
     refuses(
         &[
@@ -241,10 +241,7 @@ fn what_is_wrong_is_said_before_anything_is_released() {
         ),
     ] {
         fs::write(&schema, text).expect("written");
-        let output = command(&table, &schema, &out, "--private-schema 0.1").output();
-        let output = output.expect("the binary starts");
-        let said = text_of(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        let said = refusal(command(&table, &schema, &out, "--private-schema 0.1").ran());
         assert!(said.contains(words), "{words}: {said}");
     }
 }

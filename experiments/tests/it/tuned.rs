@@ -1,37 +1,20 @@
 //! `swae` from public weights and with private marginals as its sampler, through the binaries.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use dp_core::accounting::{
-    Accountant, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
+use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
+
+use crate::program::{
+    Ran, done, folder, json, ledger, lines, pld, refuses, says, sliver, stopped_after, text, words,
 };
-use dp_core::ledger::Ledger;
-
-use crate::program::{folder, json, lines, refuses, sliver, stopped_after, text};
 
 /// A run of seconds: 300 glyphs, 6 steps, 60 particles.
 fn command(out: &Path, more: &[&str]) -> Command {
     let mut command = sliver("swae");
     command
-        .args([
-            "--backend",
-            "flex",
-            "--records",
-            "300",
-            "--batch",
-            "40",
-            "--steps",
-            "6",
-        ])
-        .args([
-            "--delta",
-            "1e-3",
-            "--slices",
-            "12",
-            "--quick-scores",
-            "--cache-dir",
-        ])
+        .args(words("--backend flex --records 300 --batch 40 --steps 6"))
+        .args(words("--delta 1e-3 --slices 12 --quick-scores --cache-dir"))
         .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/tuned-cache"))
         .arg("--out")
         .arg(out)
@@ -39,32 +22,12 @@ fn command(out: &Path, more: &[&str]) -> Command {
     command
 }
 
-const TUNED: &[&str] = &[
-    "--start-from",
-    "public",
-    "--public-steps",
-    "20",
-    "--sampler",
-    "marginals",
-    "--class-slices",
-    "8",
-    "--bins",
-    "8",
-    "--particles",
-    "60",
-];
+const TUNED: &str = "--start-from public --public-steps 20 --sampler marginals --class-slices 8 --bins 8 --particles 60";
 
 fn tuned(out: &Path, more: &[&str]) -> Command {
-    let mut command = command(out, TUNED);
+    let mut command = command(out, &words(TUNED));
     command.args(more);
     command
-}
-
-#[track_caller]
-fn done(mut command: Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 /// The values of a release, behind their checksum and how many releases came before them.
@@ -76,15 +39,13 @@ fn released(out: &Path, name: &str) -> Vec<u8> {
 fn steps_moments_and_marginals_are_one_promise() {
     let (keep, out) = folder();
     let printed = text(&done(tuned(&out, &["--epsilon", "5"])).stdout);
-    assert!(
-        printed.contains(
-            "which cover the training gradients, the class moments and the class marginals"
-        )
+    says(
+        &printed,
+        &["which cover the training gradients, the class moments and the class marginals"],
     );
-    assert!(
-        printed.contains(
-            "Public: synthetic glyphs, on which the weights started, and the test records"
-        )
+    says(
+        &printed,
+        &["Public: synthetic glyphs, on which the weights started, and the test records"],
     );
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
@@ -93,7 +54,7 @@ fn steps_moments_and_marginals_are_one_promise() {
     assert!(known.contains("with their labels"), "{known}");
 
     // Six steps, then both releases, with a quarter of 1/z^2 of the budget.
-    let ledger = Ledger::read(&out.join("ledger.jsonl")).expect("a ledger");
+    let ledger = ledger(&out);
     let entries = ledger.entries;
     assert_eq!(entries.len(), 8);
     let gaussian = |noise_multiplier| Event::Gaussian { noise_multiplier };
@@ -109,8 +70,7 @@ fn steps_moments_and_marginals_are_one_promise() {
         .into_iter()
         .map(|e| e.event.repeated(e.count))
         .collect();
-    let replayed = PldAccountant::default().epsilon(&Event::Composed { events }, 1e-3);
-    let replayed = replayed.expect("covered");
+    let replayed = pld(&Event::Composed { events }, 1e-3);
     assert!((4.9..=5.0001).contains(&replayed), "{replayed}");
 
     // Samples to take away are the particles, and the same ones varied anew after that; judging it again changes nothing.
@@ -120,10 +80,9 @@ fn steps_moments_and_marginals_are_one_promise() {
             .arg(&out)
             .args(["--formats", "npz", "--out"])
             .args(more);
-        command.current_dir(keep.path()).output().expect("starts")
+        command.current_dir(keep.path()).ran()
     };
-    let more = export(&["a", "--count", "99"]);
-    assert!(more.status.success(), "{}", text(&more.stderr));
+    done(export(&["a", "--count", "99"]));
     let samples = std::fs::read(out.join("samples.png")).expect("samples");
     let mut again = sliver("swae");
     again
@@ -143,14 +102,7 @@ fn steps_moments_and_marginals_are_one_promise() {
 /// Stopped in the steps, and again between the two releases: the second must not have the noise of the first.
 #[test]
 fn a_run_that_is_stopped_between_its_releases_ends_like_one_that_is_not() {
-    let known = &[
-        "--epsilon",
-        "5",
-        "--insecure-noise-seed",
-        "3",
-        "--checkpoint-every",
-        "2",
-    ];
+    let known = &words("--epsilon 5 --insecure-noise-seed 3 --checkpoint-every 2");
     let (_keep, whole) = folder();
     done(tuned(&whole, known));
     let (_keep, stopped) = folder();
@@ -167,7 +119,7 @@ fn a_run_that_is_stopped_between_its_releases_ends_like_one_that_is_not() {
     // In the way of what comes after the moments.
     let obstacle = stopped.join("latents.f32");
     std::fs::create_dir(&obstacle).expect("a folder");
-    let output = resume().output().expect("the binary starts");
+    let output = resume().ran();
     assert!(!output.status.success());
     assert_eq!(lines(&stopped), 7, "{}", text(&output.stderr));
     assert!(stopped.join("class-moments.bin").exists());
@@ -284,7 +236,5 @@ fn what_is_not_public_or_has_no_use_is_refused() {
         .iter()
         .map(|(flags, words)| (&**flags, *words))
         .collect();
-    refuses(&cases, |out, flags| {
-        command(out, flags).output().expect("the binary starts")
-    });
+    refuses(&cases, |out, flags| command(out, flags).ran());
 }
