@@ -13,8 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use test_support::data_folder;
 
 use crate::program::{
-    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, says, sliver, text,
-    unwrapped, words,
+    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, says, sliver, words,
 };
 
 const WIDTH: usize = 12;
@@ -86,14 +85,9 @@ fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
     }
     command.args(more);
     command.args(own.iter().filter(|pair| !more.contains(&pair[0])).flatten());
-    command
-        .arg("--source")
-        .arg(&files[0])
-        .arg("--target")
-        .arg(&files[1])
-        .arg("--cache-dir")
-        .arg(place.join("cache"))
-        .args(["--backend", "flex"]);
+    command.arg("--source").arg(&files[0]).arg("--target");
+    command.arg(&files[1]).arg("--cache-dir");
+    command.arg(place.join("cache")).args(["--backend", "flex"]);
     command
 }
 
@@ -230,16 +224,12 @@ fn a_killed_run_ends_the_same() {
     for (step, repeated) in [(2, 1), (5, 1)] {
         let other = keep.path().join(format!("killed-{step}"));
         let mut killed = command();
-        killed
-            .args(["--checkpoint-every", "1", "--run"])
-            .arg(&other);
+        killed.args(["--checkpoint-every", "1", "--run"]);
+        killed.arg(&other);
         killed_after(&mut killed, &other, step);
         let mut resumed = sliver("adapt");
-        resumed
-            .arg("--backend")
-            .arg("flex")
-            .arg("--cache-dir")
-            .arg(keep.path().join("cache"));
+        resumed.arg("--backend").arg("flex").arg("--cache-dir");
+        resumed.arg(keep.path().join("cache"));
         done(resumed.arg("--resume").arg(&other).ran());
         // The loss has all digits: it tells of any other weight.
         assert_eq!(metrics(&out).0.last(), metrics(&other).0.last());
@@ -306,11 +296,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
         let mut command = adapt(keep.path(), &files, &more);
         if more.contains(&"--target") {
             command = sliver("adapt");
-            command
-                .arg("sliced")
-                .arg("--source")
-                .arg(&files[0])
-                .args(&more);
+            command.arg("sliced").arg("--source").arg(&files[0]);
+            command.args(&more);
         }
         let said = refusal(run(&mut command, &out));
         assert!(said.contains(part), "{more:?}: {said}");
@@ -372,11 +359,8 @@ fn a_damaged_usps_file_is_refused() {
     command.args(words(
         "--backend flex --source glyphs --target usps --epsilon 2",
     ));
-    command
-        .arg("--data-dir")
-        .arg(keep.path())
-        .arg("--cache-dir")
-        .arg(keep.path().join("cache"));
+    command.arg("--data-dir").arg(keep.path());
+    command.arg("--cache-dir").arg(keep.path().join("cache"));
     let said = refusal(run(&mut command, &out));
     says(&said, &["zip.train.gz", "1829071"]);
     assert!(!out.exists());

@@ -8,7 +8,7 @@ use private_training::penalty::ToSample;
 use tools::figures::{Arguments, run};
 
 use crate::program::{
-    Ran, done, folder, json, ledger, lines, metrics, number, pld, refusal, sliver, text,
+    Ran, done, folder, json, ledger, lines, metrics, number, pld, refusal, sliver,
     whole_and_killed, words,
 };
 

@@ -31,20 +31,11 @@ fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBu
 
 fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
     let mut command = sliver("distance");
-    command
-        .arg("--backend")
-        .arg("flex")
-        .arg("--a")
-        .arg(a)
-        .arg("--b")
-        .arg(b);
+    command.arg("--backend").arg("flex").arg("--a").arg(a);
+    command.arg("--b").arg(b);
     let cache = out.parent().expect("a folder").join("cache");
-    command
-        .args(more)
-        .arg("--cache-dir")
-        .arg(cache)
-        .arg("--run")
-        .arg(out);
+    command.args(more).arg("--cache-dir").arg(cache);
+    command.arg("--run").arg(out);
     command.ran()
 }
 

@@ -32,16 +32,12 @@ impl Home {
             _ => &words("--steps 2 --points 20 --slices 8 --slices-per-step 4"),
         };
         let mut command = sliver(experiment);
-        command
-            .args(own)
-            .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
-            .args(["--insecure-noise-seed", "5", "--scored", "100"])
-            .args(more)
-            .arg("--cache-dir")
-            .arg(self.at("cache"))
-            .arg("--out")
-            .arg(self.at(run))
-            .current_dir(self.0.path());
+        command.args(own);
+        command.args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"]);
+        command.args(["--insecure-noise-seed", "5", "--scored", "100"]);
+        command.args(more).arg("--cache-dir").arg(self.at("cache"));
+        command.arg("--out").arg(self.at(run));
+        command.current_dir(self.0.path());
         command
     }
 
@@ -304,8 +300,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
         assert!(!home.at("refused").exists(), "{flags:?}");
     }
     let more = words("--records 150 --public-records 60 --export new --count 1000");
-    let output = home.command("flow", "refused", &more).output();
-    let message = text(&output.expect("the binary starts").stderr);
+    let message = refusal(home.command("flow", "refused", &more));
     says(&message, &["--count 1000: the run has 15"]);
     // After it.
     done(&swae("run", &[]));
@@ -352,10 +347,8 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
             a.clone()
         }
     }));
-    again
-        .arg("--export")
-        .arg(home.at("again"))
-        .args(["--count", "4"]);
+    again.arg("--export").arg(home.at("again"));
+    again.args(["--count", "4"]);
     done(&again.ran());
     same(&home.at("again"), &home.at("new"));
 }

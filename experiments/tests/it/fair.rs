@@ -8,7 +8,7 @@ use dp_core::ledger::Ledger;
 
 use crate::program::{
     Ran, SCHEMA, done, folder, json, ledger, lines, metrics, number, pld, refusal, refuses, says,
-    sliver, text, unwrapped, whole_and_killed, words,
+    sliver, text, whole_and_killed, words,
 };
 
 /// A run of a task; a classification where the arguments name none.

@@ -27,10 +27,9 @@ fn cache() -> PathBuf {
 /// A mechanism may come first.
 fn flow(arguments: &[&str]) -> Command {
     let mut command = sliver("flow");
-    command
-        .args(arguments)
-        .args(["--backend", "flex", "--cache-dir"])
-        .arg(cache());
+    command.args(arguments);
+    command.args(["--backend", "flex", "--cache-dir"]);
+    command.arg(cache());
     command
 }
 
@@ -176,10 +175,8 @@ fn all_records_are_private_where_none_of_them_is_public() {
             "--backend flex --public shapes --public-records 50 --public-epochs 1",
         ));
         command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
-        command
-            .arg("--cache-dir")
-            .arg(keep.path().join("cache"))
-            .args(part);
+        command.arg("--cache-dir").arg(keep.path().join("cache"));
+        command.args(part);
         done(command.arg("--run").arg(&out).ran());
         let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
         assert_eq!(
@@ -629,12 +626,13 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let output = child.wait_with_output().expect("a child");
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    for words in [
-        "an autoencoder was trained, after step",
-        "flow fixed --resume",
-    ] {
-        assert!(message.contains(words), "{message}");
-    }
+    says(
+        &message,
+        &[
+            "an autoencoder was trained, after step",
+            "flow fixed --resume",
+        ],
+    );
     let mut child = start(&["fixed", "--resume", out]);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let line = lines.find_map(|l| Some(l.expect("text")).filter(|l| l.contains("training an")));

@@ -9,24 +9,20 @@ use crate::program::{
 
 fn generator(release: &str, out: &Path) -> Command {
     let mut command = sliver("generator");
-    command
-        .arg(release)
-        .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
-        .args(["--scored", "100"])
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"))
-        .arg("--run")
-        .arg(out);
+    command.arg(release);
+    command.args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"]);
+    command.args(["--scored", "100"]).arg("--cache-dir");
+    command.arg(out.with_file_name("cache")).arg("--run");
+    command.arg(out);
     command
 }
 
 /// A run of seconds of each kind of release.
 fn small(release: &str, out: &Path) -> Command {
     let mut command = generator(release, out);
-    command
-        .args(["--records", "300", "--steps", "6"])
-        .args(["--points", "40", "--slices-per-step", "8"])
-        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
+    command.args(["--records", "300", "--steps", "6"]);
+    command.args(["--points", "40", "--slices-per-step", "8"]);
+    command.args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
     match release {
         "marginals" => command.args(["--slices", "12"]),
         _ => command.args(["--batch", "20"]),
@@ -98,9 +94,8 @@ fn photographs_come_without_classes() {
 fn bad_input_is_refused_before_anything_is_written() {
     let run = |out: &Path, flags: &[&str]| {
         let mut command = sliver("generator");
-        command
-            .args(flags)
-            .args(["--backend", "flex", "--records", "300"]);
+        command.args(flags);
+        command.args(["--backend", "flex", "--records", "300"]);
         command.arg("--out").arg(out).ran()
     };
     refuses(

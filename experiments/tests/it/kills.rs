@@ -47,11 +47,8 @@ fn survives(kills: usize, experiment: &str, steps: usize, kind: Steps, flags: &[
     let killed = keep.path().join("killed");
     let command = |out: &Path| {
         let mut command = sliver(experiment);
-        command
-            .args(flags)
-            .args(words(COMMON))
-            .arg("--run")
-            .arg(out);
+        command.args(flags).args(words(COMMON)).arg("--run");
+        command.arg(out);
         command
     };
     let finish = |out: &Path| {

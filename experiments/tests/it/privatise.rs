@@ -512,9 +512,8 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     place.privatise(&plain, GAUSSIAN);
     let show = |flags: &str| {
         let mut command = sliver("privatise");
-        command
-            .arg("--show")
-            .arg(place.out.join("noisy.safetensors"));
+        command.arg("--show");
+        command.arg(place.out.join("noisy.safetensors"));
         command.args(flags.split_whitespace());
         command.ran()
     };

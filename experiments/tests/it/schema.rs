@@ -18,14 +18,15 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
     let draft = |path: &Path| Schema::read(path).expect("a schema");
     let output = done(run(&["--label", "sex"]));
     let (path, printed) = (table.with_extension("toml"), text(&output.stdout));
-    for words in [
-        "HAS SEEN THE RECORDS",
-        "3 columns",
-        "sliver synth",
-        "--schema",
-    ] {
-        assert!(printed.contains(words), "{printed}");
-    }
+    says(
+        &printed,
+        &[
+            "HAS SEEN THE RECORDS",
+            "3 columns",
+            "sliver synth",
+            "--schema",
+        ],
+    );
     let schema = draft(&path);
     assert_eq!(schema.unconfirmed(), ["age", "sex", "note"]);
     assert_eq!(schema.label(), Some(1));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{Ran, refusal, text, unwrapped};
+use crate::program::{Ran, refusal, text};
 use experiments::program::{command, parse};
 
 fn sliver(words: &[&str]) -> (Option<i32>, String, String) {

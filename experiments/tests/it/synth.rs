@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma, Rgb, RgbImage};
@@ -39,26 +39,16 @@ pub(crate) fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
 
 fn command(input: &Path, out: &Path, flags: &str) -> Command {
     let mut command = sliver("synth");
-    command
-        .arg(input)
-        .args(flags.split_whitespace())
-        .arg("--out")
-        .arg(out);
+    command.arg(input).args(flags.split_whitespace());
+    command.arg("--out").arg(out);
     let cache = out.with_file_name("cache");
-    command
-        .arg("--cache-dir")
-        .arg(cache)
-        .args(["--backend", "flex"]);
+    command.arg("--cache-dir").arg(cache);
+    command.args(["--backend", "flex"]);
     if !flags.contains("--public") && !flags.contains("merf") {
         // Drawn shapes are many, and tests of flows have them.
         command.args(["--public", "cosines"]);
     }
     command
-}
-
-pub(crate) fn run(command: &mut Command) -> Output {
-    let output = done(command.ran());
-    output
 }
 
 const COLOUR: &str = "--side 28 --channels 3 --latent 8 --cells 2";
@@ -88,15 +78,16 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
     let (home, out) = folder();
     let input = images(home.path(), &["benign", "malign"], 12);
     let flags = format!("{COLOUR} --epsilon 5 --count 10");
-    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
-    for words in [
-        "24 private records",
-        "the names of the 2 folders",
-        "neighbours: replace one record",
-        "3 releases",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    let printed = text(&done(command(&input, &out, &flags)).stdout);
+    says(
+        &printed,
+        &[
+            "24 private records",
+            "the names of the 2 folders",
+            "neighbours: replace one record",
+            "3 releases",
+        ],
+    );
     // By their names: of so few records a class may have no sample, as the noise would have it.
     let public = Public {
         side: Some(28),
@@ -124,7 +115,7 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
         _ => arg.to_owned(),
     });
     let place: Vec<_> = place.skip(1).collect();
-    run(sliver("synth").args(place));
+    done(sliver("synth").args(place));
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert_eq!(ledger.lines().count(), 3, "{ledger}");
 }
@@ -140,7 +131,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         let (home, out) = folder();
         let flags = format!("{COLOUR} --epsilon 2 --count 6 --insecure-noise-seed 3 {flags}");
         let input = images(home.path(), &["a", "b"], 12);
-        run(&mut command(&input, &out, &flags));
+        done(command(&input, &out, &flags));
         let before = files(&out);
         fs::remove_dir_all(&out).expect("removed");
         // One record goes from one class to the other, with another content. A person of four images has one then.
@@ -154,7 +145,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
                 .save(input.join("b/other.png"))
                 .expect("written");
         }
-        run(&mut command(&input, &out, &flags));
+        done(command(&input, &out, &flags));
         let after = files(&out);
         let [names, others] =
             [&before, &after].map(|files| files.keys().cloned().collect::<Vec<_>>());
@@ -212,7 +203,7 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     let flags = format!(
         "{COLOUR} --epsilon 2 --unit-from-name person([0-9]+) --most-per-unit 3 --insecure-noise-seed 3"
     );
-    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
+    let printed = text(&done(command(&input, &out, &flags)).stdout);
     assert!(printed.contains("6 private records"), "{printed}");
     says(
         &printed,
@@ -226,7 +217,7 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     };
     let three = deviations(&out);
     let (_keep, other) = folder();
-    run(&mut command(
+    done(command(
         &input,
         &other,
         &flags.replace("--most-per-unit 3", "--most-per-unit 1"),
@@ -242,7 +233,7 @@ fn a_killed_run_resumes_from_what_it_released() {
     let (home, out) = folder();
     let input = images(home.path(), &["a", "b"], 12);
     let flags = format!("{COLOUR} --epsilon 2 --count 6");
-    run(&mut command(&input, &out, &flags));
+    done(command(&input, &out, &flags));
     let (moments, ledger) = (
         fs::read(out.join("moments.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
@@ -258,11 +249,13 @@ fn a_killed_run_resumes_from_what_it_released() {
     }
     fs::remove_dir_all(out.join("copy")).expect("removed");
     let mut again = sliver("synth");
-    run(again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache")));
+    done(
+        again
+            .arg("--resume")
+            .arg(&out)
+            .arg("--cache-dir")
+            .arg(out.with_file_name("cache")),
+    );
     assert_eq!(
         fs::read(out.join("moments.bin")).expect("kept"),
         moments.expect("kept")
@@ -299,7 +292,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
         (&colour, COLOUR, "; 30 images taught how edges look"),
         (&out, GREY, "An autoencoder learned from 30 public images"),
     ] {
-        let printed = text(&run(&mut command(&input, out, &format!("{shape} {of}"))).stdout);
+        let printed = text(&done(command(&input, out, &format!("{shape} {of}"))).stdout);
         for words in ["and the images that --public names", learned] {
             assert!(printed.contains(words), "{words}: {printed}");
         }
@@ -313,7 +306,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     // Another copy of the same run is decoded by the weights that it keeps.
     let again = home.path().join("again");
     let mut export = sliver("export");
-    run(export.arg(&out).args(["--count", "6", "--out"]).arg(&again));
+    done(export.arg(&out).args(["--count", "6", "--out"]).arg(&again));
     let pictures = |of: &Path| files(&of.join("png")).into_values().collect::<Vec<_>>();
     assert_eq!(pictures(&again), pictures(&out.join("copy")));
 
@@ -323,11 +316,8 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     }
     let cache = out.with_file_name("cache");
     let mut resumed = sliver("synth");
-    resumed
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(&cache);
+    resumed.arg("--resume").arg(&out).arg("--cache-dir");
+    resumed.arg(&cache);
     let said = refusal(resumed.ran());
     says(&said, &["is another than the run began with"]);
 
@@ -426,7 +416,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
 #[test]
 fn copies_have_the_form_of_what_they_are_of() {
     let (home, out) = folder();
-    let shapes = run(&mut command(
+    let shapes = done(command(
         Path::new("shapes"),
         &out,
         "--latent 8 --count 20 --quick-scores --records 400",
@@ -435,13 +425,15 @@ fn copies_have_the_form_of_what_they_are_of() {
     assert!(out.join("copy/png/leaves").exists() && !out.join("copy/images.npz").exists());
     let again = home.path().join("again");
     let mut export = sliver("export");
-    run(export
-        .arg(&out)
-        .args(["--formats", "npz", "--count", "40", "--out"])
-        .arg(&again));
+    done(
+        export
+            .arg(&out)
+            .args(["--formats", "npz", "--count", "40", "--out"])
+            .arg(&again),
+    );
     let npz = again.join("images.npz");
     let second = home.path().join("second");
-    run(&mut command(
+    done(command(
         &npz,
         &second,
         "--classes 4 --latent 6 --cells 1 --no-privacy --count 5",
@@ -478,7 +470,7 @@ fn python_reads_copies_as_their_pages_say() {
         };
         let flags = format!("{ONE_CELL} --no-privacy --quick-scores --count 6 {formats}");
         let from = PathBuf::from(format!("{}{below}", input.display()));
-        run(&mut command(&from, &out, &flags));
+        done(command(&from, &out, &flags));
         python_reads(&out, module, value, expected);
     }
 }
@@ -505,11 +497,10 @@ fn cifar_10_is_a_data_set_by_name() {
         return;
     }
     let (_home, out) = folder();
-    let refused = command(Path::new("cifar10"), &out, "--public cifar10").output();
-    let said = text(&refused.expect("the binary starts").stderr);
+    let said = refusal(command(Path::new("cifar10"), &out, "--public cifar10"));
     says(&said, &["--public cifar10: it must be other than"]);
     let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores";
-    let printed = text(&run(&mut command(Path::new("cifar10"), &out, flags)).stdout);
+    let printed = text(&done(command(Path::new("cifar10"), &out, flags)).stdout);
     says(&printed, &["50000 private records, 10000 test records"]);
     assert!(out.join("copy/png/airplane").exists());
 }
@@ -529,7 +520,7 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             image.save(input.join(name)).expect("written");
         }
         let units = "--unit-from-name person([0-9]+) --most-per-unit 2 --insecure-noise-seed 4";
-        run(&mut command(
+        done(command(
             &input,
             &out,
             &format!("{method} --epsilon 2 --count 2 {units}"),

@@ -7,8 +7,8 @@ use std::process::Command;
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma};
 
-use crate::program::{Ran, folder, json, lines, refuses, says, sliver, text};
-use crate::synth::{images, run};
+use crate::program::{Ran, done, folder, json, lines, refuses, says, sliver, text};
+use crate::synth::images;
 
 fn command(input: &str, flags: &str, out: &Path) -> Command {
     let mut command = sliver("synth");
@@ -30,7 +30,7 @@ fn a_generator_learns_from_what_was_released_once() {
             "--method merf --side 28 --channels {channels} --score-share 0 --epsilon 100 --delta 1e-5 --count 30"
         );
         let input = input.to_str().expect("a path");
-        let printed = text(&run(&mut command(input, &flags, &out)).stdout);
+        let printed = text(&done(command(input, &flags, &out)).stdout);
         says(&printed, &["DP-MERF", "1 releases"]);
         let card = json(&out.join("copy/card.json"));
         assert_eq!(
@@ -42,10 +42,9 @@ fn a_generator_learns_from_what_was_released_once() {
         let export = |name: &str| {
             let to = home.path().join(name);
             let mut export = sliver("export");
-            export
-                .arg(&out)
-                .args(["--formats", "npz", "--count", "700", "--out"]);
-            run(export.arg(&to));
+            export.arg(&out);
+            export.args(["--formats", "npz", "--count", "700", "--out"]);
+            done(export.arg(&to));
             fs::read(to.join("images.npz")).expect("images")
         };
         let (before, ledger) = (export("before"), lines(&out));
@@ -60,7 +59,7 @@ fn a_generator_learns_from_what_was_released_once() {
         fs::remove_dir_all(out.join("copy")).expect("removed");
         let mut again = sliver("synth");
         again.arg("--resume").arg(&out).arg("--cache-dir");
-        run(again.arg(home.path().join("cache")));
+        done(again.arg(home.path().join("cache")));
         assert_eq!((lines(&out), ledger), (1, 1));
         assert!(
             kept == (
@@ -90,7 +89,7 @@ fn generated_images_are_of_their_class() {
         }
     }
     let flags = "--method merf --side 28 --channels 1 --no-privacy --quick-scores";
-    run(&mut command(input.to_str().expect("a path"), flags, &out));
+    done(command(input.to_str().expect("a path"), flags, &out));
     let public = Public {
         side: Some(28),
         channels: Some(1),
@@ -111,7 +110,7 @@ fn generated_images_are_of_their_class() {
 fn gaussian_is_one_cell_a_class() {
     let (_home, out) = folder();
     let flags = "--method gaussian --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
-    let printed = text(&run(&mut command("shapes", flags, &out)).stdout);
+    let printed = text(&done(command("shapes", flags, &out)).stdout);
     assert!(printed.contains("1 cells of 4 classes"), "{printed}");
     assert!(out.join("moments.bin").exists() && !out.join("cells.bin").exists());
 }

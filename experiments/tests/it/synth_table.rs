@@ -8,10 +8,10 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{Ran, folder, json, number, refusal, refuses, says, sliver, text, words};
-use crate::synth::{
-    files, first_release, is_near_its_bound, python_reads, release, run, unreleased,
+use crate::program::{
+    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
 };
+use crate::synth::{files, first_release, is_near_its_bound, python_reads, release, unreleased};
 
 const SCHEMA: &str = r#"
 [[column]]
@@ -74,16 +74,10 @@ pub(crate) fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
 
 pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
     let mut command = sliver("synth");
-    command
-        .arg(table)
-        .arg("--schema")
-        .arg(schema)
-        .args(flags.split_whitespace());
-    command
-        .arg("--out")
-        .arg(out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"));
+    command.arg(table).arg("--schema").arg(schema);
+    command.args(flags.split_whitespace());
+    command.arg("--out").arg(out).arg("--cache-dir");
+    command.arg(out.with_file_name("cache"));
     command
 }
 
@@ -91,24 +85,20 @@ pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> C
 fn a_table_becomes_one_that_may_be_published() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 3000);
-    let output = run(&mut command(
-        &table,
-        &schema,
-        &out,
-        "--epsilon 3 --rows 2000",
-    ));
+    let output = done(command(&table, &schema, &out, "--epsilon 3 --rows 2000"));
     let printed = text(&output.stdout);
-    for words in [
-        "3000 private records",
-        "the number of records, and the names, types and values of the columns, as the schema has them",
-        "label ill",
-        "neighbours: replace one record",
-        "3 releases",
-        "Noisy accuracy on the private records",
-        "exported  2000 records",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    says(
+        &printed,
+        &[
+            "3000 private records",
+            "the number of records, and the names, types and values of the columns, as the schema has them",
+            "label ill",
+            "neighbours: replace one record",
+            "3 releases",
+            "Noisy accuracy on the private records",
+            "exported  2000 records",
+        ],
+    );
     let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a table");
     let lines: Vec<&str> = copy.lines().collect();
     assert_eq!((lines.len(), lines[0]), (2001, "age,ward,weight,ill"));
@@ -152,39 +142,38 @@ fn a_table_becomes_one_that_may_be_published() {
         "--epsilon 3 --test {} --label ward",
         out.join("copy/table.csv").display()
     );
-    let printed = text(&run(&mut command(&twin, &schema, &other, &test)).stdout);
-    for words in [
-        "2000 test records",
-        "label ward",
-        "and the test records that --test names",
-        "Columns alone, the baseline",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
-    let refused = sliver("export")
-        .arg(&out)
-        .arg("--out")
-        .arg(home.path().join("none"))
-        .output();
-    let said = text(&refused.expect("the binary starts").stderr).replace(['\n', '│'], "");
+    let printed = text(&done(command(&twin, &schema, &other, &test)).stdout);
+    says(
+        &printed,
+        &[
+            "2000 test records",
+            "label ward",
+            "and the test records that --test names",
+            "Columns alone, the baseline",
+        ],
+    );
+    let said = refusal(
+        sliver("export")
+            .arg(&out)
+            .arg("--out")
+            .arg(home.path().join("none")),
+    );
     assert!(said.contains("make a copy with --rows"), "{said}");
     let draft = home.path().join("draft.toml");
-    run(sliver("schema")
-        .arg(out.join("copy/table.csv"))
-        .args(["--label", "ill", "--out"])
-        .arg(&draft));
+    done(
+        sliver("schema")
+            .arg(out.join("copy/table.csv"))
+            .args(["--label", "ill", "--out"])
+            .arg(&draft),
+    );
     let from = home.path().join("from");
     let mut of_public = sliver("synth");
-    of_public
-        .arg(&twin)
-        .arg("--schema-from")
-        .arg(&twin)
-        .args(["--no-privacy", "--label", "ill", "--out"])
-        .arg(&from);
-    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    of_public.arg(&twin).arg("--schema-from").arg(&twin);
+    of_public.args(["--no-privacy", "--label", "ill", "--out"]);
+    of_public.arg(&from);
+    done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     assert!(from.join("copy/table.csv").exists());
-    let refused = command(&table, &draft, &home.path().join("none"), "").ran();
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    let said = refusal(command(&table, &draft, &home.path().join("none"), "").ran());
     assert!(said.contains("4 columns are not confirmed"), "{said}");
 }
 
@@ -196,7 +185,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         let (home, out) = folder();
         let (table, schema) = people(home.path(), 600);
         let flags = format!("--epsilon 2 --rows 300 --insecure-noise-seed 3 {flags}");
-        run(&mut command(&table, &schema, &out, &flags));
+        done(command(&table, &schema, &out, &flags));
         let before = files(&out);
         fs::remove_dir_all(&out).expect("removed");
         let records = fs::read_to_string(&table).expect("a table");
@@ -209,7 +198,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         };
         assert_ne!(records, replaced);
         fs::write(&table, replaced).expect("written");
-        run(&mut command(&table, &schema, &out, &flags));
+        done(command(&table, &schema, &out, &flags));
         let after = files(&out);
         assert_eq!(
             before.keys().collect::<Vec<_>>(),
@@ -262,7 +251,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
 fn a_killed_run_resumes_from_what_it_released() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 600);
-    run(&mut command(&table, &schema, &out, "--epsilon 2"));
+    done(command(&table, &schema, &out, "--epsilon 2"));
     let (columns, ledger) = (
         fs::read(out.join("columns.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
@@ -279,11 +268,13 @@ fn a_killed_run_resumes_from_what_it_released() {
     fs::remove_dir_all(out.join("copy")).expect("removed");
     // The kind of the run is read from its folder.
     let mut again = sliver("synth");
-    run(again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache")));
+    done(
+        again
+            .arg("--resume")
+            .arg(&out)
+            .arg("--cache-dir")
+            .arg(out.with_file_name("cache")),
+    );
     assert_eq!(
         fs::read(out.join("columns.bin")).expect("kept"),
         columns.expect("kept")
@@ -305,11 +296,8 @@ fn a_killed_run_resumes_from_what_it_released() {
         .replace("max = 99", "max = 98");
     fs::write(&schema, other).expect("written");
     let mut again = sliver("synth");
-    again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"));
+    again.arg("--resume").arg(&out).arg("--cache-dir");
+    again.arg(out.with_file_name("cache"));
     let said = refusal(again.ran());
     says(&said, &["is another than the run began with"]);
 }
@@ -320,14 +308,15 @@ fn units_are_in_the_promise() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 900);
     let flags = "--epsilon 2 --unit patient --most-per-unit 3";
-    let printed = text(&run(&mut command(&table, &schema, &out, flags)).stdout);
-    for words in [
-        "300 private records",
-        "all records of one unit, 3 of which count at most",
-        "the number of units",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    let printed = text(&done(command(&table, &schema, &out, flags)).stdout);
+    says(
+        &printed,
+        &[
+            "300 private records",
+            "all records of one unit, 3 of which count at most",
+            "the number of units",
+        ],
+    );
     // Counts have three times the noise of a plan of the same noise multiplier.
     let deviation = |of: &Path| release(of, "columns.bin").1;
     let noise = |of: &Path| {
@@ -336,7 +325,7 @@ fn units_are_in_the_promise() {
             .expect("a number")
     };
     let alone = home.path().join("alone");
-    run(&mut command(&table, &schema, &alone, "--epsilon 2"));
+    done(command(&table, &schema, &alone, "--epsilon 2"));
     let [units, records] = [&out, &alone].map(|of| deviation(of) / noise(of));
     assert!((units / records - 3.0).abs() < 1e-3, "{units} {records}");
 }
@@ -353,7 +342,7 @@ fn a_record_or_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             (0..records).for_each(|_| all += record);
             fs::write(&table, all).expect("written");
             let flags = format!("--epsilon 2 --rows 10 --insecure-noise-seed 5 {flags}");
-            run(&mut command(&table, &schema, &out, &flags));
+            done(command(&table, &schema, &out, &flags));
             first_release(&out, "columns.bin")
         };
         let [(one, declared), (two, _)] =
@@ -369,8 +358,8 @@ fn the_noise_is_that_of_the_plan() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 300);
     let exact = home.path().join("exact");
-    run(&mut command(&table, &schema, &out, "--epsilon 2"));
-    run(&mut command(&table, &schema, &exact, "--no-privacy"));
+    done(command(&table, &schema, &out, "--epsilon 2"));
+    done(command(&table, &schema, &exact, "--no-privacy"));
     let ((noisy, deviation), (exact, none)) =
         (release(&out, "columns.bin"), release(&exact, "columns.bin"));
     assert!(none == 0.0 && noisy.len() > 300 && noisy.len() == exact.len());
@@ -436,7 +425,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         (String::new(), "is empty"),
     ] {
         fs::write(&table, content).expect("written");
-        let said = refusal(command(&table, &schema, &out, "").ran());
+        let said = refusal(command(&table, &schema, &out, ""));
         assert!(said.contains(words), "{words}: {said}");
         assert!(!said.contains(secret), "{said}");
         assert!(!out.exists());
@@ -446,11 +435,9 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     fs::write(&single, "ill\nyes\nno\n").expect("written");
     let ill = SCHEMA.split("\n\n").last().expect("a column");
     fs::write(&of_single, ill).expect("written");
-    let refused = command(&single, &of_single, &out, "").ran();
-    let said = text(&refused.stderr).replace(['\n', '│'], " ");
+    let said = refusal(command(&single, &of_single, &out, ""));
     says(&said, &["--label ill: it must be a column beside others"]);
-    let bare = sliver("synth").arg(&table).ran();
-    let said = text(&bare.stderr).replace(['\n', '│'], " ");
+    let said = refusal(sliver("synth").arg(&table).ran());
     assert!(said.contains("sliver schema"), "{said}");
 }
 
@@ -466,9 +453,9 @@ fn a_parquet_file_becomes_one() {
         .write(&table, &codes, &mut ChaCha20Rng::seed_from_u64(1))
         .expect("written");
     let flags = "--epsilon 2 --rows 300 --insecure-noise-seed 3";
-    run(&mut command(&table, &schema, &out, flags));
+    done(command(&table, &schema, &out, flags));
     let other = home.path().join("csv");
-    run(&mut command(&csv, &schema, &other, flags));
+    done(command(&csv, &schema, &other, flags));
     let copies = [out.join("copy/table.parquet"), other.join("copy/table.csv")];
     let [copy, same] = copies
         .each_ref()
@@ -496,10 +483,10 @@ fn a_parquet_file_becomes_one() {
         (&pattern, "of-texts", "table.csv"),
     ] {
         let out = home.path().join(place);
-        run(&mut command(of, &schema, &out, flags));
+        done(command(of, &schema, &out, flags));
         let made = known.coded(&out.join("copy").join(file)).expect("records");
         assert!(made.codes == copy.codes, "{place}");
-        run(sliver("schema").arg(of));
+        done(sliver("schema").arg(of));
     }
     assert!(home.path().join("parts.toml").exists() && home.path().join("texts.toml").exists());
 
@@ -510,19 +497,20 @@ fn a_parquet_file_becomes_one() {
         "--no-privacy --rows 100 --test {copy} --compare {}",
         copies[1].display()
     );
-    let printed = text(&run(&mut command(&table, &schema, &judged, &flags)).stdout);
+    let printed = text(&done(command(&table, &schema, &judged, &flags)).stdout);
     says(&printed, &["300 test records", "The compared copy"]);
     let draft = home.path().join("draft.toml");
-    run(sliver("schema")
-        .arg(&copies[0])
-        .args(["--label", "ill", "--out"])
-        .arg(&draft));
+    done(
+        sliver("schema")
+            .arg(&copies[0])
+            .args(["--label", "ill", "--out"])
+            .arg(&draft),
+    );
     let mut of_public = sliver("synth");
     of_public.arg(&table).arg("--schema-from").arg(&copies[0]);
-    of_public
-        .args(["--no-privacy", "--rows", "50", "--out"])
-        .arg(home.path().join("from"));
-    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    of_public.args(["--no-privacy", "--rows", "50", "--out"]);
+    of_public.arg(home.path().join("from"));
+    done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     let value = "table.shape, list(table.columns), table['age'].dtype.kind, table['weight'].dtype.kind, \
                  set(table['ill']) <= {'yes', 'no'}, bool(table['weight'].isna().any())";
     let expected = "((300, 4), ['age', 'ward', 'weight', 'ill'], 'i', 'f', True, True)";
@@ -532,7 +520,7 @@ fn a_parquet_file_becomes_one() {
     let bytes = fs::read(&table).expect("a table");
     fs::write(&table, &bytes[..bytes.len() / 2]).expect("written");
     let none = home.path().join("none");
-    let said = refusal(command(&table, &schema, &none, "").ran());
+    let said = refusal(command(&table, &schema, &none, ""));
     assert!(
         said.contains("expected a Parquet file") && !none.exists(),
         "{said}"
@@ -556,12 +544,7 @@ fn python_reads_copies_as_their_pages_say() {
         fs::write(&table, records).expect("written");
         let text = fs::read_to_string(&schema).expect("a schema");
         fs::write(&schema, format!("{line}{text}")).expect("written");
-        run(&mut command(
-            &table,
-            &schema,
-            &out,
-            "--no-privacy --rows 12",
-        ));
+        done(command(&table, &schema, &out, "--no-privacy --rows 12"));
         let value = "table.shape, list(table.columns), table['age'].dtype.kind, set(table['ill']) <= {'yes', 'no'}";
         let expected = "((12, 4), ['age', 'ward', 'weight', 'ill'], 'i', True)";
         python_reads(&out, "pandas", value, expected);
@@ -631,7 +614,7 @@ fn a_copy_keeps_the_rules_of_its_schema() {
     };
     let made = |out: &Path, rules: &str| {
         fs::write(&schema, format!("{STAYS}{rules}")).expect("written");
-        let output = run(&mut command(
+        let output = done(command(
             &table,
             &schema,
             out,
@@ -664,15 +647,15 @@ fn a_copy_keeps_the_rules_of_its_schema() {
 fn tables_by_name_are_copied() {
     let (_home, out) = folder();
     let mut command = sliver("synth");
-    command
-        .args(words("biased --records 2000 --epsilon 4 --ceilings --out"))
-        .arg(&out);
-    let printed = text(&run(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
-    for words in [
-        "label label",
-        "Reads private records, the ceiling",
-        "boosted trees",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    command.args(words("biased --records 2000 --epsilon 4 --ceilings --out"));
+    command.arg(&out);
+    let printed = text(&done(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
+    says(
+        &printed,
+        &[
+            "label label",
+            "Reads private records, the ceiling",
+            "boosted trees",
+        ],
+    );
 }

@@ -12,13 +12,10 @@ use crate::program::{
 /// A run of seconds: 300 glyphs, 6 steps, 60 particles.
 fn command(out: &Path, more: &[&str]) -> Command {
     let mut command = sliver("swae");
-    command
-        .args(words("--backend flex --records 300 --batch 40 --steps 6"))
-        .args(words("--delta 1e-3 --slices 12 --quick-scores --cache-dir"))
-        .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/tuned-cache"))
-        .arg("--out")
-        .arg(out)
-        .args(more);
+    command.args(words("--backend flex --records 300 --batch 40 --steps 6"));
+    command.args(words("--delta 1e-3 --slices 12 --quick-scores --cache-dir"));
+    command.arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/tuned-cache"));
+    command.arg("--out").arg(out).args(more);
     command
 }
 
@@ -76,18 +73,15 @@ fn steps_moments_and_marginals_are_one_promise() {
     // Samples to take away are the particles, and the same ones varied anew after that; judging it again changes nothing.
     let export = |more: &[&str]| {
         let mut command = sliver("export");
-        command
-            .arg(&out)
-            .args(["--formats", "npz", "--out"])
-            .args(more);
+        command.arg(&out).args(["--formats", "npz", "--out"]);
+        command.args(more);
         command.current_dir(keep.path()).ran()
     };
     done(export(&["a", "--count", "99"]));
     let samples = std::fs::read(out.join("samples.png")).expect("samples");
     let mut again = sliver("swae");
-    again
-        .args(["--backend", "flex", "--quick-scores", "--rescore"])
-        .arg(&out);
+    again.args(["--backend", "flex", "--quick-scores", "--rescore"]);
+    again.arg(&out);
     done(again);
     assert_eq!(lines(&out), 8);
     assert_eq!(
@@ -109,9 +103,8 @@ fn a_run_that_is_stopped_between_its_releases_ends_like_one_that_is_not() {
     stopped_after(&mut tuned(&stopped, known), 3);
     let resume = || {
         let mut command = sliver("swae");
-        command
-            .args(["--backend", "flex", "--quick-scores", "--resume"])
-            .arg(&stopped);
+        command.args(["--backend", "flex", "--quick-scores", "--resume"]);
+        command.arg(&stopped);
         command.arg("--cache-dir");
         command.arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/tuned-cache"));
         command
@@ -147,9 +140,8 @@ fn the_weights_of_a_run_on_drawn_records_are_a_start() {
     stopped_after(&mut command(&next, &flags), 1);
     std::fs::remove_dir_all(&first).expect("removed");
     let mut resume = sliver("swae");
-    resume
-        .args(["--backend", "flex", "--quick-scores", "--resume"])
-        .arg(&next);
+    resume.args(["--backend", "flex", "--quick-scores", "--resume"]);
+    resume.arg(&next);
     let printed = text(&done(resume).stdout);
     assert!(printed.contains("Public: synthetic glyphs"), "{printed}");
     let known = json(&next.join("run.json"))["public_knowledge"].to_string();
