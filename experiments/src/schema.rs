@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
 #[derive(Debug, Parser)]
@@ -88,5 +88,5 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         };
         Failure::input(format!("{}: {error}", path.display()), hint)
     });
-    file?.write_all(text.as_bytes()).map_err(Failure::failed)
+    file?.write_all(text.as_bytes()).or_failed()
 }

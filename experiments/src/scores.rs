@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use data::LabelledImages;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
@@ -234,12 +234,12 @@ fn inception(
         for part in images.chunks(20 * size) {
             session.interrupt.check("samples were scored")?;
             let found = network.features(part, channels, side);
-            features.extend(found.map_err(Failure::failed)?);
+            features.extend(found.or_failed()?);
             (0..part.len() / size).for_each(|_| progress.step());
         }
     }
     progress.finish();
-    frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::failed)
+    frechet_distance(&both[0], &both[1], Inception::FEATURES).or_failed()
 }
 
 /// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
@@ -253,7 +253,7 @@ pub(crate) fn score_photographs(
     let size = channels * side * side;
     let options = ImageOptions::default();
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
-    let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::failed)?;
+    let slices = Slices::iid(size, options.slices, &mut rng).or_failed()?;
     let frechet = (flags.features == Features::Inception)
         .then(|| inception([real, made], (channels, side), flags, session))
         .transpose()?;
@@ -266,7 +266,7 @@ pub(crate) fn score_photographs(
             downstream_mlp: None,
             downstream_logistic: None,
             downstream_convolutional: None,
-            sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::failed)?,
+            sliced_w2_squared: sliced_w2_squared(made, real, &slices).or_failed()?,
             exact_w2_squared: None,
             exact_points: 0,
             memorisation: None,

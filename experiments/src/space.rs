@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
 use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
@@ -201,7 +201,7 @@ impl SpaceForm {
     ) -> Result<Space, Failure> {
         let mut rng = stream(SEED, 3);
         let autodiff = session.chosen.device.clone().autodiff();
-        let fresh = self.fresh(&mut rng, &autodiff).map_err(Failure::failed)?;
+        let fresh = self.fresh(&mut rng, &autodiff).or_failed()?;
         if let Space::Cosines(_) = fresh {
             return Ok(fresh);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     self, Arguments, Basics, Ends, Part, Session, bounded, budget_name, positive, within,
 };
@@ -136,7 +136,7 @@ pub(crate) trait Method: Part {
     /// What samples a step's records, of the target's and the source's numbers: of the target alone unless said.
     fn sampler([target, _]: [usize; 2], size: usize) -> Result<BatchSampler, Failure> {
         let sampler = FixedSizeSampler::new(target, size);
-        sampler.map(Into::into).map_err(Failure::failed)
+        sampler.map(Into::into).or_failed()
     }
 
     /// What comes before the first step, once the source is learned.
@@ -218,7 +218,7 @@ impl<M: Method> session::Settings for Settings<M> {
             }
             Preset::Tuned => include_str!("../../../assets/adapt/digits.toml"),
         };
-        let mut preset: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
+        let mut preset: toml::Table = toml::from_str(preset).or_failed()?;
         for name in ["private", "steps", "warp", "sliced", "dann"] {
             let has = match name {
                 "private" => TypeId::of::<M::Private>() != TypeId::of::<()>(),

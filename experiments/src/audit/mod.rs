@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use data::DatasetKind;
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 
 use findings::Findings;
@@ -173,7 +173,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let event = |noise_multiplier| Event::Gaussian { noise_multiplier };
             let (epsilon, delta) = (arguments.epsilon, arguments.delta);
             let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, event);
-            let mu = 1.0 / z.map_err(Failure::failed)?;
+            let mu = 1.0 / z.or_failed()?;
             attacks::one_run(&mut target, arguments, mu, &mut findings)?;
         }
     }

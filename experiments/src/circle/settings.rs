@@ -4,7 +4,7 @@ use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
 use dp_core::per_sample::JacobianClip;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
     within,
@@ -189,7 +189,7 @@ impl<M: Method> Settings<M> {
             }
             None => FixedSizeSampler::new(n, batch).map(Into::into),
         }
-        .map_err(Failure::failed)
+        .or_failed()
     }
 
     /// How much less a point of the circle moves a step than what is declared.
@@ -198,7 +198,7 @@ impl<M: Method> Settings<M> {
         match self.gradients() {
             Some(own) => {
                 let radius = self.shared.clip_activation;
-                ToSample::share(own.cost()?, radius, 2, batch, batch).map_err(Failure::failed)
+                ToSample::share(own.cost()?, radius, 2, batch, batch).or_failed()
             }
             None => Ok(1.0),
         }

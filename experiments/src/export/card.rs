@@ -5,7 +5,7 @@ use std::path::Path;
 
 use data::export::{Format, Layout};
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::report::{RunRecord, Standing, Statement, epsilon_upper};
 use lab::run_folder::{RunFolder, write_file};
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ impl Card {
         if let Some(counts) = class_counts {
             self.card["class_counts"] = json!(counts);
         }
-        let text = serde_json::to_string_pretty(&self.card).map_err(Failure::failed)? + "\n";
+        let text = serde_json::to_string_pretty(&self.card).or_failed()? + "\n";
         write_file(&folder.join(CARD), text.as_bytes())?;
         write_file(&folder.join("README.md"), self.page().as_bytes())
     }

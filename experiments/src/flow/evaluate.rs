@@ -1,6 +1,6 @@
 //! Scores and pictures of generated latents, on public test records alone.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::session::Session;
 use model::latent::LatentSpace;
@@ -208,6 +208,6 @@ impl Judge<'_> {
 /// The squared sliced distance between two sets of points, in fixed slices.
 fn sliced(a: &[f32], b: &[f32], d: usize) -> Result<f64, Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let slices = Slices::tight(d, SLICES.max(d), &mut rng).map_err(Failure::failed)?;
-    sliced_w2_squared(a, b, &slices).map_err(Failure::failed)
+    let slices = Slices::tight(d, SLICES.max(d), &mut rng).or_failed()?;
+    sliced_w2_squared(a, b, &slices).or_failed()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::Gaussians;
 use data::privatised::{Header, Labels};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::name_of;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -65,7 +65,7 @@ impl Points {
                 .collect(),
             Self::Gaussians => {
                 let sampled = Gaussians::five().sample(count, rng);
-                sampled.map_err(Failure::failed)?.values
+                sampled.or_failed()?.values
             }
         })
     }

@@ -2,7 +2,7 @@
 
 use data::stream::Chunk;
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::exact_w2_squared;
 use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
@@ -116,12 +116,12 @@ fn distance<K: Kind>(
         row.iter_mut().for_each(|x| *x *= share);
     }
     let found = exact_w2_squared(&made, &values, width);
-    Ok((found.map_err(Failure::failed)?, n))
+    Ok((found.or_failed()?, n))
 }
 
 /// What a record is multiplied by to lie in the ball, as its largest value is.
 fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
-    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
+    let inside = mechanism.before_noise(record).or_failed()?;
     let pairs = record.iter().map(|&x| f64::from(x)).zip(inside.values);
     let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
     let share = largest.filter(|&(before, _)| before != 0.0);

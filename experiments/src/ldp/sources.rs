@@ -6,7 +6,7 @@ use data::LabelledImages;
 use data::split::Records;
 use data::stream::{Chunk, Form, InMemory, RecordStream};
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, floats_to_bytes};
 use model::latent::ImageShape;
 
@@ -62,13 +62,13 @@ impl Rows {
 
     /// The first records, with their classes where there are any.
     pub(super) fn first(&self, count: usize) -> Result<Chunk, Failure> {
-        self.stream().next(count).map_err(Failure::failed)
+        self.stream().next(count).or_failed()
     }
 
     /// A checksum of all of them.
     pub(super) fn fingerprint(&self) -> Result<String, Failure> {
         match self {
-            Self::Images(images) => images.sha256().map_err(Failure::failed),
+            Self::Images(images) => images.sha256().or_failed(),
             Self::Points { values, .. } => Ok(hex(&floats_to_bytes(values))),
         }
     }

@@ -5,7 +5,7 @@ use dp_core::DpError;
 use dp_core::accounting::{Accountant, GaussianAccountant};
 use dp_core::decimal::{nearest, upper};
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 /// By how much, in shares of itself, the noise of a header may differ from that of its promise: rounding.
 const BELOW: f64 = 1e-9;
@@ -148,9 +148,9 @@ fn calibration(header: &Header) -> Result<String, Failure> {
     }
     let promised = [header.epsilon, header.delta, header.radius];
     let mechanism = calibrated((header.mechanism, header.calibration), promised);
-    let event = mechanism.map_err(Failure::failed)?.event();
+    let event = mechanism.or_failed()?.event();
     let epsilon = GaussianAccountant.epsilon(&event, header.delta);
-    let epsilon = upper(epsilon.map_err(Failure::failed)?);
+    let epsilon = upper(epsilon.or_failed()?);
     Ok(match header.calibration {
         Calibration::Exact => {
             format!("calibration: exact; by the exact accountant this noise has epsilon {epsilon}")

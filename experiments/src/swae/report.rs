@@ -1,6 +1,6 @@
 //! What is shown of a run: pictures, and scores of samples.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{Learner, Settings as Learning};
 use lab::evaluate::labels_by_vote;
 use lab::report::{Better, Metric};
@@ -37,7 +37,7 @@ pub struct Judging {
 
 /// Scores and pictures.
 pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
-    let model = run.training.averaged().map_err(Failure::failed)?;
+    let model = run.training.averaged().or_failed()?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;
     let judging = &run.judging;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use data::pictures::{Classes, MAX_CLASSES};
 use data::split::{Records as _, Use};
 use data::{DatasetKind, LabelledImages, Shapes};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
 
@@ -123,7 +123,7 @@ fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), F
         },
     };
     let images = input::read("public", path, &public)?.images;
-    let sha256 = images.sha256().map_err(Failure::failed)?;
+    let sha256 = images.sha256().or_failed()?;
     let used = Used::new(
         path.display().to_string(),
         name_of_path("pictures", path),

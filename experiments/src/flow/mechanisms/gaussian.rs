@@ -1,6 +1,6 @@
 //! One private Gaussian, or one a class: the honest simple baseline.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use private_queries::{Gaussians, Moments, Query};
 
@@ -67,7 +67,7 @@ impl Flow {
     ) -> Result<Gaussians, Failure> {
         let query = moments(&self.groups, self.sizes_released, radius);
         let (gaussians, sizes) = session.release(self, name, &query, |run, _| {
-            query.measure(&run.groups.latents).map_err(Failure::failed)
+            query.measure(&run.groups.latents).or_failed()
         })?;
         if self.sizes_released {
             self.particles = apportion(&sizes, self.total_particles());

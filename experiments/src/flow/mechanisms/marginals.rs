@@ -1,6 +1,6 @@
 //! Private sliced marginals: noisy histograms of every slice, released once; then any number of steps.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
@@ -141,7 +141,7 @@ impl Mechanism for Settings {
         if self.start == Start::Public {
             flow.keep_public(session)?;
         }
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let sphere = Region::sphere(1.0).or_failed()?;
         let around = match self.moments_share > 0.0 {
             true => Some(flow.moments(session, MOMENTS, 1.0)?),
             false => None,
@@ -158,18 +158,18 @@ impl Mechanism for Settings {
                 None => Bins::uniform(1.0, self.bins)
                     .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
             };
-            queries.push(query.map_err(Failure::failed)?);
+            queries.push(query.or_failed()?);
         }
         let targets = match flow.sizes_released {
             true => {
-                let query = LabelledMarginals::of(queries).map_err(Failure::failed)?;
+                let query = LabelledMarginals::of(queries).or_failed()?;
                 let (marginals, sizes) = once(flow, session, &query)?;
                 flow.particles = apportion(&sizes, flow.total_particles());
                 boxed(marginals)
             }
             false => {
                 let query = GroupMarginals::new(queries, flow.groups.sizes());
-                boxed(once(flow, session, &query.map_err(Failure::failed)?)?)
+                boxed(once(flow, session, &query.or_failed()?)?)
             }
         };
         let around = around.as_ref().map(|latents| (latents, self.start));
@@ -191,7 +191,7 @@ pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
     query: &Q,
 ) -> Result<Q::Answer, Failure> {
     session.release(flow, RELEASE, query, |run, _| {
-        query.measure(&run.groups.latents).map_err(Failure::failed)
+        query.measure(&run.groups.latents).or_failed()
     })
 }
 

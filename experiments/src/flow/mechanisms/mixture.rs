@@ -1,6 +1,6 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, within};
 use private_queries::{Mixture, Query};
 
@@ -85,7 +85,7 @@ impl Flow {
         let count = self.groups.latents.len();
         let query = Mixture::on_the_sphere(&classes, count, each, &mut self.public);
         let (mixture, sizes) = session.release(self, RELEASE, &query, |run, _| {
-            query.measure(&run.groups.latents).map_err(Failure::failed)
+            query.measure(&run.groups.latents).or_failed()
         })?;
         // A cell that tells of no record has no sample; where all of them are such, the classes have.
         let (from, each, sizes) = match mixture.present().is_empty() {

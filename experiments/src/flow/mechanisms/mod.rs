@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use burn::module::Module;
 use burn::tensor::Device;
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Part, Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
@@ -204,7 +204,7 @@ impl Moved {
                     let cut = rest.split_at_checked(n * d);
                     let few = || checkpoint.damaged(&"it has too few particles");
                     let (here, after) = cut.ok_or_else(few)?;
-                    *particles = Particles::new(here, d).map_err(Failure::failed)?;
+                    *particles = Particles::new(here, d).or_failed()?;
                     rest = after;
                 }
             }
@@ -245,7 +245,7 @@ impl Flow {
             Moved::Nothing => Vec::new(),
             Moved::Rows(generated) => return Ok(generated),
             Moved::Stored(mut groups, ..) | Moved::Resampled(mut groups, ..) => {
-                let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+                let sphere = Region::sphere(1.0).or_failed()?;
                 rows_in(sphere, &mut groups)
             }
             Moved::Generator(model, ..) => self.sample(&model.valid(), &self.particles).concat(),
@@ -281,7 +281,7 @@ impl Flow {
     }
 
     fn slices(&mut self, count: usize) -> Result<Slices, Failure> {
-        Slices::tight(self.groups.dim, count, &mut self.public).map_err(Failure::failed)
+        Slices::tight(self.groups.dim, count, &mut self.public).or_failed()
     }
 
     /// Labels of particles that stand group after group.
