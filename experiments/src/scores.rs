@@ -233,8 +233,7 @@ fn inception(
     for (features, images) in both.iter_mut().zip([real, made]) {
         for part in images.chunks(20 * size) {
             session.interrupt.check("samples were scored")?;
-            let found = network.features(part, channels, side);
-            features.extend(found.or_failed()?);
+            features.extend(network.features(part, channels, side).or_failed()?);
             (0..part.len() / size).for_each(|_| progress.step());
         }
     }

@@ -77,8 +77,7 @@ impl Method for Sliced {
         .concat();
         let sizes = [target.len(), source.len()];
         let both = batch(rows, vec![0.0; sizes.iter().sum()], &sizes, &device)?;
-        let released = step.gradient(&extractor, &both, ledger);
-        Ok(released.or_failed()?.0)
+        Ok(step.gradient(&extractor, &both, ledger).or_failed()?.0)
     }
 
     /// One update, by the released gradient of the distance and a public one of the classification.

@@ -32,8 +32,7 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
         let slices = Slices::tight(DIM, k, &mut rng).or_failed()?;
         let (u, v) = (ball.sample(n, &mut rng), ball.sample(n, &mut rng));
         let ms = median(repeat, || {
-            let moved = sliced_gradient_and_distance(&u, &v, &slices);
-            black_box(moved.or_failed()?);
+            black_box(sliced_gradient_and_distance(&u, &v, &slices).or_failed()?);
             Ok(())
         })?;
         println!("| {n} | {k} | {ms:.2} |");

@@ -63,10 +63,7 @@ impl Points {
                     [a as f32, (0.6 * a + 0.14_f64.sqrt() * b) as f32]
                 })
                 .collect(),
-            Self::Gaussians => {
-                let sampled = Gaussians::five().sample(count, rng);
-                sampled.or_failed()?.values
-            }
+            Self::Gaussians => Gaussians::five().sample(count, rng).or_failed()?.values,
         })
     }
 }

@@ -115,8 +115,7 @@ fn distance<K: Kind>(
         };
         row.iter_mut().for_each(|x| *x *= share);
     }
-    let found = exact_w2_squared(&made, &values, width);
-    Ok((found.or_failed()?, n))
+    Ok((exact_w2_squared(&made, &values, width).or_failed()?, n))
 }
 
 /// What a record is multiplied by to lie in the ball, as its largest value is.

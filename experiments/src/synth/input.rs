@@ -68,8 +68,7 @@ impl Input {
                 // They stand class after class.
                 let mut places: Vec<usize> = (0..all).collect();
                 places.shuffle(&mut stream(0, 65));
-                let some = input.images.select(&places[..records]);
-                input.images = some.or_failed()?;
+                input.images = input.images.select(&places[..records]).or_failed()?;
             } else {
                 input.images.truncate(records).or_failed()?;
             }
@@ -195,8 +194,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     let sha256 = pictures.images.sha256().or_failed()?;
     let units = units(settings, &pictures)?;
     if let Some((units, most)) = units.as_ref().zip(settings.most_per_unit) {
-        let bounded = units.bounded(&pictures.images, most);
-        pictures.images = bounded.or_failed()?;
+        pictures.images = units.bounded(&pictures.images, most).or_failed()?;
     }
     let [channels, side, _] = pictures.images.shape();
     let colour = if channels == 1 { "grey" } else { "colour" };
