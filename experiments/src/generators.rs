@@ -68,7 +68,6 @@ impl Code {
 /// What a generator is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Its code.
     pub code: Code,
     /// Classes, as a one-hot vector behind the code; 0 for none.
     pub classes: usize,

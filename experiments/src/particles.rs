@@ -12,7 +12,6 @@ pub(crate) type Target = Box<dyn FlowTarget>;
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
 pub struct StepSchedule {
-    /// How many there are.
     pub steps: u64,
     /// Slices of a step, out of those of the target; none for all.
     pub slices: Option<usize>,

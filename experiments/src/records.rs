@@ -126,7 +126,6 @@ impl Records {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.indices.len()
     }

@@ -28,11 +28,6 @@ pub struct Arguments {
 }
 
 /// Does what the flags say.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a table that is refused, and where the file to write is there already; [`Failure::Failed`] for
-/// what cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments {
         input,

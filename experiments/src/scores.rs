@@ -18,6 +18,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
+use crate::records::Records;
+
 /// How the names of scores begin that are outside of the guarantee.
 pub(crate) const READS_PRIVATE: &str = "Reads private records";
 
@@ -241,31 +243,43 @@ fn inception(
     frechet_distance(&both[0], &both[1], Inception::FEATURES).or_failed()
 }
 
-/// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
-/// so no classifier learns from them, and features are Inception's or none.
-pub(crate) fn score_photographs(
-    [real, made]: [&[f32]; 2],
-    (channels, side): (usize, usize),
+/// Scores `images` of a run against its public test records. `private` records are read as [`score`] says. Photographs have no
+/// classes: no classifier learns from them, and features are Inception's or none.
+pub(crate) fn score_records(
+    [test, private]: [&Records; 2],
+    images: &[f32],
+    labels: Option<&[usize]>,
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<Scored, Failure> {
-    let size = channels * side * side;
-    let options = ImageOptions::default();
+    if let (Some(test), Some(private)) = (test.labelled()?, private.labelled()?) {
+        return score(&test, images, labels, &private, flags, session);
+    }
+    let (shape, first) = (test.shape(), 0..test.len().min(flags.count()));
+    let real = test.gather(&first.collect::<Vec<_>>())?;
+    let (size, options) = (shape.values(), ImageOptions::default());
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
     let slices = Slices::iid(size, options.slices, &mut rng).or_failed()?;
     let frechet = (flags.features == Features::Inception)
-        .then(|| inception([real, made], (channels, side), flags, session))
+        .then(|| {
+            inception(
+                [&real, images],
+                (shape.channels, shape.side),
+                flags,
+                session,
+            )
+        })
         .transpose()?;
     Ok(Scored {
         features: "Inception",
         images: ImageScores {
-            generated_records: made.len() / size,
+            generated_records: images.len() / size,
             test_records: real.len() / size,
             frechet,
             downstream_mlp: None,
             downstream_logistic: None,
             downstream_convolutional: None,
-            sliced_w2_squared: sliced_w2_squared(made, real, &slices).or_failed()?,
+            sliced_w2_squared: sliced_w2_squared(images, &real, &slices).or_failed()?,
             exact_w2_squared: None,
             exact_points: 0,
             memorisation: None,

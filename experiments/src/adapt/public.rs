@@ -29,7 +29,6 @@ use super::settings::Shared;
 pub(crate) struct Sampled {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
-    /// One for each.
     pub labels: Vec<usize>,
 }
 

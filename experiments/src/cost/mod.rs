@@ -63,10 +63,6 @@ pub enum Table {
 }
 
 /// Measures and prints the tables.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a device that is not there.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let chosen = arguments.backend.choose()?;
     println!("{}", chosen.description);

@@ -34,7 +34,6 @@ pub(crate) struct Contents {
     pub lead: String,
     /// What the public side knew.
     pub public_knowledge: String,
-    /// What the scores of the run are of.
     pub scores_are_of: String,
     /// Settings that stay with the run: a card may be published, and where private records lie is private.
     pub kept_back: &'static [&'static str],
@@ -51,7 +50,6 @@ pub(crate) struct Card {
 }
 
 impl Contents {
-    /// Images of a layout.
     pub(crate) fn images(layout: &Layout, source: &Source, title: &str) -> Self {
         let [height, width] = layout.sides;
         let colour = ["colour", "grey"][usize::from(layout.channels == 1)];

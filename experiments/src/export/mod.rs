@@ -68,10 +68,6 @@ impl Samples {
 /// What samples come from once a run is done.
 pub trait Sampler {
     /// At least `count` samples more; fewer where there are no more.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure>;
 
     /// How many there are; none where there is no end of them.

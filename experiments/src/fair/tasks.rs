@@ -25,10 +25,6 @@ pub trait Own: Part {
     }
 
     /// Its records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a file that cannot be used.
     fn tables(&self, shared: &Shared, _data_dir: Option<&Path>) -> Result<Tables, Failure> {
         table::simulated(shared)
     }

@@ -47,7 +47,6 @@ pub struct Flow {
     pub(super) within_classes: bool,
     /// Whether the sizes of the groups are released, and not public.
     pub(super) sizes_released: bool,
-    /// Steps of the run.
     pub(super) steps: u64,
     pub(super) split: DataSplit,
     pub(super) sampler: BatchSampler,

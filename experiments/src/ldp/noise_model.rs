@@ -56,7 +56,6 @@ impl NoiseModel {
             .map_or(self.header.features(), Dct::pixels)
     }
 
-    /// Which noise.
     pub(crate) fn noise(&self) -> LocalNoise {
         match self.header.mechanism {
             Mechanism::Gaussian => LocalNoise::Gaussian,

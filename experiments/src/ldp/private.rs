@@ -106,7 +106,6 @@ impl Privatised {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len() / self.width
     }

@@ -62,7 +62,7 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
                 report.metrics.extend(metrics(&scored));
                 report.more.push(("images", json!(scored)));
             }
-            report.pictures = pictures(run, learned, &bright, &groups)?;
+            report.pictures = pictures(run, learned, &bright, labels)?;
         }
         Rows::Points { dim, values } => {
             let mut found = Map::new();
@@ -153,7 +153,7 @@ fn pictures<K: Kind>(
     run: &Ldp<K>,
     learned: &Learned,
     rows: &[f32],
-    groups: &[usize],
+    labels: Option<&[usize]>,
 ) -> Result<Vec<Picture>, Failure> {
     let Some(shape) = run.clean.test.shape() else {
         return Ok(Vec::new());
@@ -168,7 +168,7 @@ fn pictures<K: Kind>(
         None => "Privatised records, each on a scale of its own",
     };
     Ok(vec![
-        samples(rows, groups, model.classes(), shape)?,
+        samples(rows, labels, shape)?,
         ("privatised.png", after.into(), grid(&noisy, shape, 10)?),
     ])
 }

@@ -52,10 +52,6 @@ pub trait Kind: Part {
     fn take(&mut self, header: &Header, input: &str) -> Result<(), Failure>;
 
     /// Refuses what cannot be.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self, _: &Shared) -> Result<(), Failure> {
         Ok(())
     }
@@ -64,10 +60,6 @@ pub trait Kind: Part {
     fn dataset(&self) -> String;
 
     /// The records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] where they cannot be read.
     fn load(&self, settings: &Shared, data_dir: Option<&Path>) -> Result<Clean, Failure>;
 
     /// Samples that are judged.

@@ -14,7 +14,6 @@ use model::latent::ImageShape;
 pub enum Rows {
     /// Images with classes.
     Images(Arc<LabelledImages>),
-    /// Points.
     Points {
         /// `[n, dim]`.
         values: Vec<f32>,
@@ -25,7 +24,6 @@ pub enum Rows {
 
 /// What a run is about: private records, where it reads any, and public ones of the same distribution.
 pub struct Clean {
-    /// Their name.
     pub name: String,
     /// The private records.
     pub private: Option<Rows>,
@@ -49,7 +47,6 @@ impl Rows {
         self.stream().form()
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.form().count.unwrap_or(0) as usize
     }

@@ -54,7 +54,6 @@ pub struct Ldp<K: Kind> {
     pub(super) unconverged: u64,
 }
 
-/// What is learned from.
 pub(crate) struct Learned {
     pub(super) private: Privatised,
     objective: Objective,

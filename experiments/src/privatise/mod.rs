@@ -65,11 +65,6 @@ pub struct Counts {
 /// assert_eq!((counts.records, counts.projected, noisy.len()), (2, 1, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a source that cannot be read, or ends too soon, and for records that the preprocessing does not
-/// fit; [`Failure::Failed`] for what cannot be written; what `progress` says.
 pub fn privatise(
     records: &mut dyn RecordStream,
     preprocessing: &Preprocessing,

@@ -12,10 +12,6 @@ const BELOW: f64 = 1e-9;
 const ABOVE: f64 = 1e-4;
 
 /// The mechanism that keeps a promise; Laplace noise has no delta and one calibration.
-///
-/// # Errors
-///
-/// As [`LocalMechanism`].
 pub fn calibrated(
     (mechanism, calibration): (Mechanism, Calibration),
     [epsilon, delta, radius]: [f64; 3],
@@ -59,10 +55,6 @@ pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failu
 }
 
 /// What a file of this header promises, a line a statement. Upper bounds are rounded up.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the accountant has no answer.
 pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
     let values = match &header.transform {
         Transform::None => format!("{} values", header.features()),

@@ -32,11 +32,9 @@ pub(crate) struct Samples {
 
 /// What latents are sampled from.
 pub(crate) enum Origin {
-    /// The prior.
     Prior,
     /// The distribution of each class.
     Classes(Gaussians),
-    /// Particles, each of which is one.
     Particles(Latents),
 }
 

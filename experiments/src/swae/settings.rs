@@ -204,10 +204,6 @@ impl Settings {
     }
 
     /// The objective with its clipping.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the constant that is refused.
     pub fn objective(&self) -> Result<Objective, Failure> {
         let [loss_weight, penalty_weight] = weight(self.alpha)?;
         let loss = Loss::binary_cross_entropy_with_logits()

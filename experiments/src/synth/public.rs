@@ -24,7 +24,6 @@ const SHOWN: usize = 240_000;
 /// Passes over few images, at most.
 const MOST_PASSES: usize = 40;
 
-/// Public images.
 pub(super) struct PublicImages {
     pub records: Records,
     /// What they are, in words.

@@ -64,10 +64,6 @@ impl Run {
 }
 
 /// The panels of a run in its folder, by step.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where one cannot be read.
 pub fn circle_panels(folder: &Path) -> Result<BTreeMap<u64, Snapshot>, Failure> {
     let mut panels = BTreeMap::new();
     let files = std::fs::read_dir(folder).or_failed()?;

@@ -59,7 +59,6 @@ struct Drawn {
     request: String,
     /// The epsilon of each run, where it was chosen for the selection.
     epsilon: Option<f64>,
-    /// The cells, one for each run.
     cells: Vec<usize>,
 }
 

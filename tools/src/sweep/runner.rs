@@ -15,8 +15,9 @@ use super::slurm::Array;
 /// Where cells are run.
 pub(super) enum Place<'a> {
     /// On this machine, so many at a time.
-    Here { workers: usize },
-    /// By Slurm.
+    Here {
+        workers: usize,
+    },
     Slurm(Array<'a>),
 }
 

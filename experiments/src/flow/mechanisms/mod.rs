@@ -51,10 +51,6 @@ pub trait Mechanism: Part {
     fn fill(&mut self, _flags: &Self::Flags, _shared: &shared::Settings, _signal: f64) {}
 
     /// Refuses what cannot be, as far as that goes without the data.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self, _shared: &shared::Settings) -> Result<(), Failure> {
         Ok(())
     }
@@ -217,7 +213,6 @@ impl Moved {
 }
 
 impl Flow {
-    /// One step.
     pub(super) fn one_step(&mut self, session: &mut Session) -> Result<(), Failure> {
         // Out of the way of the rest of the flow for this step.
         let mut moved = std::mem::replace(&mut self.moved, Moved::Nothing);

@@ -277,7 +277,6 @@ fn refused(error: DataError) -> Failure {
     Failure::input(error.to_string(), ADVICE)
 }
 
-/// A schema that is known, and records by it.
 fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable; 2]) -> Input {
     let used = Used::new(name, name, &records.sha256, Use::AllPrivate);
     Input {

@@ -54,7 +54,6 @@ pub(crate) struct TableCopy {
     signal: Signal,
     /// Groups of the bins of a number, at most.
     most_bins: f64,
-    /// Noisy counts of the columns.
     pub(super) columns: Vec<NoisyCounts>,
     /// Their groups in pairs.
     pub(super) bins: Vec<Bins>,
