@@ -160,8 +160,6 @@ fn a_killed_run_resumes_to_the_same_end() {
 fn bad_input_is_refused_by_name() {
     let cases = [
         ("--alpha 1.5", "--alpha 1.5"),
-        ("--batches 9999,10", "--batches: "),
-        ("--batches 10", "--batches: 1 batch sizes for 2 groups"),
         ("--batch-share 0", "--batch-share 0"),
         ("--delta 0.1", "delta = 0.1"),
         ("--final-rate 2", "--final-rate 2"),
@@ -253,6 +251,6 @@ fn a_table_of_ones_own() {
         "choose another sensitive attribute, or --notion sp",
     ];
     assert!(says.iter().all(|says| message.contains(says)), "{message}");
-    assert!(!message.contains("--batches") && !out.exists(), "{message}");
+    assert!(!out.exists());
     done(run(&one_class, &out, "sp"));
 }
