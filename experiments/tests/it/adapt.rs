@@ -13,7 +13,8 @@ use rand_chacha::ChaCha20Rng;
 use test_support::data_folder;
 
 use crate::program::{
-    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, says, sliver, words,
+    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, refuses, says, sliver,
+    words,
 };
 
 const WIDTH: usize = 12;
@@ -276,33 +277,23 @@ fn bad_input_is_refused_and_nothing_is_written() {
         }
     }
     let files = [source, target];
-    for (more, part) in [
-        (vec!["--epsilon", "2", "--batch", "5000"], "between 1 and"),
-        (vec!["--epsilon", "2", "--delta", "0.5"], "delta"),
-        (vec!["--epsilon", "0"], "positive"),
-        (
-            vec!["--epsilon", "2", "--clip-jacobian", "0"],
-            "clip-jacobian",
-        ),
-        (vec!["warp", "--epsilon", "2"], "no images to warp"),
-        (vec!["--epsilon", "2", "--bottleneck", "5"], "--slices 4"),
-        (vec!["source", "--epsilon", "2"], "'--epsilon'"),
-        (vec!["dann", "--slices", "2"], "'--slices'"),
-        (
-            vec!["--epsilon", "2", "--target", "mnist"],
-            "--target mnist",
-        ),
-    ] {
-        let mut command = adapt(keep.path(), &files, &more);
-        if more.contains(&"--target") {
-            command = sliver("adapt");
-            command.arg("sliced").arg("--source").arg(&files[0]);
-            command.args(&more);
-        }
-        let said = refusal(run(&mut command, &out));
-        assert!(said.contains(part), "{more:?}: {said}");
-        assert!(!out.exists(), "{more:?}");
-    }
+    let cases = [
+        ("--epsilon 2 --batch 5000", "between 1 and"),
+        ("--epsilon 2 --delta 0.5", "delta"),
+        ("--epsilon 0", "positive"),
+        ("--epsilon 2 --clip-jacobian 0", "clip-jacobian"),
+        ("warp --epsilon 2", "no images to warp"),
+        ("--epsilon 2 --bottleneck 5", "--slices 4"),
+        ("source --epsilon 2", "'--epsilon'"),
+        ("dann --slices 2", "'--slices'"),
+    ];
+    refuses(&cases, |out, more| {
+        run(&mut adapt(keep.path(), &files, more), out)
+    });
+    let mut images = sliver("adapt");
+    images.args(words("sliced --epsilon 2 --target mnist --source"));
+    let said = refusal(run(images.arg(&files[0]), &out));
+    assert!(said.contains("--target mnist") && !out.exists(), "{said}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::program::{
-    Ran, done, folder, json, ledger, lines, number, refusal, sliver, text, words,
+    Ran, done, folder, json, ledger, lines, number, refuses, sliver, text, words,
 };
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
@@ -107,47 +107,33 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
         path
     };
     let whole = std::fs::read(&a).expect("readable");
-    let files = [
-        (
-            write("short.npy", &whole[..whole.len() - 3]),
-            "short.npy: expected 448 bytes",
-        ),
-        (
-            write("wide.csv", b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n"),
-            "rows of 2 values",
-        ),
-        (
-            write("bad.csv", b"1,2\n1,nan\n"),
-            "bad.csv, line 2, column 2",
-        ),
+    let cut = &whole[..whole.len() - 3];
+    let wide = b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n";
+    let run = |b: &Path, cases: &[(&str, &str)]| {
+        refuses(cases, |_, flags| {
+            distance(&a, b, &keep.path().join("run"), flags)
+        });
+        assert!(!keep.path().join("run").exists());
+    };
+    for (b, says) in [
+        (write("short.npy", cut), "short.npy: expected 448 bytes"),
+        (write("wide.csv", wide), "rows of 2 values"),
+        (write("bad.csv", b"1,2\n1,nan\n"), "line 2, column 2"),
         (write("few.csv", b"1,2\n1,4\n"), "2 rows, at least 4"),
         (
-            write("no-idx", b"\x00\x00\x08\x01\x00\x00"),
+            write("no-idx", &[0, 0, 8, 1, 0, 0]),
             "wrong idx magic number",
         ),
         (keep.path().join("absent.npy"), "absent.npy"),
-    ];
-    for (b, says) in &files {
-        let out = keep.path().join("run");
-        let said = refusal(distance(&a, b, &out, &["--radius", "4"]));
-        let spaced: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(spaced.contains(says), "{spaced}");
-        assert!(!out.exists(), "{says}: something was written");
-    }
-    let b = file(keep.path(), "b.npy", 40, 0.0, 2);
-    for (more, says) in [
-        (vec![], "--radius: none was given"),
-        (vec!["--radius", "0"], "--radius 0"),
-        (vec!["--radius", "4", "--delta", "0.5"], "delta = 0.5"),
-        (vec!["--radius", "4", "--slices", "0"], "--slices 0"),
-        (
-            vec!["--radius", "4", "--test", "--permutations", "5"],
-            "--permutations 5",
-        ),
     ] {
-        let out = keep.path().join("run");
-        let said = refusal(distance(&a, &b, &out, &more));
-        assert!(said.contains(says), "{said}");
-        assert!(!out.exists(), "{says}: something was written");
+        run(&b, &[("--radius 4", says)]);
     }
+    let cases = [
+        ("", "--radius: none was given"),
+        ("--radius 0", "--radius 0"),
+        ("--radius 4 --delta 0.5", "delta = 0.5"),
+        ("--radius 4 --slices 0", "--slices 0"),
+        ("--radius 4 --test --permutations 5", "--permutations 5"),
+    ];
+    run(&file(keep.path(), "b.npy", 40, 0.0, 2), &cases);
 }
