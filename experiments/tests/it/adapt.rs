@@ -277,17 +277,17 @@ fn bad_input_is_refused_and_nothing_is_written() {
         }
     }
     let files = [source, target];
-    let cases = [
-        ("--epsilon 2 --batch 5000", "between 1 and"),
-        ("--epsilon 2 --delta 0.5", "delta"),
-        ("--epsilon 0", "positive"),
-        ("--epsilon 2 --clip-jacobian 0", "clip-jacobian"),
-        ("warp --epsilon 2", "no images to warp"),
-        ("--epsilon 2 --bottleneck 5", "--slices 4"),
-        ("source --epsilon 2", "'--epsilon'"),
-        ("dann --slices 2", "'--slices'"),
-    ];
-    refuses(&cases, |out, more| {
+    let cases = "
+            --epsilon 2 --batch 5000 => between 1 and
+            --epsilon 2 --delta 0.5 => delta
+            --epsilon 0 => positive
+            --epsilon 2 --clip-jacobian 0 => clip-jacobian
+            warp --epsilon 2 => no images to warp
+            --epsilon 2 --bottleneck 5 => --slices 4
+            source --epsilon 2 => '--epsilon'
+            dann --slices 2 => '--slices'
+        ";
+    refuses(cases, |out, more| {
         run(&mut adapt(keep.path(), &files, more), out)
     });
     let mut images = sliver("adapt");

@@ -127,15 +127,15 @@ fn what_was_released_once_is_not_released_again() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases = [
-        ("--steps 0", "--steps 0"),
-        ("--slices 1", "--slices 1"),
-        ("--clip-jacobian 0", "--clip-jacobian 0"),
-        ("smoothed --clip-activation 0", "positive"),
-        ("smoothed --side source", "'--side'"),
-        ("gradients --combine", "'--combine'"),
-        ("--delta 0.1", "delta = 0.1"),
-        ("--final-rate 2", "--final-rate 2"),
-    ];
-    refuses(&cases, small);
+    let cases = "
+            --steps 0 => --steps 0
+            --slices 1 => --slices 1
+            --clip-jacobian 0 => --clip-jacobian 0
+            smoothed --clip-activation 0 => positive
+            smoothed --side source => '--side'
+            gradients --combine => '--combine'
+            --delta 0.1 => delta = 0.1
+            --final-rate 2 => --final-rate 2
+        ";
+    refuses(cases, small);
 }

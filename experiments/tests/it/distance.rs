@@ -109,7 +109,7 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
     let whole = std::fs::read(&a).expect("readable");
     let cut = &whole[..whole.len() - 3];
     let wide = b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n";
-    let run = |b: &Path, cases: &[(&str, &str)]| {
+    let run = |b: &Path, cases: &str| {
         refuses(cases, |_, flags| {
             distance(&a, b, &keep.path().join("run"), flags)
         });
@@ -126,14 +126,14 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
         ),
         (keep.path().join("absent.npy"), "absent.npy"),
     ] {
-        run(&b, &[("--radius 4", says)]);
+        run(&b, &format!("--radius 4 => {says}"));
     }
-    let cases = [
-        ("", "--radius: none was given"),
-        ("--radius 0", "--radius 0"),
-        ("--radius 4 --delta 0.5", "delta = 0.5"),
-        ("--radius 4 --slices 0", "--slices 0"),
-        ("--radius 4 --test --permutations 5", "--permutations 5"),
-    ];
-    run(&file(keep.path(), "b.npy", 40, 0.0, 2), &cases);
+    let cases = "
+        => --radius: none was given
+        --radius 0 => --radius 0
+        --radius 4 --delta 0.5 => delta = 0.5
+        --radius 4 --slices 0 => --slices 0
+        --radius 4 --test --permutations 5 => --permutations 5
+    ";
+    run(&file(keep.path(), "b.npy", 40, 0.0, 2), cases);
 }

@@ -158,23 +158,20 @@ fn a_killed_run_resumes_to_the_same_end() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases = [
-        ("--alpha 1.5", "--alpha 1.5"),
-        ("--batch-share 0", "--batch-share 0"),
-        ("--delta 0.1", "delta = 0.1"),
-        ("--final-rate 2", "--final-rate 2"),
-        ("--max-grad-norm -1", "--max-grad-norm -1"),
-        ("regression2d --notion eo", "'--notion'"),
-        ("regression2d --slices 1", "--slices 1"),
-        ("classification --post-process 0.1", "'--post-process'"),
-        ("regression1d --post-process 2", "--post-process 2"),
-        (
-            "regression1d --post-process 0 --post-share 1",
-            "--post-share 1",
-        ),
-        ("regression1d --csv mine.csv", "'--csv'"),
-    ];
-    refuses(&cases, small);
+    let cases = "
+            --alpha 1.5 => --alpha 1.5
+            --batch-share 0 => --batch-share 0
+            --delta 0.1 => delta = 0.1
+            --final-rate 2 => --final-rate 2
+            --max-grad-norm -1 => --max-grad-norm -1
+            regression2d --notion eo => '--notion'
+            regression2d --slices 1 => --slices 1
+            classification --post-process 0.1 => '--post-process'
+            regression1d --post-process 2 => --post-process 2
+            regression1d --post-process 0 --post-share 1 => --post-share 1
+            regression1d --csv mine.csv => '--csv'
+        ";
+    refuses(cases, small);
 }
 
 #[test]

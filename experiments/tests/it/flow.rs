@@ -643,35 +643,28 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases = [
-        ("marginals --slices 3", "--slices 3"),
-        ("marginals --bins 12", "--bins 12"),
-        ("--delta 0.01", "delta = 0.01"),
-        ("--dataset minst", "--dataset minst"),
-        ("--public glyphs", "--public glyphs"),
-        ("public --public shapes --conditional", "--public shapes"),
-        ("--public shapes --dataset images", "--public shapes"),
-        ("--public cosines --dataset images", "--public cosines"),
-        (
-            "marginals --public cosines --start public",
-            "--public cosines",
-        ),
-        ("mixture --moments-share 0", "--moments-share 0"),
-        ("mixture --cells 0", "--cells 0"),
-        (
-            "--public cosines --public-epochs 2",
-            "--public cosines does not use --public-records, --public-epochs",
-        ),
-        ("--records 999999", "--records 999999"),
-        ("marginals --step-size -1", "--step-size -1"),
-        ("marginals --final-step 0", "--final-step 0"),
-        ("resampled --batch 5", "--batch 5"),
-        // What a mechanism does not have is none of its flags.
-        ("marginals --epochs 3", "'--epochs'"),
-        ("public --epsilon 1", "'--epsilon'"),
-        ("toy --epsilon 1", "'--epsilon'"),
-    ];
-    refuses(&cases, |out, more| {
+    let cases = "
+            marginals --slices 3 => --slices 3
+            marginals --bins 12 => --bins 12
+            --delta 0.01 => delta = 0.01
+            --dataset minst => --dataset minst
+            --public glyphs => --public glyphs
+            public --public shapes --conditional => --public shapes
+            --public shapes --dataset images => --public shapes
+            --public cosines --dataset images => --public cosines
+            marginals --public cosines --start public => --public cosines
+            mixture --moments-share 0 => --moments-share 0
+            mixture --cells 0 => --cells 0
+            --public cosines --public-epochs 2 => --public cosines does not use --public-records, --public-epochs
+            --records 999999 => --records 999999
+            marginals --step-size -1 => --step-size -1
+            marginals --final-step 0 => --final-step 0
+            resampled --batch 5 => --batch 5
+            marginals --epochs 3 => '--epochs'
+            public --epsilon 1 => '--epsilon'
+            toy --epsilon 1 => '--epsilon'
+        ";
+    refuses(cases, |out, more| {
         let public = ["--public-records", "200", "--public-epochs", "1"];
         let mut command = flow(more);
         if !more.contains(&"cosines") && more[0] != "toy" {

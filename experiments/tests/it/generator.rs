@@ -99,27 +99,24 @@ fn bad_input_is_refused_before_anything_is_written() {
         command.arg("--out").arg(out).ran()
     };
     refuses(
-        &[
-            ("--slices 0", "--slices 0"),
-            ("--radius -1", "--radius -1"),
-            ("--radius nan", "--radius"),
-            ("--bins 12", "--bins 12"),
-            ("--points 7", "--points 7"),
-            ("images", "--public half makes half of them public"),
-            (
-                "glyphs --public half",
-                "all training records of a labelled data set are private",
-            ),
-            ("--dataset nothing", "--dataset nothing"),
-            ("--delta 0.1", "delta"),
-            ("--ema 1", "--ema 1"),
-            ("--slices 10 --slices-per-step 11", "--slices-per-step 11"),
-            ("projections --slices 1000", "a power of two"),
-            ("projections --slices 512", "at least 794"),
-            ("projections --batch 500", "--batch 500"),
-            ("--dataset images --public half", "--data-dir"),
-            ("--dataset images --public half --noise 10", "--noise 10"),
-        ],
+        "
+                --slices 0 => --slices 0
+                --radius -1 => --radius -1
+                --radius nan => --radius
+                --bins 12 => --bins 12
+                --points 7 => --points 7
+                images => --public half makes half of them public
+                glyphs --public half => all training records of a labelled data set are private
+                --dataset nothing => --dataset nothing
+                --delta 0.1 => delta
+                --ema 1 => --ema 1
+                --slices 10 --slices-per-step 11 => --slices-per-step 11
+                projections --slices 1000 => a power of two
+                projections --slices 512 => at least 794
+                projections --batch 500 => --batch 500
+                --dataset images --public half => --data-dir
+                --dataset images --public half --noise 10 => --noise 10
+            ",
         run,
     );
 }

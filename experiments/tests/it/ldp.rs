@@ -214,7 +214,7 @@ fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
         (&plane, "--records 10", "--records: the records of --input"),
         (&place("plane.npy"), few, "not privatised"),
     ] {
-        refuses(&[(flags, words)], |out, flags| {
+        refuses(&format!("{flags} => {words}"), |out, flags| {
             learn(out, input, &flags.join(" ")).ran()
         });
     }
@@ -223,19 +223,19 @@ fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
 #[test]
 fn what_cannot_be_is_refused() {
     let run = |out: &Path, flags: &[&str]| ldp("images", out).args(flags).ran();
-    let cases = [
-        ("--epsilon 0", "--epsilon 0"),
-        ("--delta 0.7", "--delta 0.7"),
-        ("--radius -1", "--radius -1"),
-        ("--keep 0", "--keep 0"),
-        ("--keep 900", "900"),
-        ("--no-privacy", "--loss entropic"),
-        ("--denoise", "--denoise"),
-        ("--dataset nothing", "nothing"),
-        ("--dataset line", "say `sliver ldp points line`"),
-        ("--batch 3", "--batch 3"),
-    ];
-    refuses(&cases, run);
+    let cases = "
+            --epsilon 0 => --epsilon 0
+            --delta 0.7 => --delta 0.7
+            --radius -1 => --radius -1
+            --keep 0 => --keep 0
+            --keep 900 => 900
+            --no-privacy => --loss entropic
+            --denoise => --denoise
+            --dataset nothing => nothing
+            --dataset line => say `sliver ldp points line`
+            --batch 3 => --batch 3
+        ";
+    refuses(cases, run);
 }
 
 #[test]

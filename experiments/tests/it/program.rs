@@ -103,12 +103,14 @@ pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
-/// Refuses each line of flags: exit code 2, the words in the message, nothing created.
-pub(crate) fn refuses<R: Ran>(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> R) {
-    for (flags, says) in cases {
+/// Refuses the flags of each line `FLAGS => WORDS`: exit code 2, the words in the message, nothing created.
+pub(crate) fn refuses<R: Ran>(cases: &str, run: impl Fn(&Path, &[&str]) -> R) {
+    let cases = cases.lines().filter(|line| !line.trim().is_empty());
+    for case in cases {
+        let (flags, says) = case.split_once("=>").expect("FLAGS => WORDS");
         let (_keep, out) = folder();
         let message = refusal(run(&out, &words(flags)));
-        assert!(message.contains(says), "{flags}: {message}");
+        assert!(message.contains(says.trim()), "{flags}: {message}");
         assert!(!out.exists(), "{flags}");
     }
 }

@@ -332,17 +332,15 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     let run = |out: &Path, flags: &[&str]| {
         command(&input, out, &format!("{COLOUR} {}", flags.join(" "))).ran()
     };
-    let path = |path: &Path| format!("--public {}", path.display());
-    refuses(
-        &[
-            (&*path(&input), "other than --input"),
-            (&*path(&twin), "other images than the private ones"),
-            (&*path(&array), "small.npz"),
-            ("--public glyphs", "as --input has them"),
-            ("--public /no/folder", "/no/folder"),
-        ],
-        run,
+    let [same, twin, array] = [&input, &twin, &array].map(|path| path.display());
+    let cases = format!(
+        "--public {same} => other than --input
+        --public {twin} => other images than the private ones
+        --public {array} => small.npz
+        --public glyphs => as --input has them
+        --public /no/folder => /no/folder"
     );
+    refuses(&cases, run);
 }
 
 #[test]
@@ -351,47 +349,26 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let input = images(home.path(), &["a", "b"], 3);
     let run = |out: &Path, flags: &[&str]| command(&input, out, &flags.join(" ")).ran();
     refuses(
-        &[
-            ("--channels 3", "the side of the images is public"),
-            ("--side 32", "whether they are grey or colour is public"),
-            (
-                "--side 30 --channels 3",
-                "--side 30: it must be a multiple of 4 from 28 to 64",
-            ),
-            ("--side 68 --channels 3", "--side 68"),
-            ("--side 32 --channels 2", "--channels 2: it must be 1 or 3"),
-            (
-                "--side 32 --channels 3 --classes a",
-                "lies in no folder of the 1 classes",
-            ),
-            (
-                "--side 32 --channels 3 --classes a,a",
-                "names of folders, each once",
-            ),
-            ("--side 32 --channels 3 --classes 10000", "1 to 256"),
-            ("--side 32 --channels 3 --epsilon -1", "--epsilon -1"),
-            ("--side 32 --channels 3 --delta 0.5", "delta"),
-            ("--side 32 --channels 3 --latent 1", "--latent 1"),
-            ("--side 32 --channels 3 --records 7", "at most 6"),
-            ("--side 32 --channels 3 --count 7", "--count 7"),
-            (
-                "--side 32 --channels 3 --most-per-unit 2",
-                "given with --unit",
-            ),
-            (
-                "--side 32 --channels 3 --unit-from-name ( --most-per-unit 2",
-                "a regular expression",
-            ),
-            (
-                "--side 32 --channels 3 --unit-from-name x --most-per-unit 2",
-                "has no unit",
-            ),
-            (
-                "--side 32 --channels 3 --unit /no/file --most-per-unit 2",
-                "/no/file",
-            ),
-            ("--side 32 --channels 3 --test /no/folder", "/no/folder"),
-        ],
+        "
+                --channels 3 => the side of the images is public
+                --side 32 => whether they are grey or colour is public
+                --side 30 --channels 3 => --side 30: it must be a multiple of 4 from 28 to 64
+                --side 68 --channels 3 => --side 68
+                --side 32 --channels 2 => --channels 2: it must be 1 or 3
+                --side 32 --channels 3 --classes a => lies in no folder of the 1 classes
+                --side 32 --channels 3 --classes a,a => names of folders, each once
+                --side 32 --channels 3 --classes 10000 => 1 to 256
+                --side 32 --channels 3 --epsilon -1 => --epsilon -1
+                --side 32 --channels 3 --delta 0.5 => delta
+                --side 32 --channels 3 --latent 1 => --latent 1
+                --side 32 --channels 3 --records 7 => at most 6
+                --side 32 --channels 3 --count 7 => --count 7
+                --side 32 --channels 3 --most-per-unit 2 => given with --unit
+                --side 32 --channels 3 --unit-from-name ( --most-per-unit 2 => a regular expression
+                --side 32 --channels 3 --unit-from-name x --most-per-unit 2 => has no unit
+                --side 32 --channels 3 --unit /no/file --most-per-unit 2 => /no/file
+                --side 32 --channels 3 --test /no/folder => /no/folder
+            ",
         run,
     );
     // A folder that is there is not written into.
@@ -409,7 +386,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let image = input.join("a").join("person0-0.png");
     let bytes = fs::read(&image).expect("readable");
     fs::write(&image, &bytes[..bytes.len() / 2]).expect("written");
-    refuses(&[("--side 32 --channels 3", "a/person0-0.png")], run);
+    refuses("--side 32 --channels 3 => a/person0-0.png", run);
 }
 
 /// The drawn shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.

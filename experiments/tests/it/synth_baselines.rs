@@ -118,25 +118,13 @@ fn gaussian_is_one_cell_a_class() {
 #[test]
 fn what_a_baseline_does_not_have_is_refused() {
     refuses(
-        &[
-            (
-                "--method gaussian --cells 2",
-                "--cells 2: it must be 1 with --method gaussian",
-            ),
-            (
-                "--method merf --cells 1",
-                "--cells 1: it must be left out with --method merf",
-            ),
-            (
-                "--method merf --latent 8",
-                "--latent 8: it must be left out with --method merf",
-            ),
-            (
-                "--method merf --public glyphs",
-                "--public glyphs: it must be shapes",
-            ),
-            ("--method mean", "invalid value 'mean'"),
-        ],
+        "
+                --method gaussian --cells 2 => --cells 2: it must be 1 with --method gaussian
+                --method merf --cells 1 => --cells 1: it must be left out with --method merf
+                --method merf --latent 8 => --latent 8: it must be left out with --method merf
+                --method merf --public glyphs => --public glyphs: it must be shapes
+                --method mean => invalid value 'mean'
+            ",
         |out, flags| command("glyphs", &flags.join(" "), out).ran(),
     );
 }

@@ -383,24 +383,19 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let (table, schema) = people(home.path(), 60);
     let records = fs::read_to_string(&table).expect("a table");
     let run = |out: &Path, flags: &[&str]| command(&table, &schema, out, &flags.join(" ")).ran();
-    let own = format!("--test {}", table.display());
-    refuses(
-        &[
-            ("--label none", "label 'none'"),
-            (
-                "--unit age --most-per-unit 1",
-                "expected a column of kind ignore",
-            ),
-            ("--unit patient --most-per-unit 0", "--most-per-unit 0"),
-            ("--rows 0", "--rows 0"),
-            ("--records 61", "--records 61: it must be at most 60"),
-            ("--records 1", "at least 2 records"),
-            ("--epsilon 0", "--epsilon 0"),
-            ("--score-share 0.6", "--score-share 0.6"),
-            (&own, "another table than the private one"),
-        ],
-        run,
+    let cases = format!(
+        "--label none => label 'none'
+        --unit age --most-per-unit 1 => expected a column of kind ignore
+        --unit patient --most-per-unit 0 => --most-per-unit 0
+        --rows 0 => --rows 0
+        --records 61 => --records 61: it must be at most 60
+        --records 1 => at least 2 records
+        --epsilon 0 => --epsilon 0
+        --score-share 0.6 => --score-share 0.6
+        --test {} => another table than the private one",
+        table.display()
     );
+    refuses(&cases, run);
     // Files that are no such tables: what a record holds is in no message.
     let secret = "secret-77";
     for (content, words) in [

@@ -207,11 +207,11 @@ fn what_is_wrong_is_said_before_anything_is_released() {
         command.ran()
     };
     refuses(
-        &[
-            ("", "missing field `min`"),
-            ("--private-schema 0.6", "--private-schema 0.6"),
-            ("--private-schema 0", "--private-schema 0"),
-        ],
+        "
+                 => missing field `min`
+                --private-schema 0.6 => --private-schema 0.6
+                --private-schema 0 => --private-schema 0
+            ",
         run,
     );
     let closed = SCHEMA

@@ -162,54 +162,22 @@ fn what_is_not_public_or_has_no_use_is_refused() {
     std::fs::write(private.join(config), settings).expect("written");
     std::fs::write(private.join("run.json"), "{}").expect("written");
     let private = private.to_str().expect("UTF-8");
-    let start = |from: &str, more: &str| format!("--start-from {from} {more}");
-    let [private, same, narrow, plain] = [
-        start(private, ""),
-        start(&run, ""),
-        start(&run, "--seed 1 --latent 7"),
-        start(&run, "--seed 1 --unconditional"),
-    ];
-    let unused = "--sampler moments does not use it";
-    let cases = [
-        (
-            &*private,
-            "its records are of usps, so its weights are not public",
-        ),
-        (&same, "its glyphs are those of this run, --seed 0"),
-        (&narrow, "its latents have 6 dimensions, these 7"),
-        (&plain, "its decoder needs labels"),
-        ("--start-from nowhere", "nowhere: there is no config.toml"),
-        (
-            "--public-steps 9",
-            "--public-steps: nothing is trained on synthetic records",
-        ),
-        (
-            "--start-from public --public-steps 0",
-            "--public-steps 0: it must be between 1 and",
-        ),
-        ("--bins 8", &format!("--bins: {unused}")),
-        ("--particles 8", &format!("--particles: {unused}")),
-        (
-            "--sampler marginals --bins 9",
-            "--bins 9: it must be a power of two",
-        ),
-        (
-            "--sampler marginals --class-slices 5",
-            "--class-slices 5: it must be at least",
-        ),
-        (
-            "--sampler marginals --marginals-share 1",
-            "--marginals-share 1: it must be above 0",
-        ),
-        (
-            "--sampler marginals --particles 0",
-            "--particles 0: it must be at least 1",
-        ),
-        (
-            "--sampler marginals --unconditional",
-            "--sampler marginals: it must be moments",
-        ),
-        ("--start-from public --resume x", "cannot be used with"),
-    ];
+    let cases = format!(
+        "--start-from {private} => its records are of usps, so its weights are not public
+        --start-from {run} => its glyphs are those of this run, --seed 0
+        --start-from {run} --seed 1 --latent 7 => its latents have 6 dimensions, these 7
+        --start-from {run} --seed 1 --unconditional => its decoder needs labels
+        --start-from nowhere => nowhere: there is no config.toml
+        --public-steps 9 => --public-steps: nothing is trained on synthetic records
+        --start-from public --public-steps 0 => --public-steps 0: it must be between 1 and
+        --bins 8 => --bins: --sampler moments does not use it
+        --particles 8 => --particles: --sampler moments does not use it
+        --sampler marginals --bins 9 => --bins 9: it must be a power of two
+        --sampler marginals --class-slices 5 => --class-slices 5: it must be at least
+        --sampler marginals --marginals-share 1 => --marginals-share 1: it must be above 0
+        --sampler marginals --particles 0 => --particles 0: it must be at least 1
+        --sampler marginals --unconditional => --sampler marginals: it must be moments
+        --start-from public --resume x => cannot be used with"
+    );
     refuses(&cases, command);
 }
