@@ -12,8 +12,7 @@ use lab::diagnostic::{Failure, OrFailed};
 #[derive(Debug, Parser)]
 #[command(name = "schema")]
 pub struct Arguments {
-    /// The table: a Parquet file, or a CSV file with commas, semicolons, tabs or bars between fields; a folder of Parquet
-    /// files, or a pattern of files such as "part-*.csv". PRIVATE, and so is the draft.
+    /// The table: a CSV or Parquet file, a folder of Parquet files, or a pattern of files. PRIVATE, and so is the draft.
     #[arg(long, required = true)]
     input: PathBuf,
     /// The column that is to be predicted from the others.

@@ -26,8 +26,7 @@ pub(crate) const READS_PRIVATE: &str = "Reads private records";
 /// Which features the Frechet distance compares, and on how many images.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ScoreFlags {
-    /// Features of the Frechet distance: of a small classifier that is trained on the public test
-    /// images, or of Inception, whose weights you supply.
+    /// Features of the Frechet distance.
     #[arg(long, value_enum, default_value_t = Features::Lenet)]
     pub features: Features,
     /// Inception's weights: a PyTorch state dictionary (.pt, .pth) or a safetensors file.
@@ -39,12 +38,10 @@ pub struct ScoreFlags {
     /// Samples that are scored, at most (default: 10000; 60000 by the field's protocol).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..))]
     pub scored: Option<u64>,
-    /// Train the classifiers of the field's protocol on the private training images too, as a ceiling: the answer
-    /// is NOT covered by the guarantee, and the report says so.
+    /// Train the field's classifiers on private training images too: NOT covered by the guarantee.
     #[arg(long)]
     pub ceilings: bool,
-    /// Test whether samples repeat private training images, by the nearest of each among training and test images: the
-    /// answer is NOT covered by the guarantee, and the report says so.
+    /// Test whether samples repeat private training images: NOT covered by the guarantee.
     #[arg(long)]
     pub memorisation: bool,
     /// Let a convolutional network learn from the samples too, which takes minutes.

@@ -64,8 +64,7 @@ lab::settings! {
         source_records: usize,
     }
     switches {
-        /// Where values that no flag gives come from: `assets/adapt`, `digits.toml` or `features.toml`, or `paper.toml`
-        /// (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4).
+        /// Preset in `assets/adapt`; `paper` is Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4.
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }

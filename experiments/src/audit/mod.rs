@@ -45,8 +45,7 @@ pub struct Arguments {
     /// The share of the records in a batch.
     #[arg(long, default_value_t = 0.1)]
     pub rate: f64,
-    /// Runs with the record, and as many without, of the attack in many runs (of --mechanism gaussian, where each run is
-    /// one coordinate of one release: 2000000; of --mechanism final-model: 1000).
+    /// Runs with the record, and as many without (default: 2000000 of --mechanism gaussian, 1000 of final-model).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
     pub runs: Option<u64>,
     /// The images of --mechanism final-model.

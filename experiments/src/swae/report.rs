@@ -26,8 +26,7 @@ pub struct Judging {
     /// The samples to take away.
     #[command(flatten)]
     pub export: ExportFlags,
-    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. (2025) do, where the model is
-    /// unconditional: the accuracies are then NOT covered by the guarantee.
+    /// Label unconditional samples by their nearest private images, as the paper does: NOT covered by the guarantee.
     #[arg(long)]
     pub paper_labels: bool,
     /// Judge a finished run again: new scores, pictures and page, from its weights.

@@ -13,8 +13,7 @@ lab::settings! {
     /// Settings of private Gaussians.
     common {}
     flags {
-        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
-        /// ones have class sizes that are known.
+        /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
         labels: Labels,
     }

@@ -37,19 +37,16 @@ lab::settings! {
         class_slices: Option<usize>,
     }
     flags {
-        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
-        /// ones have class sizes that are known.
+        /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
         labels: Labels,
-        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents, the default
-        /// where synthetic digits stand beside private ones.
+        /// Where particles start (default: public where synthetic digits stand beside private ones, else gaussian).
         #[flag(value_enum)]
         #[setting(default)]
         start: Start,
         /// Bins of a marginal, a power of two.
         bins: usize,
-        /// The share of the budget (of `1/z^2`) that goes to moments of classes first. The bins then lie around each
-        /// class's private Gaussian, and noise is pulled towards it; 0 for histograms alone.
+        /// Share of the budget (of `1/z^2`) for class moments, around which the bins then lie; 0 for histograms alone.
         moments_share: f64,
         /// h: the step of the flow.
         step_size: f64,
